@@ -95,8 +95,14 @@ async def _run_nested(
 
     `call_id` is empty if the caller passed none. Cancellation stops the run; third-party errors are raised.
     """
-    thread, failure, write = str(uuid.uuid4()), "", _caller_writer()
-    config: RunnableConfig = {**_observers_in(ensure_config()), "configurable": {"thread_id": thread}}
+    thread, failure, write, caller = str(uuid.uuid4()), "", _caller_writer(), ensure_config()
+    metadata = caller.get("metadata", {}).items()
+    config: RunnableConfig = {
+        "callbacks": caller.get("callbacks"),
+        "tags": caller.get("tags", []),
+        "metadata": {key: value for key, value in metadata if not key.startswith(_POSITION_PREFIXES)},
+        "configurable": {"thread_id": thread},
+    }
     stop: OverallStop | None = None
     calls: list[CallFinished] = []
     # Otherwise LangGraph would use the thread, checkpointer and runtime of the caller's config.
@@ -134,31 +140,20 @@ def _result(state: Mapping[str, Any], status: StopReason, calls: Sequence[CallFi
         sources=cited_sources(state["report"] if has_report else None, state.get("sources", {})),
         tool_calls=total(state.get("spending", {})).tool_calls,
         usage=[
-            _usage(role, [call for call in calls if call.role == role])
+            RoleUsage(
+                role=role,
+                calls=len(made),
+                input_tokens=sum(call.input_tokens for call in made),
+                cached_tokens=sum(call.cached_tokens for call in made),
+                output_tokens=sum(call.output_tokens for call in made),
+                usd=sum(call.usd for call in made),
+            )
             for role in dict.fromkeys(call.role for call in calls)
+            if (made := [call for call in calls if call.role == role])
         ],
         status=status,
         thread=thread,
     )
-
-
-def _usage(role: str, calls: Sequence[CallFinished]) -> RoleUsage:
-    return RoleUsage(
-        role=role,
-        calls=len(calls),
-        input_tokens=sum(call.input_tokens for call in calls),
-        cached_tokens=sum(call.cached_tokens for call in calls),
-        output_tokens=sum(call.output_tokens for call in calls),
-        usd=sum(call.usd for call in calls),
-    )
-
-
-def _observers_in(config: RunnableConfig) -> RunnableConfig:
-    """Return the callbacks, tags and metadata of a caller's config, without keys of `_POSITION_PREFIXES`."""
-    metadata = {
-        key: value for key, value in config.get("metadata", {}).items() if not key.startswith(_POSITION_PREFIXES)
-    }
-    return {"callbacks": config.get("callbacks"), "tags": config.get("tags", []), "metadata": metadata}
 
 
 def _caller_writer() -> Callable[[dict[str, Any]], object]:

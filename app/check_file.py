@@ -32,7 +32,7 @@ from ..core.run.store.pages import Pages
 from .check_report import checked, load_verifier, run_for
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines
-from .reread import Reread, reread
+from .refresh import Reread, reread
 from .terminal import check_output, deliver, say
 from .words import DONE, FAILED, counted
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,12 +28,11 @@ from ..core.run.tracing import tracing_if
 from ..core.writing.language import named_language
 from .embed import build_graph, thread_config
 from .endings import reports_errors, run_interruptibly
-from .export import report_of
 from .output import calls_line, engines_line
 from .progress import PlainLines
 from .runs import StoredRun
 from .settings import RunName
-from .stored import kept_run
+from .stored import kept_run, report_of
 from .terminal import put_out, say
 from .words import DONE, FAILED, counted, counts_line
 
@@ -143,7 +142,27 @@ def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Print the verdicts on the statements of a report; a `model`, if given, judges them again first."""
     work = _audited(RunName(clean(thread), data_dir), model)
     stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
-    put_out("\n".join(_page(stored, found, audit, cost)))
+    changes = counted(sum(claim.is_new for claim in found.claims), "verdict")
+    lines = [
+        f"Run       {stored.thread}",
+        f"Question  {stored.question}",
+        f"Counts    {counts_line(audit) if audit else 'the report was not checked'}",
+        f"Changed   {changes} since the report was written",
+        *([f"Found by  {engines}"] if (engines := engines_line(stored.state)) else []),
+        *cost,
+        *(f"Fault     {fault}" for fault in found.faults),
+    ]
+    for claim in found.claims:
+        verdict, before = claim.check.verdict, f" (before: {claim.before})" if claim.is_new else ""
+        if verdict != "unsupported" and not claim.is_new:
+            continue
+        mark = ", marked" if claim.is_marked else ", not marked" if verdict == "unsupported" else ""
+        lines.append(f"\n{verdict}{mark}{before}: {clean(claim.words)}")
+        for passage in claim.check.passages:
+            title = stored.state.sources[passage.source].title
+            lines.append(f"  {clean(title)}: {' '.join(clean(passage.quote).split()) or 'no text'}")
+            lines += [f"    {clean(reason)}" for reason in passage.reasons]
+    put_out("\n".join(lines))
     return FAILED if found.unmarked or found.faults else DONE
 
 
@@ -163,24 +182,3 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {failure}" for failure in again.audit.failures)]
     return stored, compare_checks(report, again, texts), again.audit, cost
-
-
-def _page(stored: StoredRun, found: Reaudit, audit: Audit | None, cost: Iterable[str]) -> Iterator[str]:
-    yield f"Run       {stored.thread}"
-    yield f"Question  {stored.question}"
-    yield f"Counts    {counts_line(audit)}" if audit else "Counts    the report was not checked"
-    yield f"Changed   {counted(sum(claim.is_new for claim in found.claims), 'verdict')} since the report was written"
-    if engines := engines_line(stored.state):
-        yield f"Found by  {engines}"
-    yield from cost
-    yield from (f"Fault     {fault}" for fault in found.faults)
-    for claim in found.claims:
-        verdict, before = claim.check.verdict, f" (before: {claim.before})" if claim.is_new else ""
-        if verdict != "unsupported" and not claim.is_new:
-            continue
-        mark = ", marked" if claim.is_marked else ", not marked" if verdict == "unsupported" else ""
-        yield f"\n{verdict}{mark}{before}: {clean(claim.words)}"
-        for passage in claim.check.passages:
-            title = stored.state.sources[passage.source].title
-            yield f"  {clean(title)}: {' '.join(clean(passage.quote).split()) or 'no text'}"
-            yield from (f"    {clean(reason)}" for reason in passage.reasons)

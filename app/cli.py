@@ -92,18 +92,8 @@ _OPTIONS = (
     _LIMIT,
     _NO_TRACE,
 )
-_GARBAGE = (50_000, 50)
-"""Garbage collector thresholds: new objects before a young collection, and young collections before an older one."""
 _DATA_DIR = click.option(
     "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for runs and document indexes."
-)
-_FORMAT = click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["md", "json"]),
-    default="md",
-    show_default=True,
-    help="Output format.",
 )
 _REPORT_FORMAT = click.option(
     "--format",
@@ -252,7 +242,14 @@ def search(words: str, data_dir: Path | None) -> int:
 
 @cli.command()
 @click.argument("thread")
-@_FORMAT
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["md", "json"]),
+    default="md",
+    show_default=True,
+    help="Output format.",
+)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the packets of the run as JSON lines, as they were emitted."
 )
@@ -319,9 +316,7 @@ def delete(thread: str, yes: bool, data_dir: Path | None) -> int:
 @cli.command()
 @click.argument("thread")
 @click.option(
-    "--model",
-    metavar="NAME",
-    help="Judge each statement again with this model. Default: show the stored verdicts.",
+    "--model", metavar="NAME", help="Judge each statement again with this model. Default: show the stored verdicts."
 )
 @_DATA_DIR
 def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
@@ -490,7 +485,7 @@ def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Ou
 def main() -> None:
     """Run the command; report usage errors in one line, without a traceback."""
     # Imports create 250 000 objects and no garbage: the default thresholds would cost a tenth of the start-up time.
-    gc.set_threshold(*_GARBAGE)
+    gc.set_threshold(50_000, 50)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):

@@ -16,13 +16,12 @@ from ..core.run.errors import UnknownSetting
 from ..core.run.settings import read_context
 from .embed import thread_id
 from .endings import reported, run_interruptibly
-from .export import check_format, chosen_format, export_content
 from .live_view import progress_view
-from .output import end_line, report_text
+from .output import end_line, report_json
 from .progress import PacketLines, PlainLines, ProgressView, estimate_line
 from .runs import RunBook, StoredRun, open_runs
 from .settings import RunName, data_folder, settings_from_options, whole_name
-from .stored import read_packets
+from .stored import chosen_format, export_content, read_packets
 from .terminal import (
     Output,
     ask,
@@ -68,19 +67,13 @@ def ask_question(
         given = settings_from_options(data_dir=data_dir, **options)
         if is_estimate and read_context(given).depth == "quick":
             raise UnknownSetting("--estimate needs a plan, but depth quick makes none: choose another --depth.")
-        return _start(name, clean(question), given, outlet, strategy, is_estimate=is_estimate)
+        return _start(name, clean(question), given, outlet, strategy, is_estimate)
 
     return reported(work, name, outlet)
 
 
 def resume_run(
-    thread: str,
-    *,
-    answer: str,
-    from_last_good: bool,
-    data_dir: Path | None,
-    outlet: Outlet,
-    **options: Any,
+    thread: str, *, answer: str, from_last_good: bool, data_dir: Path | None, outlet: Outlet, **options: Any
 ) -> int:
     """Resume a run and print the report."""
     name = _new_name(whole_name(clean(thread), data_dir), data_dir)
@@ -109,7 +102,7 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
         shutil.copytree(DOCUMENTS, documents, dirs_exist_ok=True)
         say(f"Question: {QUESTION}\nDocuments: {documents}")
         given = {"data_dir": folder, "docs": (documents,), "models": "extractive", "clarify": "off", "engines": ()}
-        code = _start(name, QUESTION, given, output, "orchestrated")
+        code = _start(name, QUESTION, given, output, "orchestrated", is_estimate=False)
         say(
             f'\nOpen it in the browser:  {name.command("open")}\nAsk your own documents:  deep-research ask "…" '
             "--docs FOLDER\nUse a language model:    set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server"
@@ -125,13 +118,7 @@ def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
 
 
 def _start(
-    name: RunName,
-    question: str,
-    given: dict[str, Any],
-    outlet: Outlet,
-    strategy: Strategy | None,
-    *,
-    is_estimate: bool = False,
+    name: RunName, question: str, given: dict[str, Any], outlet: Outlet, strategy: Strategy | None, is_estimate: bool
 ) -> int:
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
         return await book.ask(name.thread, question, given, view, strategy, is_estimate=is_estimate)
@@ -162,32 +149,31 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
             return DONE
         return _wait(name, stored.asks) if stored.asks else _ending(stored)
     # Fails before the run costs anything.
-    check_format(chosen_format(outlet.format, outlet.path))
+    if chosen_format(outlet.format, outlet.path) == "pdf":
+        from .exports.page import check_pdf
+
+        check_pdf()
     check_output(outlet.path)
     stored = _carry_out(name, data_dir, step)
     while stored.asks and not (is_estimate and stored.is_planned) and can_ask() and (answer := ask(stored.asks)):
         stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}, is_estimate=is_estimate))
     if is_estimate and stored.is_planned:
         return _deliver_plan(stored, outlet, name)
-    if not stored.asks:
-        return _deliver(stored, outlet, name)
-    if outlet.format == "json":
-        put_out(report_text(stored, "json"))
-    return _wait(name, "" if can_ask() else stored.asks)
-
-
-def _deliver(stored: StoredRun, output: Output, name: RunName) -> int:
-    line = end_line(stored)
-    if output.format == "json" or (stored.state.report and (output.format or output.path is None)):
-        content: str | bytes = report_text(stored, output.format or "md")
+    is_json = outlet.format == "json"
+    if stored.asks:
+        if is_json:
+            put_out(report_json(stored))
+        return _wait(name, "" if can_ask() else stored.asks)
+    if is_json or (stored.state.report and (outlet.format or outlet.path is None)):
+        content: str | bytes = report_json(stored) if is_json else stored.report
     else:
-        content = export_content(stored, chosen_format(None, output.path), name)
-    if output.path:
-        say(line)
-        return _ending(stored) if deliver(content, output.path) else FAILED
-    put_out(str(content)) if output.format == "json" else put_out_report(str(content))
+        content = export_content(stored, chosen_format(None, outlet.path), name)
+    if outlet.path:
+        say(end_line(stored))
+        return _ending(stored) if deliver(content, outlet.path) else FAILED
+    put_out(str(content)) if is_json else put_out_report(str(content))
     # Printed below the report, where the user sees it.
-    say(line)
+    say(end_line(stored))
     return _ending(stored)
 
 
@@ -204,11 +190,10 @@ def _ending(stored: StoredRun) -> int:
 
 
 def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
-    """Print the plan and its estimated costs."""
     state = stored.state
     assert state.plan is not None
     if output.format == "json":
-        return DONE if deliver(report_text(stored, "json"), output.path) else FAILED
+        return DONE if deliver(report_json(stored), output.path) else FAILED
     costs = (
         f"Estimated: {estimate_line(state.run.estimate)}."
         if state.run.estimate

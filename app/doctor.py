@@ -142,7 +142,6 @@ def _model(role: Role, context: Context) -> str:
 
 
 def _tool_calls(model: BaseChatModel, role: Role, context: Context) -> str:
-    """Return how the model calls tools, as far as known before a run."""
     if context.tool_calls != "auto":
         return f"calls tools as set in tool_calls: {context.tool_calls}"
     if ability := asyncio.run(load_ability(location_of(model, role, context))):
@@ -172,28 +171,24 @@ def _proxy(context: Context) -> str:
 
 def _documents(context: Context) -> Iterator[Diagnosis]:
     """Yield the number of readable documents, and a note for each file that cannot be read in full."""
+
+    def say_indexed(done: int, total: int) -> None:
+        if done % max(_EVERY, total // _MOST_LINES) == 0:
+            say(f"documents indexed: {done} of {total}")
+
     try:
-        status = Library(context).refresh(_say_indexed)
+        status = Library(context).refresh(say_indexed)
     except DeepResearchError as error:
         yield Diagnosis("missing", "documents", str(error))
         return
     folders = ", ".join(str(path.expanduser().absolute()) for path in dict.fromkeys(context.docs))
     unread = f", {status.unread} could not be read" if status.unread else ""
     found = f"{counted(status.documents, 'document')}{unread} ({folders})"
-    yield Diagnosis(
-        "ok", "documents", found if folders else "none; name a folder with --docs, docs or DEEP_RESEARCH_DOCS"
-    )
-    for left in status.left_out:
-        yield Diagnosis("note", "not read", clean(f"{left.path}: {left.reason}"))
-    for path in status.shortened:
-        yield Diagnosis("note", "only the beginning was read", clean(path))
-    for note in status.notes:
-        yield Diagnosis("note", "scan", clean(note))
-
-
-def _say_indexed(done: int, total: int) -> None:
-    if done % max(_EVERY, total // _MOST_LINES) == 0:
-        say(f"documents indexed: {done} of {total}")
+    none = "none; name a folder with --docs, docs or DEEP_RESEARCH_DOCS"
+    yield Diagnosis("ok", "documents", found if folders else none)
+    yield from (Diagnosis("note", "not read", clean(f"{left.path}: {left.reason}")) for left in status.left_out)
+    yield from (Diagnosis("note", "only the beginning was read", clean(path)) for path in status.shortened)
+    yield from (Diagnosis("note", "scan", clean(note)) for note in status.notes)
 
 
 def _data_folder(path: Path) -> Diagnosis:

@@ -46,8 +46,19 @@ def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, i
 
 def reported(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | PacketLines | None = None) -> int:
     """Run a command; turn an error into one line and an exit code, and send a final stop packet to `outlet`."""
-    if unknown := _unknown_variables():
-        say(f"Warning: {unknown}.")
+    # Environment variables with our prefix that match no setting are probably misspelled.
+    known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
+    known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
+    known |= {variable.removeprefix(ENVIRONMENT_PREFIX) for variable in (VARIABLE, DATABASE)}
+    # Names are compared without the prefix, which would make all of them look similar.
+    given = {name: name.upper().removeprefix(ENVIRONMENT_PREFIX) for name in sorted(os.environ)}
+    unknown = [
+        f"{name} is not a setting{nearest(short, known, ENVIRONMENT_PREFIX)}"
+        for name, short in given.items()
+        if name.upper() != short and short not in known
+    ]
+    if unknown:
+        say(f"Warning: {'; '.join(unknown)}.")
     try:
         return work()
     except ReaderGone:
@@ -77,27 +88,12 @@ def reported(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | 
 
 
 def _last_words(name: RunName) -> str:
-    """Return the last line to print when the user stops a command."""
     hint = _go_on(name)
     return f"Stopped.{hint}" if hint or not name.thread else NOTHING_BEGAN
 
 
 def _go_on(name: RunName) -> str:
     return f" The run is saved; resume it: {name.command('resume')}" if name.thread and name.is_stored() else ""
-
-
-def _unknown_variables() -> str:
-    """Return a warning about environment variables that have our prefix but match no setting; empty if none."""
-    known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
-    known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
-    known |= {variable.removeprefix(ENVIRONMENT_PREFIX) for variable in (VARIABLE, DATABASE)}
-    # Names are compared without the prefix, which would make all of them look similar.
-    given = {name: name.upper().removeprefix(ENVIRONMENT_PREFIX) for name in sorted(os.environ)}
-    return "; ".join(
-        f"{name} is not a setting{nearest(short, known, ENVIRONMENT_PREFIX)}"
-        for name, short in given.items()
-        if name.upper() != short and short not in known
-    )
 
 
 def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = _NO_RUN) -> Value:

@@ -95,8 +95,13 @@ class LiveView(ProgressView):
                 self.is_writing, self.activity, self.written = True, "", ""
             case packets.MessageDelta() if self.is_writing:
                 self.written = (self.written + clean(packet.content))[-_SHOWN_CHARACTERS:]
-            case _ if branch in self.researchers:
-                _follow(self.researchers[branch], packet)
+            case _ if researcher := self.researchers.get(branch):
+                researcher.doing = describe(packet) or researcher.doing
+                if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
+                    researcher.sources |= {document.document_id for document in packet.documents}
+                # A step continues after an error.
+                last = packets.StepDone if researcher.is_step else packets.FindingCitedDocuments | packets.PacketError
+                researcher.is_done = researcher.is_done or isinstance(packet, last)
 
     def recall(self, state: ResearchState) -> None:
         """Show the plan, the findings for the question, and the current tasks."""
@@ -113,47 +118,32 @@ class LiveView(ProgressView):
             self.researchers[task.turn, task.position] = known
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render the view as unwrapped lines that fit on the screen."""
         room = max(2, (options.max_height if options.height is None else options.height) - 1)
         sources = set().union(*(researcher.sources for researcher in self.researchers.values()))
         spent = f", {self.costs}" if self.costs.calls else ""
         header = f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}"
-        work = self._work()
+        # Two lines per researcher, then what the run is doing or waiting for.
+        work: list[Text] = []
+        for researcher in list(self.researchers.values())[-_SHOWN_RESEARCHERS:]:
+            style = "green" if researcher.is_done else "yellow"
+            work += [Text.assemble(("● ", style), researcher.task), Text(f"  {researcher.doing}", style="dim")]
+        if self.plan and self.activity:
+            work.append(Text(self.activity, style="dim"))
+        elif self.is_writing:
+            work.append(Text("writing the report", style="bold green"))
+        waits = ((self.pending, "dim"), (self.waits, "bold yellow"))
+        work += [Text(words, style=style) for words, style in waits if words]
         words = [*Text(self.written.strip()).wrap(console, options.max_width)] if self.is_writing else []
         # If space is short, the text being written comes first, then current work, then the plan.
         words = words[-max(room // 2, room - 1 - len(work)) :]
         work = work[-(room - 1 - len(words)) :] if room - 1 > len(words) else []
-        plan = self._shown_plan()[: room - 1 - len(work) - len(words)]
+        plan = [Text(self.activity or self.indexing or "starting", style="dim")]
+        if self.plan:
+            # Only its top-level lines if the steps are shown below it.
+            has_steps = any(researcher.is_step for researcher in self.researchers.values())
+            lines = clean(self.plan).strip().splitlines()
+            plan = [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
+        plan = plan[: room - 1 - len(work) - len(words)]
         for line in (Text(header, style="bold"), *plan, *work, *words):
             line.no_wrap, line.overflow = True, "ellipsis"
             yield line
-
-    def _shown_plan(self) -> list[Text]:
-        """Return the plan; only its top-level lines if the steps are shown below it."""
-        if not self.plan:
-            return [Text(self.activity or self.indexing or "starting", style="dim")]
-        lines = clean(self.plan).strip().splitlines()
-        has_steps = any(researcher.is_step for researcher in self.researchers.values())
-        return [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
-
-    def _work(self) -> list[Text]:
-        """Return two lines per researcher, then what the run is doing or waiting for."""
-        lines: list[Text] = []
-        for researcher in list(self.researchers.values())[-_SHOWN_RESEARCHERS:]:
-            style = "green" if researcher.is_done else "yellow"
-            lines += [Text.assemble(("● ", style), researcher.task), Text(f"  {researcher.doing}", style="dim")]
-        if self.plan and self.activity:
-            lines.append(Text(self.activity, style="dim"))
-        elif self.is_writing:
-            lines.append(Text("writing the report", style="bold green"))
-        waits = ((self.pending, "dim"), (self.waits, "bold yellow"))
-        return [*lines, *(Text(words, style=style) for words, style in waits if words)]
-
-
-def _follow(researcher: Researcher, packet: AnyPacket) -> None:
-    researcher.doing = describe(packet) or researcher.doing
-    if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
-        researcher.sources |= {document.document_id for document in packet.documents}
-    # A step continues after an error.
-    last = packets.StepDone if researcher.is_step else packets.FindingCitedDocuments | packets.PacketError
-    researcher.is_done = researcher.is_done or isinstance(packet, last)

@@ -24,17 +24,15 @@ from ..state import ResearchState
 from .progress import estimate_line
 from .runs import StoredRun
 from .settings import RunName
-from .words import Format, counted, counts_line, in_words
+from .words import counted, counts_line, in_words
 
 _NOT_BEGUN = StepOutcome(step="")
 """Outcome of a step that has not started."""
 
 
-def report_text(stored: StoredRun, output_format: Format) -> str:
-    """Return the report as Markdown or as JSON."""
-    if output_format == "json":
-        return _json(_report_data(stored))
-    return stored.report
+def report_json(stored: StoredRun) -> str:
+    """Return the report, its sources and the status of the run, as JSON."""
+    return json.dumps(_report_data(stored), ensure_ascii=False, indent=2)
 
 
 def run_json(stored: StoredRun) -> str:
@@ -57,9 +55,15 @@ def run_json(stored: StoredRun) -> str:
         "gaps": [{"question": gap.text, "relevance": gap.score, "step": gap.step} for gap in open_gaps(observed)],
         "contradictions": _contradictions(state, observed),
     }
-    return _json(
-        {**_report_data(stored), **clean_nested(planned), "research": research, **clean_nested(_audit_data(state))}
-    )
+    audited: dict[str, Any] = {}
+    if state.report and state.report.audit:
+        claims = [
+            {"sentence": state.report.text[claim.start : claim.end], **claim.model_dump(mode="json")}
+            for claim in state.report.claims
+        ]
+        audited = {"audit": state.report.audit.model_dump(mode="json"), "claims": claims}
+    data = {**_report_data(stored), **clean_nested(planned), "research": research, **clean_nested(audited)}
+    return json.dumps(data, ensure_ascii=False, indent=2)
 
 
 def run_line(stored: StoredRun, shown: str) -> str:
@@ -79,16 +83,35 @@ def run_page(stored: StoredRun, name: RunName) -> str:
     if state.plan and not state.has_typed_plan:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
     if state.steps:
-        lines += ["", "Steps", *(line for step in state.steps for line in _step_lines(state, step))]
+        lines += ["", "Steps"]
+        for step in state.steps:
+            outcome, indent = state.outcomes.get(step.id, _NOT_BEGUN), "  " * (step.depth + 1)
+            facts = [step.status.replace("_", " "), step.kind]
+            if outcome.iterations:
+                facts += [counted(len(outcome.iterations), "iteration"), f"confidence {outcome.confidence:.2g}"]
+            lines.append(f"{indent}{step.id} {step.title} – {', '.join(facts)}")
+            lines += [f"{indent}    {step.reason}"] if step.reason else []
         if gaps := open_gaps(own_observations(state)):
             lines += ["", "Not found", *(f"  - {gap.text}" for gap in gaps)]
     if findings := _findings(state):
         lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
-    if state.report and state.report.audit:
-        lines += ["", "Audit", *(f"  {line}" for line in _audit_lines(state, state.report.audit))]
+    if state.report and (audit := state.report.audit):
+        engines = engines_line(state)
+        lines += [
+            "",
+            "Audit",
+            f"  {counts_line(audit)}",
+            f"  {counted(audit.removed_markers, 'citation')} removed that named no source",
+            f"  {counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
+            f"from {counted(audit.independent_sources, 'independent organisation')}, "
+            f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
+            f"  {counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
+            *([f"  found by {engines}"] if engines else []),
+            *([f"  {calls_line(audit)}"] if audit.model_calls else []),
+        ]
     if stored.asks:
         lines += ["", "The run asks", *(f"  {line}" for line in stored.asks.splitlines())]
-    return clean("\n".join([*lines, "", report_text(stored, "md")]).rstrip())
+    return clean("\n".join([*lines, "", stored.report]).rstrip())
 
 
 def end_line(stored: StoredRun) -> str:
@@ -115,12 +138,7 @@ def calls_line(audit: Audit) -> str:
     return f"{counted(audit.model_calls, 'model call')}, {tokens}{money}"
 
 
-def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False, indent=2)
-
-
 def _report_data(stored: StoredRun) -> dict[str, Any]:
-    """Return the report, its sources and the status of the run."""
     state = stored.state
     run, report = state.run, state.report
     sources = report.cited(state.sources) if report else []
@@ -191,17 +209,6 @@ def _location(state: ResearchState, learnings: Sequence[str]) -> str:
     return next((state.sources[learning.source].location for learning in known if learning.source), "")
 
 
-def _audit_data(state: ResearchState) -> dict[str, Any]:
-    """Return the audit and the checked sentences; empty if the report was not audited."""
-    report = state.report
-    if report is None or report.audit is None:
-        return {}
-    claims = [
-        {"sentence": report.text[claim.start : claim.end], **claim.model_dump(mode="json")} for claim in report.claims
-    ]
-    return {"audit": report.audit.model_dump(mode="json"), "claims": claims}
-
-
 def _head(stored: StoredRun, name: RunName) -> list[str]:
     state, run = stored.state, stored.state.run
     reason = f"in {stored.runner}" if stored.runner else stored.failure or run.stop_reason
@@ -237,17 +244,6 @@ def spent_line(spending: Mapping[str, Spent]) -> str:
     return ", ".join(words) or "nothing"
 
 
-def _step_lines(state: ResearchState, step: PlanStep) -> Iterable[str]:
-    outcome = state.outcomes.get(step.id, _NOT_BEGUN)
-    indent = "  " * (step.depth + 1)
-    facts = [step.status.replace("_", " "), step.kind]
-    if outcome.iterations:
-        facts += [counted(len(outcome.iterations), "iteration"), f"confidence {outcome.confidence:.2g}"]
-    yield f"{indent}{step.id} {step.title} – {', '.join(facts)}"
-    if step.reason:
-        yield f"{indent}    {step.reason}"
-
-
 def _finding_lines(state: ResearchState, finding: Finding) -> Iterable[str]:
     ending = "" if finding.ended == "done" else f" – {finding.ended}: {finding.reason}"
     name = "Analysis:" if finding.is_analysis else f"{finding.cycle + 1}.{finding.position + 1}"
@@ -258,19 +254,6 @@ def _finding_lines(state: ResearchState, finding: Finding) -> Iterable[str]:
     for source in _cited(state, finding):
         location = short_location(source) if source.kind == "document" else source.location
         yield f"      cited: {source.title} – {location}"
-
-
-def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
-    return [
-        counts_line(audit),
-        f"{counted(audit.removed_markers, 'citation')} removed that named no source",
-        f"{counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
-        f"from {counted(audit.independent_sources, 'independent organisation')}, "
-        f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
-        f"{counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
-        *([f"found by {line}"] if (line := engines_line(state)) else []),
-        *([calls_line(audit)] if audit.model_calls else []),
-    ]
 
 
 def engines_line(state: ResearchState) -> str:

@@ -44,7 +44,6 @@ class Costs(NamedTuple):
         return Costs(self.calls + 1, tokens, self.usd + call.usd)
 
     def __str__(self) -> str:
-        """Return tokens and money in words."""
         money = f", {dollars(self.usd)}" if self.usd else ""
         return f"{self.tokens:,} tokens".replace(",", " ") + money
 
@@ -188,21 +187,15 @@ def describe(packet: AnyPacket) -> str:
         case packets.PacketError():
             return shorten(packet.message)
         case packets.ReportGraded():
-            return _grades_line(packet)
+            left = [shorten(grade.requirement) for grade in packet.grades if grade.verdict != "answered"]
+            line = f"{len(packet.grades) - len(left)} of {counted(len(packet.grades), 'point')} of the request answered"
+            intent = "looking for more on" if packet.is_researched else "open"
+            return f"{line}; {intent}: {'; '.join(left)}" if left else line
         case packets.ReportAudited():
             return counts_line(packet.audit)
         case packets.EstimateMade():
             return f"estimated: {estimate_line(packet.estimate)}"
     return ""
-
-
-def _grades_line(packet: packets.ReportGraded) -> str:
-    left = [grade for grade in packet.grades if grade.verdict != "answered"]
-    line = f"{len(packet.grades) - len(left)} of {counted(len(packet.grades), 'point')} of the request answered"
-    if not left:
-        return line
-    named = "; ".join(shorten(grade.requirement) for grade in left)
-    return f"{line}; {'looking for more on' if packet.is_researched else 'open'}: {named}"
 
 
 def describe_index(packet: packets.DocumentsIndexed) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from langgraph.store.memory import InMemoryStore
 
 from ..core.evidence.checking.reaudit import checks_of
 from ..core.evidence.checking.source_text import SourceText
@@ -18,25 +20,35 @@ from ..core.evidence.checking.units import ReportUnit, units_of
 from ..core.evidence.checking.verification import Verifier
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import plain_line, short_location, shown_title, without_marks
+from ..core.evidence.memory.observations import asked_notes
+from ..core.library.library import Library
 from ..core.models.resolve import is_extractive
+from ..core.reading.web_page import WebReader
 from ..core.records.report import Report
-from ..core.records.sources import Source
-from ..core.run.context import within_scope
+from ..core.records.research import Run, Spent
+from ..core.records.sources import DOCUMENT_SCHEME, NotRead, Source
+from ..core.run import tool_names
+from ..core.run.concurrency import gather_or_cancel
+from ..core.run.context import Context, within_scope
 from ..core.run.conversation import clean
+from ..core.run.errors import DocumentsUnreadable
 from ..core.run.events.call import SilentEvents
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import Placement
+from ..core.run.store.pages import Pages
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.judging import Key, UnitJudgement, key_of
+from ..tools.addresses import Addresses
+from ..tools.open_url import WebPages
+from ..tools.tool import Hit, ToolContext
+from ..tools.use import meter_for_run
 from .check_report import load_verifier
 from .endings import reports_errors, run_interruptibly
-from .export import report_of
 from .output import spent_line
 from .progress import PlainLines
-from .reread import Reread, reread
 from .settings import RunName
-from .stored import kept_run
+from .stored import kept_run, report_of
 from .terminal import check_output, deliver, say
 from .words import CHANGED, DONE, FAILED, counted
 
@@ -52,6 +64,9 @@ _JUDGED: Mapping[str, str] = {
 _REWORDED = "the source words it differently now, or no longer says it"
 _NOT_KEPT = "the text that was read for the report is no longer stored"
 _ONLY_EXCERPT = "only a search excerpt was read for the report, and the page does not contain these words"
+_NOT_ASKED = "it came from one of the app's own tools, which are not called again"
+_NO_DOCUMENT = "the document no longer exists"
+_WEB = ("http://", "https://")
 _MARKUP = re.compile(r"[*_`#>|]+|^\s*[-+•]\s")
 
 
@@ -106,6 +121,19 @@ class Refreshed(NamedTuple):
         return clean("\n\n".join([*head, *shown, *self.tail])).rstrip()
 
 
+class Reread(NamedTuple):
+    """A source in its current version."""
+
+    source: Source
+    """The source with its key and number in the report, and its current title, date and location."""
+    texts: Sequence[SourceText]
+    """Its current text; empty if it cannot be read."""
+    reason: str = ""
+    """Why it cannot be read."""
+    is_same: bool = False
+    """Whether its text is unchanged since the report."""
+
+
 @reports_errors
 def refresh_run(
     thread: str, given: Mapping[str, Any], data_dir: Path | None, path: Path | None, *, is_for_news: bool
@@ -123,6 +151,35 @@ def refresh_run(
     say(f"{found.summary}.\n{cost}")
     code = CHANGED if is_for_news else DONE if found.holds else FAILED
     return code if is_delivered else FAILED
+
+
+async def reread(
+    sources: Sequence[Source], context: Context, run: Run, on_notice: Callable[[str], None] = say
+) -> tuple[dict[str, Reread], Spent]:
+    """Read sources again within the run's limits; return them by key, and what reading web pages cost.
+
+    Pages of which the run knew only a search excerpt are opened too.
+    """
+    tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
+    pages = [source for source in sources if source.address.startswith(_WEB)]
+    await Addresses(tool_context.pages, run.id).allow(source.address for source in pages)
+    web, most = WebPages(context, tool_context), context.limits.max_open
+    documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
+    found = await asyncio.to_thread(_read_documents, documents, context)
+    async with WebReader(context) as reader:
+        for start in range(0, len(pages), most):
+            batch = pages[start : start + most]
+            read = await gather_or_cancel(web.read(source.address, reader) for source in batch)
+            for source, page in zip(batch, read, strict=True):
+                if isinstance(page, Hit):
+                    found.append(_reread(source, page.source, page.text))
+                else:
+                    reason = f"{page.reason} ({page.code})" if isinstance(page, NotRead) else page
+                    found.append(Reread(source, (), reason))
+    for note in asked_notes(tool_context.meter.asked):
+        on_notice(f"Note: {note}")
+    unasked = {source.key: Reread(source, (), _NOT_ASKED) for source in sources}
+    return unasked | {read.source.key: read for read in found}, tool_context.meter.spent(tool_names.OPEN_URL)
 
 
 async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed, str]:
@@ -179,17 +236,15 @@ class _Comparison:
         # Sentences that were already unsupported are left to `audit`.
         unsupported = {words for words, check in checks_of(report) if check.verdict == "unsupported"}
         units = [unit for unit in units_of(self.text, report.keys) if unit.raw not in unsupported]
-        self._units = [*self._with_sources(units)]
-
-    def _with_sources(self, units: Sequence[ReportUnit]) -> Iterator[ReportUnit]:
-        """Yield parts that cite sources, and parts that quote the sources cited next in the same paragraph."""
+        self._units: list[ReportUnit] = []
+        """Parts that cite sources, and parts that quote the sources cited next in the same paragraph."""
         for index, unit in enumerate(units):
             citing = next((other for other in units[index:] if other.sources), None)
             if citing is unit:
-                yield unit
+                self._units.append(unit)
             elif citing and "\n" not in self.text[unit.end : citing.start]:
                 keys = tuple(key for key in citing.sources if self._before.is_quoted(unit, key))
-                yield from [unit._replace(sources=keys)] if keys else []
+                self._units += [unit._replace(sources=keys)] if keys else []
 
     def parts_to_judge(self) -> list[ReportUnit]:
         """Return the parts that a model must judge: not quotes, with a passage that is gone from a readable source."""
@@ -199,11 +254,9 @@ class _Comparison:
         """Return the sources that lost the passage of a part; none if a source still has the part word for word."""
         if any(self._verifier.is_quoted(unit, key) for key in unit.sources):
             return []
-        return [key for key in unit.sources if not (self._now[key].is_same or self._has_passage(unit, key))]
-
-    def _has_passage(self, unit: ReportUnit, key: str) -> bool:
-        passage = _plain(self._before.passage(unit, key).quote)
-        return bool(passage) and passage in self._plain[key]
+        changed = [key for key in unit.sources if not self._now[key].is_same]
+        passages = {key: _plain(self._before.passage(unit, key).quote) for key in changed}
+        return [key for key, passage in passages.items() if not passage or passage not in self._plain[key]]
 
     def sentences(self) -> Iterator[RecheckedSentence]:
         """Yield each sentence that cites a source, with its state."""
@@ -243,9 +296,35 @@ def _plain(text: str) -> str:
 
 
 def _how(source: Source, now: Reread) -> str:
-    """Return how a source has changed, in words; empty if it has not."""
     if not now.texts:
         return f"cannot be read now: {plain_line(now.reason)}"
     if now.source.location != source.location and source.kind == "document":
         return f"its text is now in {plain_line(short_location(now.source))}"
     return "" if now.is_same or not source.content_hash else "its text has changed"
+
+
+def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]:
+    if not sources or not context.docs:
+        return [Reread(source, (), _NO_DOCUMENT) for source in sources]
+    library = Library(context)
+    try:
+        status = library.refresh()
+    except DocumentsUnreadable as error:
+        return [Reread(source, (), str(error)) for source in sources]
+    reasons = {f"{DOCUMENT_SCHEME}{left.path}": left.reason for left in status.left_out}
+    found = {source.key: library.read(source.address) for source in sources}
+    if not all(found.values()):
+        # A renamed document is found by its text.
+        by_text = {document.source.content_hash: document for document in library.documents()}
+        found |= {source.key: by_text.get(source.content_hash) for source in sources if not found[source.key]}
+    return [
+        _reread(source, document.source, document.text)
+        if (document := found[source.key])
+        else Reread(source, (), reasons.get(source.address, _NO_DOCUMENT))
+        for source in sources
+    ]
+
+
+def _reread(source: Source, now: Source, text: str) -> Reread:
+    known = now.model_copy(update={"key": source.key, "number": source.number})
+    return Reread(known, [SourceText(now.content_hash, text)], is_same=now.content_hash == source.content_hash)

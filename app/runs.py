@@ -149,6 +149,17 @@ class StoredRun(NamedTuple):
         run, messages = self.state.run, self.state.messages
         return run.question if run.id else "".join(message.text for message in messages[-1:])
 
+    def message(self, words: str) -> Any:
+        """Return a text as graph input: an answer, a hint to an unfinished run, or a question."""
+        if self.waiting:
+            return Command(resume=words)
+        if not self.is_unfinished:
+            return {"messages": [HumanMessage(words)]}
+        # New input would discard the results of researchers that have finished in this round; an update keeps them.
+        last = next(message for message in reversed(self.state.messages) if mark_of(message) != DRAFT)
+        is_repeated = isinstance(last, HumanMessage) and last.text == words
+        return None if is_repeated else Command(update={"messages": [HumanMessage(words)]})
+
 
 class RunBook(NamedTuple):
     """The runs of a data folder or database."""
@@ -198,21 +209,17 @@ class RunBook(NamedTuple):
             notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
-            context = context.model_copy(update={"review_plan": True}) if is_estimate else context
             view.begin(notices)
+            context = context.model_copy(update={"review_plan": True}) if is_estimate else context
+            message: Any = {"messages": [HumanMessage(words)]}
+            if snapshot.values:
+                message = (await self.read(thread, lease)).message(words)
             try:
-                return await self._run(graph, lease, thread, _message(snapshot, words), context, view)
+                return await self._run(graph, lease, thread, message, context, view)
             except UserMistake:
                 if not snapshot.values and not await _has_begun(graph, thread):
                     await self.database.saver.adelete_thread(thread_id(thread))
                 raise
-
-    async def entry(self, thread: str, words: str) -> tuple[Strategy, Any]:
-        """Return the strategy of a thread, and a text as input for its graph; raises `UnknownThread`."""
-        strategy = await self._begun_by(thread)
-        if strategy is None:
-            raise unknown_thread(thread)
-        return strategy, _message(await _snapshot(self.graph(strategy), thread), words)
 
     async def resume(
         self, thread: str, answer: str, given: Mapping[str, Any], view: ProgressView, *, is_estimate: bool = False
@@ -241,9 +248,8 @@ class RunBook(NamedTuple):
                 return stored
             context = context.model_copy(update={"review_plan": True}) if is_estimate else context
             view.begin(notices)
-            graph = self.graph(stored.strategy)
-            message = _message(await _snapshot(graph, thread), answer) if answer else None
-            return await self._run(graph, lease, thread, message, context, view)
+            message = stored.message(answer) if answer else None
+            return await self._run(self.graph(stored.strategy), lease, thread, message, context, view)
 
     async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
         """Return a stored run; raises `UnknownThread`. The holder of `lease` is not reported as `runner`."""
@@ -372,18 +378,6 @@ async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
     """Whether there is something to resume; false after a refused call."""
     snapshot = await _snapshot(graph, thread)
     return _is_unfinished(snapshot) and snapshot.values.get("run") is not None
-
-
-def _message(snapshot: StateSnapshot, words: str) -> Any:
-    """Return a text as graph input: an answer, a hint to an unfinished run, or a question."""
-    if snapshot.interrupts:
-        return Command(resume=words)
-    if not _is_unfinished(snapshot):
-        return {"messages": [HumanMessage(words)]}
-    # New input would discard the results of researchers that have finished in this round; an update keeps them.
-    last = next(message for message in reversed(snapshot.values["messages"]) if mark_of(message) != DRAFT)
-    is_repeated = isinstance(last, HumanMessage) and last.text == words
-    return None if is_repeated else Command(update={"messages": [HumanMessage(words)]})
 
 
 def _is_unfinished(snapshot: StateSnapshot) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -158,7 +158,6 @@ class PacketReader:
             parts.put_nowait(_SECOND)
 
     def _elapsed(self) -> float:
-        """Return the seconds since the start, rounded to milliseconds."""
         return round(self._clock.seconds() - self._start, 3)
 
     def _packets_of(self, part: Any) -> Iterator[AnyPacket]:
@@ -170,25 +169,16 @@ class PacketReader:
                 yield ElapsedTime(placement=placement, elapsed_seconds=mark * _ELAPSED_SECONDS)
         if part is _SILENCE:
             yield ChatHeartbeat(placement=placement, elapsed_seconds=self._elapsed())
-        elif part is not _SECOND and (packet := self._take(part)):
-            yield packet
-
-    def _take(self, part: dict[str, Any]) -> AnyPacket | None:
-        """Return the packet of a stream part; None if callers do not need it."""
-        if part["type"] == "values":
+        elif part is not _SECOND and part["type"] == "values":
             if not part["ns"]:
                 self._run = (part["data"] or {}).get("run")
                 self._is_waiting = bool(part["interrupts"])
-            return None
-        packet = read_packet(part["data"])
-        if isinstance(packet, OverallStop):
-            # This reader sends its own stop, which includes elapsed time and errors.
-            return None
-        if packet.placement.sub_turn_index is None and not isinstance(
-            packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat
-        ):
-            self._turn = packet.placement.turn_index
-        return packet
+        # This reader sends its own stop, which includes elapsed time and errors.
+        elif part is not _SECOND and not isinstance(packet := read_packet(part["data"]), OverallStop):
+            is_aside = isinstance(packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat)
+            if packet.placement.sub_turn_index is None and not is_aside:
+                self._turn = packet.placement.turn_index
+            yield packet
 
     def end(self) -> OverallStop:
         """Return the stop packet for a run that has ended or is waiting for an answer."""
@@ -213,11 +203,10 @@ class PacketReader:
 
 
 async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout_at(end):
             return await parts.get()
-    except TimeoutError:
-        return _SILENCE
+    return _SILENCE
 
 
 @contextmanager

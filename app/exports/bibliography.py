@@ -25,12 +25,38 @@ _DIGITS = 8
 
 def bibtex(sources: Iterable[Source]) -> str:
     """Return a BibTeX entry for each source (`@misc`, with biblatex date fields, not escaped to ASCII)."""
-    return "\n\n".join(map(_entry, sources))
+    entries = list[str]()
+    for source in sources:
+        day, read_on = _DATE.match(source.date), _DATE.match(source.read_at)
+        fields = {
+            "title": f"{{{shown_title(source).translate(_LATEX)}}}",
+            "year": day[1] if day else "",
+            "date": day[0] if day else "",
+            "url": _link(source),
+            "urldate": read_on[0] if read_on else "",
+            "note": _path(source).translate(_LATEX),
+        }
+        lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
+        entries.append(f"@misc{{{reference_id(source)},\n{lines}\n}}")
+    return "\n\n".join(entries)
 
 
 def csl_json(sources: Iterable[Source]) -> str:
     """Return a JSON list with an item for each source (CSL-JSON 1.0.2)."""
-    return json.dumps([_item(source) for source in sources], ensure_ascii=False, indent=2)
+    items = [
+        {
+            "id": reference_id(source),
+            "type": "document" if source.kind == "document" else "webpage",
+            "title": shown_title(source),
+            "URL": _link(source),
+            "issued": _parts(source.date),
+            "accessed": _parts(source.read_at),
+            "note": _path(source),
+        }
+        for source in sources
+    ]
+    given = [{name: value for name, value in item.items() if value} for item in items]
+    return json.dumps(given, ensure_ascii=False, indent=2)
 
 
 def reference_id(source: Source) -> str:
@@ -40,33 +66,6 @@ def reference_id(source: Source) -> str:
     )
     words = re.sub(r"[^a-z0-9]+", "-", origin.lower()).strip("-")[:40].rstrip("-") or "source"
     return f"{words}-{short_hash(source.key)[:_DIGITS]}"
-
-
-def _entry(source: Source) -> str:
-    day, read_on = _DATE.match(source.date), _DATE.match(source.read_at)
-    fields = {
-        "title": f"{{{shown_title(source).translate(_LATEX)}}}",
-        "year": day[1] if day else "",
-        "date": day[0] if day else "",
-        "url": _link(source),
-        "urldate": read_on[0] if read_on else "",
-        "note": _path(source).translate(_LATEX),
-    }
-    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
-    return f"@misc{{{reference_id(source)},\n{lines}\n}}"
-
-
-def _item(source: Source) -> dict[str, Any]:
-    fields = {
-        "id": reference_id(source),
-        "type": "document" if source.kind == "document" else "webpage",
-        "title": shown_title(source),
-        "URL": _link(source),
-        "issued": _parts(source.date),
-        "accessed": _parts(source.read_at),
-        "note": _path(source),
-    }
-    return {name: value for name, value in fields.items() if value}
 
 
 def _parts(date: str) -> dict[str, Any]:

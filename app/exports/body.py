@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import pairwise, zip_longest
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
 import lxml.html
@@ -49,49 +49,32 @@ class Citation(NamedTuple):
 
 def _mark_report(report: Report) -> tuple[str, list[Citation]]:
     """Return the report's Markdown with `_MARK`s, and its citations; markers without a source stay unchanged."""
+    text, starts = report.text.translate(_REPLACED), [claim.start for claim in report.claims]
     citations: list[Citation] = []
-    text = report.text.translate(_REPLACED)
-    bounds, starts = _bounds(report.claims, text), [claim.start for claim in report.claims]
-    pieces: list[str] = []
-    for piece, offset in _pieces(text, [bound for bound, _ in bounds]):
-        while bounds and bounds[0][0] <= offset:
-            pieces.append(bounds.pop(0)[1])
-        if isinstance(piece, Marker) and report.keys.keys() >= {*piece.numbers}:
-            claim = bisect_right(starts, offset) - 1
-            claim = claim if claim >= 0 and offset < report.claims[claim].end else -1
-            pieces += [_mark("c", len(citations) + step) for step in range(len(piece.numbers))]
-            citations += [Citation(number, claim) for number in piece.numbers]
-        else:
-            pieces.append(piece.raw if isinstance(piece, Marker) else piece)
-    pieces += [mark for _, mark in bounds]
-    return "".join(pieces), citations
-
-
-def _pieces(text: str, bounds: Sequence[int]) -> Iterator[tuple[str | Marker, int]]:
-    """Split a text at markers and at `bounds`; yield each part with its offset."""
-    offset = 0
-    for part in scan(text):
-        length = len(part.raw if isinstance(part, Marker) else part)
-        if isinstance(part, Marker):
-            yield part, offset
-        else:
-            inner = bounds[bisect_right(bounds, offset) : bisect_right(bounds, offset + length - 1)]
-            for start, end in pairwise([0, *sorted({bound - offset for bound in inner}), length]):
-                yield part[start:end], offset + start
-        offset += length
-
-
-def _bounds(claims: Sequence[ClaimCheck], text: str) -> list[tuple[int, str]]:
-    """Return sorted (offset, mark) pairs for starts and ends of sentences, without surrounding Markdown layout."""
-    found: list[tuple[int, int, str]] = []
-    for number, claim in enumerate(claims):
+    edits: list[tuple[int, int, int, str]] = []
+    """Offset, order at the same offset (an end, a start, a citation), end of the replaced text, and marks."""
+    for number, claim in enumerate(report.claims):
+        # Sentences are marked without surrounding Markdown layout.
         begin = _BLOCK.match(text, claim.start, claim.end)
         start = begin.end() if begin else claim.start
         end = claim.start + len(text[claim.start : claim.end].rstrip(" \t\n|"))
         if start < end:
-            # At the same offset, an end sorts before a start.
-            found += [(start, 1, _mark("b", number)), (end, 0, _mark("e", number))]
-    return [(offset, mark) for offset, _, mark in sorted(found)]
+            edits += [(start, 1, start, _mark("b", number)), (end, 0, end, _mark("e", number))]
+    offset = 0
+    for part in scan(text):
+        length = len(part.raw if isinstance(part, Marker) else part)
+        if isinstance(part, Marker) and report.keys.keys() >= {*part.numbers}:
+            index = bisect_right(starts, offset) - 1
+            index = index if index >= 0 and offset < report.claims[index].end else -1
+            marks = "".join(_mark("c", len(citations) + step) for step in range(len(part.numbers)))
+            edits.append((offset, 2, offset + length, marks))
+            citations += [Citation(number, index) for number in part.numbers]
+        offset += length
+    pieces, done = list[str](), 0
+    for offset, _, end, marks in sorted(edits):
+        pieces += [text[done:offset], marks]
+        done = max(done, end)
+    return "".join([*pieces, text[done:]]), citations
 
 
 def _mark(kind: str, number: int) -> str:
@@ -117,12 +100,9 @@ class _MarkRenderer:
         self._labels = labels(finished.language_code)
         self._quote_indexes = quote_indexes(quotes)
         self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
-        self._claim: ClaimCheck | None = None
+        self.claim: ClaimCheck | None = None
+        """The open sentence; None between sentences."""
         self._number = -1
-
-    def begin_line(self) -> None:
-        """End an open sentence: sentences do not span lines, but the end mark may have been lost with a link."""
-        self._claim = None
 
     def pieces(self, text: str) -> list[Piece]:
         """Split a text at its marks into plain text and elements for sentences and citations."""
@@ -137,16 +117,16 @@ class _MarkRenderer:
                     pieces[-1] = last.rstrip() + "\u00a0"
                 pieces.append(self._citation(self._citations[number]))
             else:
-                self._claim, self._number = self._claims[number] if kind == "b" else None, number
+                self.claim, self._number = self._claims[number] if kind == "b" else None, number
             pieces += self._words(_GAP.sub("", words) if is_behind else words)
         return pieces
 
     def _words(self, words: str) -> list[Piece]:
         words = words.replace(_OPEN, "").replace(_CLOSE, "")
-        if self._claim is None or not words.strip():
+        if self.claim is None or not words.strip():
             return [words]
         bare = words.rstrip()
-        shown = builder.SPAN(bare, {"class": f"claim {self._claim.verdict}", "data-claim": str(self._number)})
+        shown = builder.SPAN(bare, {"class": f"claim {self.claim.verdict}", "data-claim": str(self._number)})
         return [shown, words[len(bare) :]]
 
     def _citation(self, citation: Citation) -> lxml.html.HtmlElement:
@@ -163,19 +143,6 @@ class _MarkRenderer:
         return shown
 
 
-def _let_scroll(table: lxml.html.HtmlElement) -> None:
-    """Wrap a table in a scrollable box (also by keyboard), and set its density."""
-    columns = zip_longest(*([cell.text_content() for cell in row] for row in table.iter("tr")), fillvalue="")
-    width = sum(max(map(len, " ".join(cells).split()), default=0) for cells in columns)
-    if width > _DENSE:
-        table.set("class", "dense tight" if width > _TIGHT else "dense")
-    if len(table.xpath(".//tr")) <= _TOGETHER:
-        table.classes.add("together")
-    box = builder.DIV(builder.CLASS("wide"), tabindex="0")
-    table.getparent().replace(table, box)
-    box.append(table)
-
-
 def report_body(
     finished: Finished, quotes: Sequence[SourceQuote], *, is_on_paper: bool, picture: str
 ) -> tuple[lxml.html.HtmlElement, list[Heading]]:
@@ -190,7 +157,16 @@ def report_body(
     _fill(tree, _MarkRenderer(finished, quotes, citations, is_on_paper))
     for table in list(tree.iter("table")):
         mark_numbers(table, finished.language_code)
-        _let_scroll(table)
+        columns = zip_longest(*([cell.text_content() for cell in row] for row in table.iter("tr")), fillvalue="")
+        width = sum(max(map(len, " ".join(cells).split()), default=0) for cells in columns)
+        if width > _DENSE:
+            table.set("class", "dense tight" if width > _TIGHT else "dense")
+        if len(table.xpath(".//tr")) <= _TOGETHER:
+            table.classes.add("together")
+        # A scrollable box, also by keyboard.
+        box = builder.DIV(builder.CLASS("wide"), tabindex="0")
+        table.getparent().replace(table, box)
+        box.append(table)
     add_charts(tree, finished.language_code, picture)
     return tree, headings
 
@@ -199,7 +175,8 @@ def _fill(element: lxml.html.HtmlElement, renderer: _MarkRenderer) -> None:
     children, text = list(element), element.text or ""
     element.text = None
     if element.tag in _LINES:
-        renderer.begin_line()
+        # Sentences do not span lines, but the end mark may have been lost with a link.
+        renderer.claim = None
     _insert(element, 0, renderer.pieces(text))
     for child in children:
         tail, child.tail = child.tail or "", None

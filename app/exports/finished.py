@@ -91,14 +91,13 @@ def safe_tree(markdown: str) -> lxml.html.HtmlElement:
 
 def plain_words(markdown: str, joint: str = " ") -> str:
     """Return the words of Markdown text or table rows without markup; `joint` separates the lines."""
-    return joint.join(filter(None, map(_plain_line, sanitized(readable(markdown)).splitlines())))
-
-
-def _plain_line(line: str) -> str:
-    tokens = _markdown().parseInline(_LINE_MARK.sub("", line))
-    words = readable(_words([child for token in tokens for child in token.children or ()]))
-    cells = (" ".join(cell.split()) for cell in _LEFT_OVER.sub("", words).split("|"))
-    return " · ".join(filter(None, cells))
+    lines = list[str]()
+    for line in sanitized(readable(markdown)).splitlines():
+        tokens = _markdown().parseInline(_LINE_MARK.sub("", line))
+        words = readable(_words([child for token in tokens for child in token.children or ()]))
+        cells = (" ".join(cell.split()) for cell in _LEFT_OVER.sub("", words).split("|"))
+        lines.append(" · ".join(filter(None, cells)))
+    return joint.join(filter(None, lines))
 
 
 def _words(tokens: Sequence[Token]) -> str:
@@ -165,7 +164,10 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
     """Return a quote for each passage of each checked sentence, in the order of the report."""
     report = finished.report
     cited = {source.key: source for source in finished.cited}
-    cells = _cells_of(report)
+    units = [unit for unit in units_of(report.text, report.keys) if unit.kind == "cell"]
+    above = {unit.start: unit.text.removesuffix(unit.raw_words) for unit in units}
+    # Table cells are shown with their row and column names.
+    cells = {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in units}
     quotes: list[SourceQuote] = []
     for number, claim in enumerate(report.claims):
         words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
@@ -184,13 +186,6 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
 def sentence_words(markdown: str) -> str:
     """Return the words of a sentence or table row, without citations, verdict marks or markup."""
     return " ".join(plain_words(sentence.text) for sentence in sentences_of(without_marks(markdown)))
-
-
-def _cells_of(report: Report) -> Mapping[int, str]:
-    """Return the words of each table cell, with its row and column names, by offset."""
-    cells = [unit for unit in units_of(report.text, report.keys) if unit.kind == "cell"]
-    above = {unit.start: unit.text.removesuffix(unit.raw_words) for unit in cells}
-    return {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in cells}
 
 
 def quote_indexes(quotes: Sequence[SourceQuote]) -> Mapping[tuple[int, int], int]:

@@ -36,7 +36,7 @@ def report_page(
     figures = figures_of(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else {}
     remarks = _remarks(finished, words) if evidence == "short" else {}
     numbers = {key: number for number, key in finished.report.keys.items()}
-    style = _style()
+    style = resources.files("deep_research.app.exports").joinpath("templates", "page.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _template().render(
         title=finished.title,
@@ -68,7 +68,6 @@ def report_page(
 
 
 def _remarks(finished: Finished, words: Labels) -> dict[str, list[UnitVerdict]]:
-    """Return the corrected, marked and unverified statements, each under its heading."""
     report = finished.report
     sentences = dict.fromkeys(quote.sentence for quote in quotes_of(finished) if report.claims[quote.claim].repair)
     corrected = [UnitVerdict(text=text, shown="corrected") for text in sentences]
@@ -76,11 +75,6 @@ def _remarks(finished: Finished, words: Labels) -> dict[str, list[UnitVerdict]]:
         [verdict for verdict in report.verdicts if verdict.shown == shown] for shown in ("marked", "not_verified")
     )
     return {words.corrected: corrected, words.marked: marked, words.left_open: unverified}
-
-
-@cache
-def _style() -> str:
-    return resources.files("deep_research.app.exports").joinpath("templates", "page.css").read_text("utf-8")
 
 
 @cache
@@ -92,13 +86,9 @@ def _template() -> Template:
         lstrip_blocks=True,
         auto_reload=False,
         autoescape=True,
-        finalize=_readable,
+        finalize=lambda value: readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
     return environment.get_template("page.html")
-
-
-def _readable(value: object) -> object:
-    return readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def check_pdf() -> None:

@@ -62,8 +62,6 @@ _TOGETHER = 12
 
 
 class _Target(NamedTuple):
-    """Where words are written, and their formatting."""
-
     into: Any
     """The document or a table cell."""
     style: str = ""
@@ -82,7 +80,16 @@ def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
     about = document.core_properties
     about.title, about.author, about.comments = page.findtext(".//title"), "", ""
     _set_styles(document, language)
-    _set_page(document)
+    document.settings.element.find(qn("w:defaultTabStop")).addnext(_element("w:autoHyphenation"))
+    section = document.sections[0]
+    section.page_width, section.page_height, section.top_margin = Cm(21), Cm(29.7), Cm(2.2)
+    section.left_margin = section.right_margin = Cm(2.3)
+    footer = section.footer.paragraphs[0]
+    footer.alignment = WD_ALIGN_PARAGRAPH.CENTER
+    for before, field in (("", "PAGE"), (" / ", "NUMPAGES")):
+        footer.add_run(before)
+        footer._p.append(simple := _element("w:fldSimple", instr=field))
+        simple.append(footer.add_run("1")._r)
     _Writer(document).write(page.body, _Target(document))
     document.save(file := BytesIO())
     return file.getvalue()
@@ -108,20 +115,6 @@ def _set_styles(document: WordDocument, language: str) -> None:
         style.base_style, style.font.size, style.paragraph_format.space_after = normal, Pt(size), Pt(2)
         style.paragraph_format.left_indent = Cm(indent)
     styles.add_style("Report Table", WD_STYLE_TYPE.TABLE).element.append(parse_xml(_TABLE))
-
-
-def _set_page(document: WordDocument) -> None:
-    """Set paper size, hyphenation and page numbers."""
-    document.settings.element.find(qn("w:defaultTabStop")).addnext(_element("w:autoHyphenation"))
-    section = document.sections[0]
-    section.page_width, section.page_height, section.top_margin = Cm(21), Cm(29.7), Cm(2.2)
-    section.left_margin = section.right_margin = Cm(2.3)
-    footer = section.footer.paragraphs[0]
-    footer.alignment = WD_ALIGN_PARAGRAPH.CENTER
-    for before, field in (("", "PAGE"), (" / ", "NUMPAGES")):
-        footer.add_run(before)
-        footer._p.append(simple := _element("w:fldSimple", instr=field))
-        simple.append(footer.add_run("1")._r)
 
 
 class _Writer:
@@ -242,7 +235,6 @@ class _Writer:
         self._document.add_paragraph().paragraph_format.space_after = Pt(0)
 
     def _begin(self, target: _Target) -> None:
-        """Start a new paragraph, or style the current one if it is empty."""
         if self._paragraph is None or self._run is not None:
             self._end()
             self._paragraph = target.into.add_paragraph()

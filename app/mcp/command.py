@@ -13,7 +13,7 @@ from ...core.run.errors import ExtraMissing
 from ...core.run.settings import read_context
 from ...core.run.user_settings import documents_below, with_absolute_paths
 from ..check_file import CheckedFile, check_file
-from ..endings import reported, run_interruptibly
+from ..endings import reports_errors, run_interruptibly
 from ..runs import RunBook, StoredRun, open_runs
 from ..settings import settings_from_options
 from ..words import DONE, Strategy
@@ -58,28 +58,25 @@ class LocalRuns(NamedTuple):
         return await check_file(report, name, self.settings.model_copy(update={"verify": "check"}), on_notice)
 
 
+@reports_errors
 def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:
     """Serve MCP over standard input and output."""
+    given = settings_from_options(data_dir=data_dir, **options)
+    settings = with_absolute_paths(read_context(given))
+    try:
+        import mcp.server  # noqa: F401
+    except ImportError:
+        raise ExtraMissing(
+            'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the checkout of '
+            "deep_research."
+        ) from None
 
-    def work() -> int:
-        given = settings_from_options(data_dir=data_dir, **options)
-        settings = with_absolute_paths(read_context(given))
-        try:
-            import mcp.server  # noqa: F401
-        except ImportError:
-            raise ExtraMissing(
-                'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the checkout of '
-                "deep_research."
-            ) from None
-        run_interruptibly(_serve(given, settings))
-        return DONE
+    async def serve() -> None:
+        from .tools import ResearchServer
 
-    return reported(work)
+        async with open_runs(settings.data_dir) as book:
+            runs = LocalRuns(book, given, settings)
+            await ResearchServer(lambda _: runs, settings).run_stdio_async()
 
-
-async def _serve(given: Mapping[str, Any], settings: Context) -> None:
-    from .tools import ResearchServer
-
-    async with open_runs(settings.data_dir) as book:
-        runs = LocalRuns(book, given, settings)
-        await ResearchServer(lambda _: runs, settings).run_stdio_async()
+    run_interruptibly(serve())
+    return DONE

@@ -47,11 +47,11 @@ class Sessions:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve MCP while this context is active, if the MCP package is installed."""
-        # Imports and settings read files, which would block the event loop.
-        server = await asyncio.to_thread(_server)
-        if server is None:
+        if find_spec("mcp") is None:
             yield
             return
+        # Imports and settings read files, which would block the event loop.
+        server = await asyncio.to_thread(_server)
         # The SDK logs a traceback for each client that disconnects.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
         # Creates the session manager.
@@ -79,9 +79,7 @@ SESSIONS = Sessions()
 """The MCP sessions of this process."""
 
 
-def _server() -> ResearchServer | None:
-    if find_spec("mcp") is None:
-        return None
+def _server() -> ResearchServer:
     from .tools import ResearchServer
 
     return ResearchServer(
@@ -110,12 +108,15 @@ class ServedRuns(NamedTuple):
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """Send an answer, a follow-up or a hint to a thread, without changing its documents; raises `UnknownThread`."""
-        async with open_runs(Context().data_dir) as book:
-            strategy, message = await book._replace(user=self.user).entry(thread, words)
-        run = (await self.read(thread)).state.run
+        stored = await self.read(thread)
+        run, message = stored.state.run, stored.message(words)
         # A follow-up does not inherit the documents of the earlier question by itself.
         context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run.id else {}
-        return await self._run(thread, strategy, words, view, context=context, **_sent(message, words))
+        # Converts the message to arguments of LangGraph's API.
+        sent: dict[str, Any] = {"input": None if message is None else _said(words)}
+        if isinstance(message, Command):
+            sent = {"command": {"resume": words} if message.resume else {"update": _said(words)}}
+        return await self._run(thread, stored.strategy, words, view, context=context, **sent)
 
     async def read(self, thread: str) -> StoredRun:
         """Return a stored run; raises `UnknownThread`, also for another user's run."""
@@ -133,10 +134,20 @@ class ServedRuns(NamedTuple):
             return await check_for(self.user, book, report, name, on_notice)
 
     async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
+        from langgraph_api.asgi_transport import ASGITransport
+        from langgraph_api.server import app
+
         check_question([HumanMessage(words)], self.settings.limits.question_characters)
         view.begin()
+        # Calls the server in this process, with the user's token.
+        http = httpx.AsyncClient(
+            transport=ASGITransport(app),
+            base_url="http://localhost",
+            headers={"x-api-key": self.token},
+            timeout=httpx.Timeout(None),
+        )
         runs = list[str]()
-        async with _client(self.token) as client:
+        async with LangGraphClient(http) as client:
             try:
                 stream = client.runs.stream(
                     thread,
@@ -169,26 +180,3 @@ class ServedRuns(NamedTuple):
 
 def _said(words: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": words}]}
-
-
-def _sent(message: Any, words: str) -> dict[str, Any]:
-    """Convert a message for the graph to arguments of LangGraph's API."""
-    if not isinstance(message, Command):
-        return {"input": None if message is None else _said(words)}
-    return {"command": {"resume": words} if message.resume else {"update": _said(words)}}
-
-
-@asynccontextmanager
-async def _client(token: str) -> AsyncIterator[LangGraphClient]:
-    """Open a client for the server in this process, with the user's token."""
-    from langgraph_api.asgi_transport import ASGITransport
-    from langgraph_api.server import app
-
-    http = httpx.AsyncClient(
-        transport=ASGITransport(app),
-        base_url="http://localhost",
-        headers={"x-api-key": token},
-        timeout=httpx.Timeout(None),
-    )
-    async with LangGraphClient(http) as client:
-        yield client

@@ -33,7 +33,6 @@ from ...core.run.errors import DeepResearchError, NoSearchTool, UnknownSetting, 
 from ...core.run.user_settings import documents_below
 from ..as_tool import CitedSource, cited_sources
 from ..check_file import CheckedFile, Outcome
-from ..output import report_text
 from ..progress import PlainLines
 from ..runs import StoredRun
 from ..words import Strategy
@@ -204,7 +203,12 @@ class ResearchServer(FastMCP[Any]):
         try:
             return await super().call_tool(name, arguments)
         except ToolError as error:
-            raise ToolError(" ".join(clean(_failure(name, error)).split())) from None
+            # For third-party exceptions only the type is reported.
+            cause = error.__cause__
+            words = f"{failure_of(cause)}." if cause else str(error)
+            if isinstance(cause, ValidationError) and cause.title == f"{name}Arguments":
+                words = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in cause.errors())
+            raise ToolError(" ".join(clean(words).split())) from None
 
     @override
     async def run_stdio_async(self) -> None:
@@ -264,8 +268,19 @@ class ResearchServer(FastMCP[Any]):
         self, call: Call[Any, Any], query: Query, documents: Documents = None, passages: Passages = 10
     ) -> SearchResult:
         """Search the user's documents in seconds; returns passages, best first, with their locations."""
+        settings = self._runs(call).settings
+
+        def search() -> SearchResult:
+            docs = documents_below(settings.docs, documents)
+            if not docs:
+                raise NoSearchTool("There are no documents to search: name a folder with --docs or DEEP_RESEARCH_DOCS.")
+            library = Library(settings.model_copy(update={"docs": docs}))
+            library.refresh()
+            found = library.follow(query, passages)
+            return SearchResult(passages=[_passage(hit.source, hit.text, heading=clean(hit.heading)) for hit in found])
+
         # SQLite would block the server's event loop.
-        return await asyncio.to_thread(_search, self._runs(call).settings, query, documents, passages)
+        return await asyncio.to_thread(search)
 
     async def search_earlier(self, call: Call[Any, Any], query: Query, passages: Passages = 10) -> SearchResult:
         """Search what the user's finished research has read; returns passages with their sources, best first."""
@@ -301,7 +316,10 @@ class ResearchServer(FastMCP[Any]):
         try:
             return _result(task.result())
         except Exception as error:
-            if not await _is_resumable(self._runs(call), thread):
+            status = ""
+            with suppress(DeepResearchError):
+                status = (await self._runs(call).read(thread)).status
+            if status not in ("failed", "stopped"):
                 raise
             kept = f"The research is saved: resume it with `follow_up` and the thread {thread}."
             raise DeepResearchError(f"{failure_of(error)}. {kept}") from error
@@ -348,21 +366,6 @@ class CallProgress(PlainLines):
                 await call.report_progress(number, None, line)
 
 
-async def _is_resumable(runs: Runs, thread: str) -> bool:
-    try:
-        return (await runs.read(thread)).status in ("failed", "stopped")
-    except DeepResearchError:
-        return False
-
-
-def _failure(tool: str, error: ToolError) -> str:
-    """Describe the error of a tool call; for third-party exceptions only the type is reported."""
-    cause = error.__cause__
-    if isinstance(cause, ValidationError) and cause.title == f"{tool}Arguments":
-        return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in cause.errors())
-    return f"{failure_of(cause)}." if cause else str(error)
-
-
 def _result(stored: StoredRun) -> CallToolResult:
     state = stored.state
     result = ResearchResult(
@@ -371,7 +374,7 @@ def _result(stored: StoredRun) -> CallToolResult:
         reason=clean(stored.failure or state.run.stop_reason),
         question=clean(stored.question),
         asks=clean(stored.asks),
-        report="" if stored.asks else report_text(stored, "md"),
+        report="" if stored.asks else stored.report,
         sources=[] if stored.asks else cited_sources(state.report, state.sources),
     )
     if result.asks:
@@ -382,16 +385,6 @@ def _result(stored: StoredRun) -> CallToolResult:
         text = f"There is no report yet: the research {result.thread} is {result.status}. {result.reason}".rstrip()
     content: list[ContentBlock] = [TextContent(type="text", text=text)]
     return CallToolResult(content=content, structuredContent=result.model_dump(mode="json"))
-
-
-def _search(settings: Context, query: str, documents: tuple[str, ...] | None, passages: int) -> SearchResult:
-    docs = documents_below(settings.docs, documents)
-    if not docs:
-        raise NoSearchTool("There are no documents to search: name a folder with --docs or DEEP_RESEARCH_DOCS.")
-    library = Library(settings.model_copy(update={"docs": docs}))
-    library.refresh()
-    found = library.follow(query, passages)
-    return SearchResult(passages=[_passage(hit.source, hit.text, heading=clean(hit.heading)) for hit in found])
 
 
 def _passage(source: Source, text: str, **more: str) -> FoundPassage:

@@ -84,6 +84,7 @@ class Guard:
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
         is_page = is_read and _PAGE.fullmatch(scope["path"]) is not None
         user = user_of(headers, (scope.get("client") or ("",))[0])
+        messages = list[Message]()
         refused = _refused(scope, headers, user, is_public=is_page or scope["path"] in _PUBLIC)
         if refused is None and is_page:
             return await serve_page(scope, receive, send)
@@ -93,12 +94,17 @@ class Guard:
                 async with asyncio.timeout(_BODY_SECONDS):
                     body = await _body(receive)
             refused = _refused_body(scope, headers, body, user)
-            receive = _once(body or b"", receive)
+            messages.append({"type": "http.request", "body": body or b"", "more_body": False})
+
+        async def replay() -> Message:
+            """The body that was read, then the further messages of the connection."""
+            return messages.pop() if messages else await receive()
+
         if refused is None:
             streams = int(bool(_STREAM.fullmatch(scope["path"])))
             _streams[user] += streams
             try:
-                return await self._app(scope, receive, send)
+                return await self._app(scope, replay, send)
             finally:
                 _streams[user] -= streams
         if scope["type"] == "websocket":
@@ -176,16 +182,6 @@ async def _body(receive: Receive) -> bytes | None:
         parts.append(part)
         if message["type"] != "http.request" or not message.get("more_body"):
             return b"".join(parts)
-
-
-def _once(body: bytes, receive: Receive) -> Receive:
-    """Return a receiver that yields the body as one message, then the further messages of the connection."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return replay
 
 
 @cache
@@ -266,17 +262,16 @@ class AllowedOrigins(CORSMiddleware):
         return response
 
 
-def _without_traceback(record: logging.LogRecord) -> bool:
-    """Logging filter that removes the tracebacks of our own errors from LangGraph's log."""
-    logged = record.msg
-    if isinstance(logged, dict) and f"<class '{UserMistake.__module__}." in str(logged.get("event")):
-        logged.pop("exception", None)
-    return True
-
-
 @asynccontextmanager
 async def _lifespan(_: Starlette) -> AsyncIterator[None]:
-    logging.getLogger("langgraph_api.worker").addFilter(_without_traceback)
+    def without_traceback(record: logging.LogRecord) -> bool:
+        # Our own errors need no traceback in LangGraph's log.
+        logged = record.msg
+        if isinstance(logged, dict) and f"<class '{UserMistake.__module__}." in str(logged.get("event")):
+            logged.pop("exception", None)
+        return True
+
+    logging.getLogger("langgraph_api.worker").addFilter(without_traceback)
     logging.getLogger("deep_research").setLevel(logging.WARNING)
     # httpx logs URLs, which contain queries and OpenAlex's key.
     logging.getLogger("httpx").setLevel(logging.WARNING)

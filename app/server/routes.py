@@ -30,10 +30,10 @@ from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
 from ..check_file import CheckedFile, check_file, html_of
-from ..export import export_content
 from ..progress import estimate_line
 from ..runs import RunBook, StoredRun, open_runs
 from ..settings import RunName
+from ..stored import export_content
 from ..words import GRAPHS, STRATEGIES, Evidence, counts_line
 from .auth import opened_books, owner_of_checkpoints
 from .offer import offer_to, usual_costs
@@ -291,24 +291,12 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
 
 
 def _sources(state: ResearchState) -> list[dict[str, Any]]:
-    """Return the cited sources with the fields that the page's source cards show."""
-    words = labels(state.run.language_code)
-    return [
-        {
-            "number": source.number,
-            "title": shown_title(source),
-            "kind": source.kind,
-            "place": short_location(source),
-            "extent": source.extent,
-            "facts": [
-                *filter(
-                    None,
-                    (words.origin(source) if source.kind == "web" else "", time_line(source), words.remark(source)),
-                )
-            ],
-        }
-        for source in (state.report.cited(state.sources) if state.report else ())
-    ]
+    words, shown = labels(state.run.language_code), list[dict[str, Any]]()
+    for source in state.report.cited(state.sources) if state.report else ():
+        facts = (words.origin(source) if source.kind == "web" else "", time_line(source), words.remark(source))
+        card = {"number": source.number, "title": shown_title(source), "kind": source.kind, "extent": source.extent}
+        shown.append({**card, "place": short_location(source), "facts": [fact for fact in facts if fact]})
+    return shown
 
 
 async def _watch_others(book: RunBook) -> None:
@@ -328,21 +316,16 @@ async def _watch_others(book: RunBook) -> None:
         known = versions
 
 
-async def _owner(thread: str) -> str | None:
-    """Wait for a run to start on a thread and return its owner; None if none starts in time."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(BEGIN_SECONDS):
-            while True:
-                change = next_change(thread)
-                if owner := await asyncio.to_thread(owner_of_checkpoints, thread):
-                    return owner
-                await change.wait()
-    return None
-
-
 async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
     yield ": nothing yet\n\n"
-    if (owner := await _owner(thread)) != user:
+    owner: str | None = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BEGIN_SECONDS):
+            change = next_change(thread)
+            while not (owner := await asyncio.to_thread(owner_of_checkpoints, thread)):
+                await change.wait()
+                change = next_change(thread)
+    if owner != user:
         # Another user may have started a run on this thread in the meantime.
         words = _no_run(thread).detail if owner else f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
         yield _event("refused", {"detail": words})

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ADDRESS = "LANGGRAPH_API_URL"
 """Environment variable with the server's own URL, set by LangGraph's command."""
 REQUIRE_TOKEN = f"{ENVIRONMENT_PREFIX}SERVER_REQUIRE_TOKEN"
+_NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 _SHORTEST = 16
 """Minimum length of a token."""
 
@@ -74,10 +76,25 @@ def users() -> dict[str, str]:
         raise UnknownSetting(
             f"DEEP_RESEARCH_SERVER_TOKENS_FILE: {str(settings.tokens_file)!r} cannot be read: {error.strerror}."
         ) from error
-    pairs = [*settings.tokens, *filed]
-    if not pairs:
-        return {_local_token(): LOCAL_USER}
-    return dict(map(_pair, pairs))
+    found = dict[str, str]()
+    for pair in (*settings.tokens, *filed):
+        user, _, token = pair.partition(":")
+        if not user or len(token) < _SHORTEST or user == LOCAL_USER:
+            raise UnknownSetting(
+                f"DEEP_RESEARCH_SERVER_TOKENS: the entry for {user!r} must be USER:TOKEN, with a token of at least "
+                f"{_SHORTEST} characters and a user other than {LOCAL_USER!r}."
+            )
+        found[token] = user
+    if found:
+        return found
+    path = Context().data_dir / TOKEN_FILE
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError), os.fdopen(os.open(path, _NEW_FILE, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(32))
+    token = path.read_text("utf-8").strip()
+    if len(token) < _SHORTEST:
+        raise UnknownSetting(f"{str(path)!r} contains no valid token: delete the file and restart the server.")
+    return {token: LOCAL_USER}
 
 
 @cache
@@ -139,27 +156,3 @@ def token_in(headers: Mapping[str, str]) -> str:
     """Return the token of a request, sent as `Authorization: Bearer TOKEN` or, by LangGraph's clients, `X-Api-Key`."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
-
-
-def _pair(pair: str) -> tuple[str, str]:
-    user, _, token = pair.partition(":")
-    if not user or len(token) < _SHORTEST or user == LOCAL_USER:
-        raise UnknownSetting(
-            f"DEEP_RESEARCH_SERVER_TOKENS: the entry for {user!r} must be USER:TOKEN, with a token of at least "
-            f"{_SHORTEST} characters and a user other than {LOCAL_USER!r}."
-        )
-    return token, user
-
-
-def _local_token() -> str:
-    path = Context().data_dir / TOKEN_FILE
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(32))
-    except FileExistsError:
-        pass
-    token = path.read_text("utf-8").strip()
-    if len(token) < _SHORTEST:
-        raise UnknownSetting(f"{str(path)!r} contains no valid token: delete the file and restart the server.")
-    return token

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +13,6 @@ from kit.runs import CLEAR, QUESTION, REPORT, Lab, lab, research, search
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.func import entrypoint
@@ -30,11 +28,6 @@ THREAD = RunnableConfig(configurable={"thread_id": "parent"})
 ASKED = "Which light is meant?"
 TURNS: tuple[Any, ...] = (QUESTION, Command(resume="The Skerry Light"), "And who kept it?")
 """Messages of three turns: an unclear question, the answer to the question back, a second question."""
-WAYS: tuple[Way, ...] = ("node", "called", "entrypoint")
-COMBINATIONS = [
-    (way, is_sync, saver, number % 2 == 0)
-    for number, (way, is_sync, saver) in enumerate(product(WAYS, (False, True), ("memory", "sqlite")))
-]
 
 
 def scripted(tmp_path: Path) -> Lab:
@@ -53,11 +46,9 @@ def scripted(tmp_path: Path) -> Lab:
 
 
 @asynccontextmanager
-async def opened_saver(kind: str, path: Path, *, is_sync: bool) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+async def opened_saver(path: Path, *, is_sync: bool) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """Checkpointer as the app that owns the parent graph opens it."""
-    if kind == "memory":
-        yield InMemorySaver()
-    elif is_sync:
+    if is_sync:
         connection = sqlite3.connect(path, check_same_thread=False)
         yield SqliteSaver(connection)
         connection.close()
@@ -68,9 +59,6 @@ async def opened_saver(kind: str, path: Path, *, is_sync: bool) -> AsyncIterator
 
 def parent_of(graph: Any, way: Way, *, is_sync: bool, **given: Any) -> Any:
     """Graph of another app that runs the research as a node, by a call, or in an entrypoint."""
-    if way == "entrypoint":
-        return workflow_of(graph, is_sync=is_sync, **given)
-    builder = StateGraph(MessagesState, context_schema=Context)
 
     async def ask(state: MessagesState) -> Any:
         return await graph.ainvoke({"messages": state["messages"]})
@@ -78,27 +66,20 @@ def parent_of(graph: Any, way: Way, *, is_sync: bool, **given: Any) -> Any:
     def ask_and_wait(state: MessagesState) -> Any:
         return graph.invoke({"messages": state["messages"]})
 
+    async def workflow(asked: dict[str, Any], *, previous: list[AnyMessage] | None) -> list[AnyMessage]:
+        return list((await ask({"messages": [*(previous or []), *asked["messages"]]}))["messages"])
+
+    def waiting_workflow(asked: dict[str, Any], *, previous: list[AnyMessage] | None) -> list[AnyMessage]:
+        return list(ask_and_wait({"messages": [*(previous or []), *asked["messages"]]})["messages"])
+
+    if way == "entrypoint":
+        functional = entrypoint(**given, context_schema=Context)
+        return functional(waiting_workflow) if is_sync else functional(workflow)
     called: Any = ask_and_wait if is_sync else ask
+    builder = StateGraph(MessagesState, context_schema=Context)
     builder.add_node("research", graph if way == "node" else called)
     builder.add_edge(START, "research")
     return builder.compile(**given)
-
-
-def workflow_of(graph: Any, *, is_sync: bool, **given: Any) -> Any:
-    """The same with LangGraph's functional API."""
-
-    @entrypoint(**given, context_schema=Context)
-    async def workflow(asked: dict[str, Any], *, previous: list[AnyMessage] | None) -> list[AnyMessage]:
-        state = await graph.ainvoke({"messages": [*(previous or []), *asked["messages"]]})
-        messages: list[AnyMessage] = state["messages"]
-        return messages
-
-    @entrypoint(**given, context_schema=Context)
-    def waiting_workflow(asked: dict[str, Any], *, previous: list[AnyMessage] | None) -> list[AnyMessage]:
-        messages: list[AnyMessage] = graph.invoke({"messages": [*(previous or []), *asked["messages"]]})["messages"]
-        return messages
-
-    return waiting_workflow if is_sync else workflow
 
 
 async def turn(parent: Any, message: Any, run: Lab, *, is_sync: bool) -> tuple[Any, list[str]]:
@@ -118,10 +99,11 @@ def texts(value: Any) -> list[str]:
     return [message.text for message in messages]
 
 
-@pytest.mark.parametrize(("way", "is_sync", "saver", "has_store"), COMBINATIONS)
-async def test_it_takes_turns_in_a_graph(tmp_path: Path, way: Way, is_sync: bool, saver: str, has_store: bool) -> None:
+@pytest.mark.parametrize("way", ["node", "called", "entrypoint"])
+@pytest.mark.parametrize(("is_sync", "has_store"), [(False, True), (True, False)])
+async def test_it_takes_turns_in_a_graph(tmp_path: Path, way: Way, is_sync: bool, has_store: bool) -> None:
     run = scripted(tmp_path)
-    async with opened_saver(saver, tmp_path / "parent.sqlite", is_sync=is_sync) as checkpointer:
+    async with opened_saver(tmp_path / "parent.sqlite", is_sync=is_sync) as checkpointer:
         given = {"checkpointer": checkpointer, "store": InMemoryStore() if has_store else None}
         # Each turn may run in another process.
         parents = [parent_of(build_graph(), way, is_sync=is_sync, **given) for _ in TURNS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import docx
 import pytest
@@ -37,11 +38,9 @@ def documents(folder: Path) -> Path:
     return folder
 
 
-def judged(docs: Path) -> Context:
-    models = {"verifier": figure_judge(), "writer": "extractive"}
-    return Context.model_validate(
-        {"models": models, "verify": "check", "docs": (docs,), "data_dir": docs.parent / "data"}
-    )
+def judged(docs: Path, **settings: Any) -> Context:
+    models: Any = {"verifier": figure_judge(), "writer": "extractive"}
+    return Context(models=models, verify="check", docs=[docs], data_dir=docs.parent / "data", **settings)
 
 
 def html() -> bytes:
@@ -74,9 +73,8 @@ def word() -> bytes:
 async def test_each_statement_is_held_against_what_it_cites(tmp_path: Path, name: str, data: bytes) -> None:
     found = await check_file(data, name, judged(documents(tmp_path / "docs")))
     outcomes = [(statement.outcome, statement.sources) for statement in found.statements if statement.sources]
-    assert [outcome for outcome, _ in outcomes[:1]] == ["supported"]
     assert outcomes[1] in [("contradicted", (1,)), ("not in the source", (1,))]
-    assert outcomes[2:] == [("supported", (2,)), ("source not reachable", (3,))]
+    assert [*outcomes[:1], *outcomes[2:]] == [("supported", (1,)), ("supported", (2,)), ("source not reachable", (3,))]
     assert found.is_wrong and [*found.unread] == [3]
     text = found.markdown()
     assert "It stands 83 metres tall [1]. *(not verified)*" in text.replace("\u00a0", " ")
@@ -85,7 +83,7 @@ async def test_each_statement_is_held_against_what_it_cites(tmp_path: Path, name
 
 
 async def test_what_a_check_costs_is_charged_to_the_user_of_the_server(tmp_path: Path) -> None:
-    context = judged(documents(tmp_path / "docs")).model_copy(update={"user_daily_tokens": 1})
+    context = judged(documents(tmp_path / "docs"), user_daily_tokens=1)
     account = Pages(InMemoryStore(), "", "alice")
     await check_account(account, context)
     await check_file(MARKDOWN.encode(), "r.md", context, account=account)
@@ -106,10 +104,8 @@ def test_without_a_model_numbers_are_looked_for(tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text(MARKDOWN)
     given = ("check", str(tmp_path / "report.md"), "--docs", str(desk.docs), "--model", "extractive")
     ended = desk.call(*given, "--format", "json")
-    data = json.loads(ended.out)
-    assert ended.code == 1
     counts = {"numbers found": 2, "numbers not found": 1, "source not reachable": 1, "no source": 1}
-    assert data["counts"] == counts
+    assert (ended.code, json.loads(ended.out)["counts"]) == (1, counts)
     (tmp_path / "report.md").write_text(MARKDOWN.replace("83", "38"))
     ended = desk.call(*given, "--out", str(tmp_path / "checked.html"))
     assert ended.code == 0 and "2 numbers found; 1 supported" in ended.err

@@ -34,7 +34,7 @@ def wire(tmp_path: Path) -> Iterator[WireDesk]:
         yield wire
 
 
-def wait_for_second_round(wire: WireDesk, process: subprocess.Popen[str]) -> None:
+def wait_for_second_round(wire: WireDesk, process: subprocess.Popen[Any]) -> None:
     """Wait until the model holds back its answer."""
     while SECOND_ROUND in wire.holds.points:
         assert process.poll() is None, process.communicate()
@@ -97,23 +97,17 @@ def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> 
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 
 
-def decisions_with_words(wire: WireDesk) -> list[bool]:
-    """For each decision of the orchestrator, whether its prompt contained the words."""
-    return [WORDS in request.prompt for request in wire.lab.models.requests if role_of(request) == "orchestrator"]
-
-
 def test_what_is_typed_steers_the_research_and_nothing_that_was_found_is_lost(wire: WireDesk) -> None:
     wire.holds.points.add(SECOND_ROUND)
     terminal = Terminal(wire.desk, *ASK)
-    while SECOND_ROUND in wire.holds.points:
-        assert terminal.process.poll() is None
-        time.sleep(PAUSE)
+    wait_for_second_round(wire, terminal.process)
     terminal.write(f"{WORDS}\n")
     terminal.wait_for(f": {WORDS}")
     assert terminal.end() == 0
     assert "too late" not in terminal.seen
-    decisions = decisions_with_words(wire)
+    requests = wire.lab.models.requests
+    decisions = [WORDS in request.prompt for request in requests if role_of(request) == "orchestrator"]
     assert True in decisions and decisions == sorted(decisions), "from then on they are made in view of it"
     assert len(research(wire.desk)) == 3
-    written = [request for request in wire.lab.models.requests if role_of(request) == "finding"]
+    written = [request for request in requests if role_of(request) == "finding"]
     assert sum("The topic:\nlight" in request.prompt for request in written) == 1

@@ -20,23 +20,19 @@ LARGE = "When was the Skerry Light lit, who kept it, and how high is the spring 
 
 def asked(desk: Desk, question: str, depth: str, *options: str) -> tuple[str, str]:
     """The report, and the `Depth` line of `show`."""
-    arguments = ("ask", question, "--docs", str(desk.docs), "--thread", question, "--depth", depth, "--yes", *options)
-    ended = desk.call(*arguments)
+    given = ("--docs", str(desk.docs), "--thread", f"{depth} {question}", "--depth", depth, "--yes", *options)
+    ended = desk.call("ask", question, *given)
     assert ended.code == 0, ended.err
-    shown = desk.call("show", question).out
-    assert json.loads(desk.call("show", question, "--format", "json").out)["depth"] in shown
+    shown = desk.call("show", f"{depth} {question}").out
+    assert json.loads(desk.call("show", f"{depth} {question}", "--format", "json").out)["depth"] in shown
     return ended.out, next(line for line in shown.splitlines() if line.startswith("Depth"))
 
 
-@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
-def test_a_quick_answer_quotes_what_one_search_found(tmp_path: Path, strategy: str) -> None:
-    report, depth = asked(desk_in(tmp_path), SMALL, "quick", "--strategy", strategy)
+def test_a_quick_answer_quotes_what_one_search_found_and_a_small_question_is_told_by_its_parts(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    report, depth = asked(desk, SMALL, "quick", "--strategy", "planned")
     assert report.startswith("The Skerry Light was lit for the first time in 1844. [1]")
     assert depth == "Depth     quick"
-
-
-def test_the_model_that_quotes_tells_a_small_question_by_its_parts(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
     assert asked(desk, SMALL, "auto")[1] == "Depth     auto, answered from one search"
     report, depth = asked(desk, LARGE, "auto")
     assert depth == "Depth     auto, researched step by step"
@@ -50,16 +46,11 @@ def test_the_deep_limits_are_wider_than_the_usual_ones() -> None:
     assert Context().at_depth().limits == usual
 
 
-@pytest.fixture
-def operator(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    user_settings._operator.cache_clear()
-    return monkeypatch
-
-
 @pytest.mark.parametrize(("depth", "cycles"), [("standard", 8), ("deep", 14)])
-def test_users_go_as_deep_as_the_operator_allows(operator: pytest.MonkeyPatch, depth: str, cycles: int) -> None:
-    operator.setenv("DEEP_RESEARCH_DEPTH", depth)
-    operator.setenv("DEEP_RESEARCH_MAX_ITERATIONS", "3")
+def test_users_go_as_deep_as_the_operator_allows(monkeypatch: pytest.MonkeyPatch, depth: str, cycles: int) -> None:
+    user_settings._operator.cache_clear()
+    monkeypatch.setenv("DEEP_RESEARCH_DEPTH", depth)
+    monkeypatch.setenv("DEEP_RESEARCH_MAX_ITERATIONS", "3")
     limits = UserSettings(depth="deep").context_of("").at_depth().limits
     assert (limits.max_cycles, limits.max_iterations) == (cycles, 3)
     assert UserSettings(depth="standard").context_of("").at_depth().limits.max_cycles == 8

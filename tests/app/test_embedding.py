@@ -17,7 +17,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pydantic import TypeAdapter, ValidationError
@@ -63,14 +62,6 @@ research("When?", modles="extractive")
 def parts(run: Lab, message: Any = QUESTION, **settings: Any) -> list[Any]:
     given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
     return list(run.graph.stream(given, thread_config("t"), context=run.context, version="v2", **settings))
-
-
-@pytest.mark.parametrize("kind", ["memory", "file", "none"])
-def test_a_plain_script_streams_with_any_checkpointer(tmp_path: Path, kind: str) -> None:
-    savers = {"memory": InMemorySaver(), "file": tmp_path / "runs.sqlite", "none": None}
-    run = lab(tmp_path, graph=build_graph(checkpointer=savers[kind]))
-    nodes = [node for part in parts(run, stream_mode="updates") for node in part["data"]]
-    assert (nodes[0], nodes[-1]) == ("begin", "verify_report")
 
 
 async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None:
@@ -124,14 +115,8 @@ def test_leaving_a_sync_stream_early_cancels_the_run(tmp_path: Path) -> None:
     began, ended, wait = gate()
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     run = lab(tmp_path, researcher=[wait, *simple_research()], graph=graph)
-    stream = run.graph.stream(
-        {"messages": [HumanMessage(QUESTION)]},
-        thread_config("t"),
-        context=run.context,
-        stream_mode="custom",
-        subgraphs=True,
-        version="v2",
-    )
+    modes: Any = {"stream_mode": "custom", "subgraphs": True, "version": "v2"}
+    stream = run.graph.stream(ASKED, thread_config("t"), context=run.context, **modes)
     for part in stream:
         if part["data"]["type"] == "research_agent_start":
             break
@@ -168,12 +153,7 @@ async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tm
 @pytest.mark.parametrize("how", ["sync", "async"])
 async def test_one_line_is_enough_for_an_answer(tmp_path: Path, how: str) -> None:
     run = lab(tmp_path)
-    given: deep_research.Settings = {
-        "models": dict(run.models),
-        "docs": [run.folder],
-        "data_dir": tmp_path,
-        "limits": {"whole_characters": 0},
-    }
+    given = deep_research.Settings(models=dict(run.models), docs=[run.folder], limits={"whole_characters": 0})
     if how == "async":
         answer = await deep_research.aresearch(QUESTION, **given)
     else:
@@ -211,23 +191,18 @@ def settings(run: Lab) -> dict[str, Any]:
     return {"models": run.models, "docs": [str(run.folder)], **run.settings, "limits": {"whole_characters": 0}}
 
 
-def parent(child: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
-    graph = StateGraph(MessagesState, context_schema=Own)
-    graph.add_node("research", child)
-    graph.add_edge(START, "research")
-    return graph.compile()
-
-
 @pytest.mark.parametrize("kind", ["graph", "plain", "node"])
 async def test_settings_are_read_beside_the_keys_of_others(tmp_path: Path, kind: str) -> None:
-    run = lab(tmp_path)
-    graphs: dict[str, Any] = {
-        "graph": build_graph,
-        "plain": lambda: compile_graph("orchestrated").copy({"store": InMemoryStore()}),
-        "node": lambda: parent(build_graph()),
-    }
-    context: Any = {"context": Own()} if kind == "node" else {}
-    state = await graphs[kind]().ainvoke(ASKED, {"configurable": {**FOREIGN, **settings(run)}}, **context)
+    graph: Any = build_graph()
+    run, context = lab(tmp_path), dict[str, Any]()
+    if kind == "plain":
+        graph = compile_graph("orchestrated").copy({"store": InMemoryStore()})
+    elif kind == "node":
+        parent, context = StateGraph(MessagesState, context_schema=Own), {"context": Own()}
+        parent.add_node("research", graph)
+        parent.add_edge(START, "research")
+        graph = parent.compile()
+    state = await graph.ainvoke(ASKED, {"configurable": {**FOREIGN, **settings(run)}}, **context)
     assert state["messages"][-1].text.startswith("The Skerry Light was lit in 1844. [1]")
     assert "lighthouse.md" in state["messages"][-1].text
 

@@ -36,30 +36,26 @@ class Browser(NamedTuple):
         return self.page
 
 
-def watch(page: Any, said: list[str], file: Path) -> None:
-    """Record events of a page and block every request but that for its own file."""
-    page.on("console", lambda what: said.append(f"console: {what}") if what.type in ("error", "warning") else None)
-    for event in ("pageerror", "dialog", "download", "popup"):
-        page.on(event, lambda what, event=event: said.append(f"{event}: {what}"))
+@pytest.fixture(scope="module")
+def started_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    file, said = tmp_path_factory.mktemp("pages") / "report.html", list[str]()
 
     def answer(route: Any) -> None:
+        # Only the page's own file may be requested.
         if route.request.url.partition("#")[0] == file.as_uri():
             route.continue_()
         else:
             said.append(f"request: {route.request.url}")
             route.abort()
 
-    page.route("**/*", answer)
-
-
-@pytest.fixture(scope="module")
-def started_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    file, said = tmp_path_factory.mktemp("pages") / "report.html", list[str]()
     with playwright.sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         page = started.new_page()
-        watch(page, said, file)
+        page.on("console", lambda what: said.append(f"console: {what}") if what.type in ("error", "warning") else None)
+        for event in ("pageerror", "dialog", "download", "popup"):
+            page.on(event, lambda what, event=event: said.append(f"{event}: {what}"))
+        page.route("**/*", answer)
         yield Browser(page, file, said)
         started.close()
 
@@ -74,8 +70,7 @@ def browser(started_browser: Browser) -> Iterator[Browser]:
 
 def quote_of(page: Any, label: str) -> Any:
     """Click the citation with this label and return the opened quote."""
-    citation = page.locator(f'article button[aria-label^="{label}"]').first
-    citation.click()
+    page.locator(f'article button[aria-label^="{label}"]').first.click()
     opened = page.locator("aside:popover-open")
     assert opened.count() == 1
     return opened

@@ -13,28 +13,8 @@ from deep_research.app.exports.page import report_page
 from deep_research.app.exports.word import report_docx
 from deep_research.core.records.report import Report
 
-PIECES = st.sampled_from(
-    [
-        *HARM[:12],
-        "[1]",
-        "[2, 3]",
-        "**",
-        "`",
-        "\n",
-        "\n\n",
-        "# ",
-        "- ",
-        "> ",
-        "| ",
-        "1. ",
-        "<",
-        '"',
-        "'",
-        "&",
-        "]]>",
-        "⁅b0⁆",
-    ]
-)
+SIGNS = ["[1]", "**", "`", "<", '"', "'", "&", "]]>", "⁅b0⁆"]
+PIECES = st.sampled_from([*HARM[:12], *SIGNS, "[2, 3]", "\n", "\n\n", "# ", "- ", "> ", "| ", "1. "])
 WORDS = st.one_of(st.text(max_size=40), st.lists(PIECES | st.text(max_size=5), max_size=12).map("".join))
 
 
@@ -45,13 +25,9 @@ def article(page: Finished) -> lxml.html.HtmlElement:
 
 
 @pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
-@pytest.mark.parametrize("is_on_paper", [False, True])
-def test_a_page_holds_what_it_may_hold_whatever_its_fields_say(words: str, is_on_paper: bool) -> None:
-    assert list(faults(report_page(harmful(words), is_on_paper=is_on_paper))) == []
-
-
-@pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
-def test_a_word_document_can_be_made_whatever_its_fields_say(words: str) -> None:
+def test_a_page_holds_what_it_may_hold_and_a_document_can_be_made_whatever_the_fields_say(words: str) -> None:
+    for is_on_paper in (False, True):
+        assert list(faults(report_page(harmful(words), is_on_paper=is_on_paper))) == []
     assert report_docx(harmful(words)).startswith(b"PK")
 
 
@@ -63,21 +39,13 @@ def test_no_text_gets_anything_else_into_a_page(words: str) -> None:
 
 @given(WORDS, st.data())
 def test_sentences_may_begin_and_end_anywhere(words: str, data: st.DataObject) -> None:
-    positions = st.lists(st.integers(0, len(words)), min_size=2, max_size=6).map(sorted)
-    bounds = data.draw(positions)
-    claims = tuple(
-        claim_on("", "unchecked", passage(1, "unchecked", words), text="").model_copy(
-            update={"start": start, "end": end}
-        )
-        for start, end in zip(bounds[::2], bounds[1::2], strict=False)
-    )
-    report = Report(text=words, sources=REPORT.sources, claims=claims)
-    assert list(faults(report_page(finished(report=report)))) == []
-
-
-@given(WORDS)
-def test_marks_for_sentences_and_citations_never_show(words: str) -> None:
-    assert not {"⁅", "⁆"} & set(article(written(words)).text_content())
+    bounds = data.draw(st.lists(st.integers(0, len(words)), min_size=2, max_size=6).map(sorted))
+    claim = claim_on("", "unchecked", passage(1, "unchecked", words), text="")
+    pairs = zip(bounds[::2], bounds[1::2], strict=False)
+    claims = tuple(claim.model_copy(update={"start": start, "end": end}) for start, end in pairs)
+    page = finished(report=Report(text=words, sources=REPORT.sources, claims=claims))
+    assert list(faults(report_page(page))) == []
+    assert not {"⁅", "⁆"} & set(article(page).text_content()), "marks for sentences and citations never show"
 
 
 @pytest.mark.fault("R15", "R16")

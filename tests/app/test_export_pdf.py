@@ -12,8 +12,7 @@ import pytest
 from kit.reports import HARM, QUESTION, QUOTE, finished, harmful
 from pypdf import PdfReader
 
-from deep_research.app.export import check_format
-from deep_research.app.exports.page import report_pdf
+from deep_research.app.exports.page import check_pdf, report_pdf
 from deep_research.core.run.errors import ExtraMissing
 
 pytestmark = pytest.mark.slow
@@ -63,6 +62,6 @@ def test_a_missing_package_or_library_is_named(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(ExtraMissing) as caught:
         report_pdf(finished())
     with pytest.raises(ExtraMissing, match=re.escape(str(caught.value))):
-        check_format("pdf")
+        check_pdf()
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -34,16 +34,16 @@ FOLLOW_UP = "How often does the ferry of Port Anlow sail?"
 
 
 class FirstHeld:
-    """Scripted role that holds back its first answer until `let` is set."""
+    """A scripted writer that holds back its first answer until `let` is set."""
 
-    def __init__(self, script: Callable[[Received], Reply] = written) -> None:
-        self.script, self.asked, self.let = script, threading.Event(), threading.Event()
+    def __init__(self) -> None:
+        self.asked, self.let = threading.Event(), threading.Event()
 
     def __call__(self, request: Received) -> Reply:
         if not self.asked.is_set():
             self.asked.set()
             self.let.wait(SECONDS)
-        return self.script(request)
+        return written(request)
 
 
 @pytest.fixture
@@ -187,19 +187,6 @@ def server(wire: WireDesk) -> Iterator[Server]:
     server.stop()
 
 
-def commands_name_process(wire: WireDesk, thread: str, pid: int) -> bool:
-    """Whether every command names this process and changes nothing."""
-    report = wire.desk.folder / "report.md"
-    assert names_process(pid, wire.desk.call("resume", thread))
-    assert names_process(pid, wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--out", str(report)))
-    packets = wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--json")
-    assert (packets.code, json.loads(packets.out)["type"]) == (4, "stop")
-    assert "  running in another process " in wire.desk.call("runs").out
-    shown = wire.desk.call("show", thread)
-    assert f"\nStatus    running: in another process ({pid}) since " in shown.out
-    return "Resume  " not in shown.out and not report.exists()
-
-
 @pytest.mark.slow
 @pytest.mark.fault(43, 47, "R28")
 def test_command_and_server_name_the_process_of_a_busy_run(wire: WireDesk, writer: FirstHeld, server: Server) -> None:
@@ -213,8 +200,15 @@ def test_command_and_server_name_the_process_of_a_busy_run(wire: WireDesk, write
 
     with wire.desk.started("ask", QUESTION, "--thread", thread) as process:
         assert writer.asked.wait(SECONDS)
-        paid = wire.paid()
-        assert commands_name_process(wire, thread, process.pid)
+        paid, report = wire.paid(), wire.desk.folder / "report.md"
+        assert names_process(process.pid, wire.desk.call("resume", thread))
+        assert names_process(process.pid, wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--out", str(report)))
+        packets = wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--json")
+        assert (packets.code, json.loads(packets.out)["type"]) == (4, "stop")
+        assert "  running in another process " in wire.desk.call("runs").out
+        shown = wire.desk.call("show", thread).out
+        assert f"\nStatus    running: in another process ({process.pid}) since " in shown
+        assert "Resume  " not in shown and not report.exists()
         refused = asyncio.run(run_on_server())["__error__"]
         assert refused["error"] == "ThreadBusy"
         assert refused["message"].startswith(f"This run is in progress in another process ({process.pid}) since ")

@@ -53,11 +53,9 @@ async def test_a_tool_that_raises_is_named_in_the_notes_and_its_reason_in_the_lo
     first, second = logged(caplog, logging.WARNING)
     said = text_of([first, second])
     assert first.name == "deep_research.tools.use"
-    assert (
-        said.count("in refusing\n    raise ValueError(SECRET)\nValueError: no row in db42 at postgresql://***@db/") == 2
-    )
-    assert PASSWORD not in said
-    assert "tvly-" not in said
+    raised = "in refusing\n    raise ValueError(SECRET)\nValueError: no row in db42 at postgresql://***@db/"
+    assert said.count(raised) == 2
+    assert PASSWORD not in said and "tvly-" not in said
 
 
 async def test_what_a_provider_says_is_logged_at_debug_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -79,34 +77,14 @@ async def test_an_ordinary_run_logs_no_warning(tmp_path: Path, caplog: pytest.Lo
     rules = {"make_plan": plan(step("Skerry Light lit"), step("Ada Moran", after=(1,)), step("Weigh", search=False))}
     _, state = await finished(tmp_path, rules)
     decided = text_of(logged(caplog, logging.INFO))
-    for words in (
-        f"The plan of {state.run.id} has 3 steps: 1 independent, 2 hybrid, 3 dependent",
-        f"Round 2 of {state.run.id}: steps 2",
-        "decides in cycle 0: research, 1 tasks",
-    ):
-        assert words in decided
+    assert f"The plan of {state.run.id} has 3 steps: 1 independent, 2 hybrid, 3 dependent" in decided
+    assert f"Round 2 of {state.run.id}: steps 2" in decided
+    assert "decides in cycle 0: research, 1 tasks" in decided
     for strategy in ("orchestrated", "planned"):
         await aresearch(QUESTION, strategy, models="extractive", docs=[desk.docs], data_dir=tmp_path)
     assert text_of(logged(caplog, logging.WARNING)) == ""
 
 
-def test_an_option_writes_the_log_and_a_parser_that_breaks_is_there_without_the_words_of_the_file(desk: Desk) -> None:
-    about = desk.folder / "site" / "runes-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: runes\nVersion: 1.0\n", encoding="utf-8")
-    (about / "entry_points.txt").write_text("[deep_research.parsers]\nrunes = runes:parse_runes\n", encoding="utf-8")
-    parser = "def parse_runes(data):\n    raise LookupError(data.decode())\n"
-    (desk.folder / "site" / "runes.py").write_text(parser, encoding="utf-8")
-    (desk.docs / "broken.runes").write_text(PRIVATE, encoding="utf-8")
-    log = desk.folder / "run.log"
-    environment = {**desk.environment, "PYTHONPATH": str(desk.folder / "site")}
-    asked = desk.run("--log", str(log), "ask", "Who kept the light?", "--docs", str(desk.docs), env=environment)
-    assert (asked.code, "Traceback" in asked.err or "parse_runes" in asked.err) == (0, False)
-    said = log.read_text("utf-8")
-    failure = "WARNING deep_research.core.reading.documents.pool: 'broken.runes' gave no text"
-    assert f"{failure}: it cannot be parsed (LookupError)\n  File " in said
-    assert 'runes.py", line 2, in parse_runes' in said
-    assert PRIVATE not in said
-    assert " INFO deep_research.nodes.orchestrate: " in said
+def test_a_log_that_cannot_be_written_is_refused(desk: Desk) -> None:
     refused = desk.run("--log", str(desk.folder / "nowhere" / "run.log"), "limits")
     assert (refused.code, "run.log': No such file or directory" in refused.err) == (2, True)

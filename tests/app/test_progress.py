@@ -7,6 +7,7 @@ import re
 import threading
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.openai_server import Received, Reply, openai_server, say
@@ -21,7 +22,6 @@ from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.run.context import Context
 from deep_research.core.run.events import packets as p
-from deep_research.core.run.events import packets as sp
 from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.events.log import Emitter
 from deep_research.core.run.events.packets import AnyPacket, Placement
@@ -30,14 +30,9 @@ TOP = Placement(turn_index=0)
 AGENT = Placement(turn_index=1, tab_index=1)
 
 
-def finished(tokens: int, usd: float = 0.0) -> AnyPacket:
-    return p.CallFinished(
-        placement=TOP, role="writer", input_tokens=tokens - 1, cached_tokens=0, output_tokens=1, usd=usd
-    )
-
-
-def stop() -> AnyPacket:
-    return p.OverallStop(placement=TOP, stop_reason="user_cancelled", elapsed_seconds=1.0)
+def finished(tokens: int, usd: float) -> AnyPacket:
+    counts: Any = {"input_tokens": tokens - 1, "cached_tokens": 0, "output_tokens": 1}
+    return p.CallFinished(placement=TOP, role="writer", usd=usd, **counts)
 
 
 def lines(capsys: pytest.CaptureFixture[str], *packets: AnyPacket) -> list[str]:
@@ -62,21 +57,24 @@ def seen(*packets: AnyPacket) -> str:
 @pytest.mark.parametrize(("usd", "words"), [(0.0, "34 567 tokens"), (0.00000062, "34 567 tokens, $0.0000012")])
 def test_what_the_models_cost_is_added_up(capsys: pytest.CaptureFixture[str], usd: float, words: str) -> None:
     calls = (finished(34_000, usd), finished(567, usd))
-    assert lines(capsys, *calls, stop()) == [f"spent: 2 model calls, {words}"]
+    stop = p.OverallStop(placement=TOP, stop_reason="user_cancelled", elapsed_seconds=1.0)
+    assert lines(capsys, *calls, stop) == [f"spent: 2 model calls, {words}"]
     assert f"0 sources, {words}\n" in seen(*calls).replace(" \n", "\n")
 
 
 def test_on_a_terminal_the_words_that_are_written_are_shown_and_no_more_than_a_screen() -> None:
+    words = {"step_id": "2", "title": "Its keeper", "task": "Who kept it?", "kind": "hybrid", "parent_id": ""}
+    step = p.StepStarted.model_validate({"placement": AGENT, **words})
     plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content="1. A light\n" * 40)]
     report = p.MessageStart(placement=TOP, final_documents=[])
-    words = [p.MessageDelta(placement=TOP, content=f"Sentence {number} of a long report. ") for number in range(400)]
-    for packets in (plan, [*plan, step_start()], [*plan, step_start(), report, *words], [report, *words]):
+    deltas = [p.MessageDelta(placement=TOP, content=f"Sentence {number} of a long report. ") for number in range(400)]
+    for packets in (plan, [*plan, step], [*plan, step, report, *deltas], [report, *deltas]):
         view, screen = LiveView(""), StringIO()
         feed(view, *packets)
         Console(file=screen, width=60, height=20, force_terminal=True).print(view)
         assert len(screen.getvalue().splitlines()) <= 19
-        assert ("Sentence 399" in screen.getvalue()) == (packets[-1] is words[-1])
-        assert ("writing the report" in screen.getvalue()) == (packets[-1] is words[-1])
+        assert ("Sentence 399" in screen.getvalue()) == (packets[-1] is deltas[-1])
+        assert ("writing the report" in screen.getvalue()) == (packets[-1] is deltas[-1])
 
 
 def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,13 +86,6 @@ def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[s
     assert words in seen(delayed)
     assert words not in seen(delayed, p.PlanStart(placement=TOP))
     assert f"● The light\n  {words}" in "\n".join(line.rstrip() for line in seen(start, inside).splitlines())
-
-
-def step_start(tab: int = 1) -> AnyPacket:
-    placement = AGENT.model_copy(update={"tab_index": tab})
-    return sp.StepStarted(
-        placement=placement, step_id="2", title="Its keeper", task="Who kept it?", kind="hybrid", parent_id=""
-    )
 
 
 async def settle(clock: HandClock, seconds: int) -> None:

@@ -1,8 +1,9 @@
-"""Entry points of installed packages: an engine, a tool, a parser and an export format."""
+"""Entry points of installed packages: an engine, a tool, two parsers and an export format."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,9 @@ def keepers(light: str) -> str:
 def parse_runes(data):
     return "The Skerry Light was lit in " + data.decode() + "."
 
+def parse_ogham(data):
+    raise LookupError(data.decode())
+
 def write_tex(report):
     return "TeX: " + report.report.text
 """
@@ -40,6 +44,7 @@ shelf = runes:Shelf
 keepers = runes:keepers
 [deep_research.parsers]
 runes = runes:parse_runes
+ogham = runes:parse_ogham
 [deep_research.exporters]
 tex = runes:write_tex
 """
@@ -62,26 +67,30 @@ def environment(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "site" / "runes.py").write_text(PLUGIN, encoding="utf-8")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "light.runes").write_bytes(b"1844")
+    (tmp_path / "docs" / "broken.ogham").write_bytes(b"Zanzibarella")
     return {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "DEEP_RESEARCH_DATA_DIR": str(tmp_path / "data")}
 
 
 def ended(environment: dict[str, str], *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    command = [sys.executable, *arguments]
+    return subprocess.check_output(command, env=environment, stderr=subprocess.STDOUT, text=True, timeout=60)
 
 
 def test_registered_engines_and_tools_are_named_like_our_own(environment: dict[str, str]) -> None:
     assert ended(environment, "-c", RUN) == "['Shelf'] ['web_search', 'open_url', 'keepers']\n"
 
 
-def test_registered_parsers_and_exporters_are_used(environment: dict[str, str], tmp_path: Path) -> None:
-    command = str(Path(sys.executable).with_name("deep-research"))
-    question, folder, out = "When was the Skerry Light lit?", str(tmp_path / "docs"), tmp_path / "report.tex"
-    options = ("--no-web", "--yes", "--model", "extractive", "--docs", folder, "--out", str(out))
-    ended(environment, command, "ask", question, *options)
-    written = out.read_text("utf-8")
+def test_parsers_and_exporters_are_used_and_one_that_breaks_is_logged_without_the_words_of_the_file(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    command, log, out = str(Path(sys.executable).with_name("deep-research")), tmp_path / "run.log", tmp_path / "a.tex"
+    options = ("--no-web", "--yes", "--model", "extractive", "--docs", str(tmp_path / "docs"), "--out", str(out))
+    shown = ended(environment, command, "--log", str(log), "ask", "When was the Skerry Light lit?", *options)
+    written, said = out.read_text("utf-8"), log.read_text("utf-8")
     assert written.startswith("TeX: ")
     assert "lit in 1844" in written
+    failure = "WARNING deep_research.core.reading.documents.pool: 'broken.ogham' gave no text"
+    assert f"{failure}: it cannot be parsed (LookupError)\n  File " in said
+    assert re.search(r'runes\.py", line \d+, in parse_ogham', said)
+    assert "Zanzibarella" not in said and "Traceback" not in shown
+    assert " INFO deep_research.nodes.orchestrate: " in said

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from kit.commands import SECONDS, Desk
-from kit.engines import Answer, Loopback, Request
+from kit.engines import Answer, Request, serving
 from kit.runs import write_documents
 from kit.server import said
 from langgraph_sdk import get_sync_client
@@ -75,11 +75,9 @@ def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_o
         calls.put(request)
         return Answer()
 
-    receiver = Loopback(heard)
-    receiver.start()
-    host = receiver.url.removeprefix("http://")
-    settings = {"DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS": host, "DEEP_RESEARCH_DOCS": str(desk.docs)}
-    try:
+    with serving(heard) as receiver:
+        host = receiver.url.removeprefix("http://")
+        settings = {"DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS": host, "DEEP_RESEARCH_DOCS": str(desk.docs)}
         with served(desk, **settings) as (url, token), get_sync_client(url=url, api_key=token) as client:
             thread, question = client.threads.create()["thread_id"], said("When was the Skerry Light lit?")
             for other in (f"http://u:p@{host}/", "http://127.0.0.1:1/", "https://hooks.example/", "/threads"):
@@ -87,8 +85,6 @@ def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_o
                     client.runs.create(thread, "deep_research", input=question, webhook=other)
             client.runs.wait(thread, "deep_research", input=question, webhook=f"{receiver.url}/done?key=1")
             call = calls.get(timeout=SECONDS)
-    finally:
-        receiver.close()
     assert (call.path, call.json["thread_id"], call.json["status"]) == ("/done?key=1", thread, "success")
     assert "1844" not in call.body.decode() and "Skerry" not in call.body.decode()
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -17,7 +17,7 @@ from kit.runs import PLAN, QUESTION, REPORT, HandClock, Lab, lab, research, sear
 from langchain_core.messages import AIMessage
 
 from deep_research.app.embed import build_graph
-from deep_research.app.stream import apackets, areplay_thread, packets, replay, replay_thread
+from deep_research.app.stream import apackets, packets, replay, replay_thread
 from deep_research.app.words import GRAPHS
 from deep_research.core.run.errors import NoPlan, UnknownThread
 from deep_research.core.run.events import packets as p
@@ -28,26 +28,6 @@ WORDS = st.sampled_from(["Skerry", "Light", "Ada Moran", "harbour", "tide"])
 THOUGHTS = st.sampled_from(["", 'What is missing? é \\ " ]', "One\n\nTwo"])
 FINDINGS = st.sampled_from(["Lit in 1844. [1]", "Known. [1][2] More. [9]", "Nothing was found."])
 REPORTS = st.sampled_from(["Lit [1] and tall [2]. [1]", "Nothing is cited.", "All [1], [2] and [3]; `[1]` is code."])
-
-
-class Script(NamedTuple):
-    """What the models of one run answer."""
-
-    planner: list[Any]
-    orchestrator: list[Any]
-    researchers: dict[str, list[Any]]
-    writer: list[Any]
-
-    def lab(self, folder: Path) -> Lab:
-        """A thread that follows it."""
-        return lab(
-            folder,
-            planner=self.planner,
-            orchestrator=self.orchestrator,
-            # A text that cites nothing is requested once more.
-            researcher={task: [*replies, replies[-1]] for task, replies in self.researchers.items()},
-            writer=[*self.writer, self.writer[-1]],
-        )
 
 
 def reasoned(text: str, thought: str) -> Any:
@@ -62,7 +42,8 @@ def steps(draw: st.DrawFn) -> list[Any]:
     kinds = ["think", "search", "both", "open", "wrong"]
     script = [draw(step(kind)) for kind in draw(st.lists(st.sampled_from(kinds), max_size=3))]
     finding = ValueError("the model is gone") if fails else reasoned(draw(FINDINGS), draw(THOUGHTS))
-    return [*script, REPORT, finding]
+    # A text that cites nothing is requested once more.
+    return [*script, REPORT, finding, finding]
 
 
 def step(kind: str) -> st.SearchStrategy[Any]:
@@ -78,7 +59,7 @@ def step(kind: str) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def scripts(draw: st.DrawFn) -> Script:
+def scripts(draw: st.DrawFn) -> dict[str, Any]:
     """A run: thoughts and rounds of one to three tasks, failures among them, then the report."""
     orchestrator: list[Any] = []
     researchers: dict[str, list[Any]] = {}
@@ -90,8 +71,14 @@ def scripts(draw: st.DrawFn) -> Script:
         orchestrator.append(research(*tasks).model_copy(update={"content": thought}))
     # Where every researcher failed, a report has to be asked for twice.
     orchestrator += [REPORT.model_copy(update={"content": draw(THOUGHTS)}) for _ in range(2)]
-    planner = [reasoned(PLAN, draw(THOUGHTS))]
-    return Script(planner, orchestrator, researchers, [reasoned(draw(REPORTS), draw(THOUGHTS))])
+    planner, writer = [reasoned(PLAN, draw(THOUGHTS))], [reasoned(draw(REPORTS), draw(THOUGHTS))] * 2
+    return {"planner": planner, "orchestrator": orchestrator, "researcher": researchers, "writer": writer}
+
+
+async def never(*_: Any) -> str:
+    """A model that never answers."""
+    await asyncio.Event().wait()
+    return PLAN
 
 
 async def packets_of(run: Lab, message: Any = QUESTION, into: list[AnyPacket] | None = None) -> list[AnyPacket]:
@@ -115,11 +102,18 @@ def stops(heard: Sequence[AnyPacket]) -> tuple[str, str, bool]:
 
 
 @pytest.mark.slow
-@pytest.mark.behaviour("O-71", "O-77", "O-78")
+@pytest.mark.behaviour("O-71", "O-77", "O-78", "O-88")
 @settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(script=scripts())
-def test_whatever_a_run_does_its_stream_is_in_order(tmp_path: Path, script: Script) -> None:
-    assert faults(asyncio.run(packets_of(script.lab(tmp_path)))) == []
+def test_whatever_a_run_does_its_stream_is_in_order_and_is_replayed(tmp_path: Path, script: dict[str, Any]) -> None:
+    async def both() -> None:
+        run = lab(tmp_path, **script)
+        streamed = await packets_of(run)
+        again = await run.replayed()
+        assert faults(streamed) == faults(again) == []
+        assert merged(again) == merged(streamed)
+
+    asyncio.run(both())
 
 
 @pytest.mark.behaviour("O-79")
@@ -140,21 +134,23 @@ async def test_for_foreign_errors_only_the_type_is_reported(tmp_path: Path) -> N
 
 
 @pytest.mark.fault(45)
-@pytest.mark.behaviour("O-79")
-async def test_a_cancelled_task_hears_the_stop_and_is_cancelled(tmp_path: Path) -> None:
-    async def never(*_: Any) -> str:
-        await asyncio.Event().wait()
-        return PLAN
-
-    run, heard = lab(tmp_path, planner=[never, PLAN]), list[AnyPacket]()
+@pytest.mark.behaviour("O-79", "A-09", "A-80")
+async def test_a_cancelled_task_hears_the_stop_and_nothing_after_it_and_is_cancelled(tmp_path: Path) -> None:
+    clock, heard, before = HandClock(), list[AnyPacket](), asyncio.all_tasks()
+    run = timed(tmp_path, clock, planner=[never, PLAN])
     task = asyncio.create_task(packets_of(run, into=heard))
     while not run.calls("planner"):
+        await asyncio.sleep(0)
+    clock.time += 1
+    while not seconds(heard):
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert task.cancelling() == 1
+    clock.time += 10
+    assert (task.cancelling(), asyncio.all_tasks()) == (1, before)
     assert stops(heard) == ("user_cancelled", "", True)
+    assert seconds(heard) == [1.0]
     assert stops(await packets_of(run, None))[0] == "completed"
 
 
@@ -229,60 +225,7 @@ async def test_seconds_that_pass_at_once_are_sent_singly(tmp_path: Path) -> None
     plan, report = types.index("deep_research_plan_start"), types.index("message_start")
     assert types[plan - 2 : plan] == ["elapsed_time"] * 2
     assert types[report - 1] == "elapsed_time"
-    assert getattr(heard[-1], "elapsed_seconds", None) == 3.1
-
-
-@pytest.mark.behaviour("A-09", "A-80")
-async def test_nothing_is_sent_after_the_stop_of_a_run(tmp_path: Path) -> None:
-    clock = HandClock()
-    failing = timed(tmp_path, clock, planner=[clock.after(1, ""), clock.after(1, "")])
-    heard = list[AnyPacket]()
-    with pytest.raises(NoPlan):
-        await packets_of(failing, into=heard)
-    assert [(packet.type, getattr(packet, "stop_reason", "")) for packet in heard[-1:]] == [("stop", "failed")]
-    assert getattr(heard[-1], "elapsed_seconds", None) == 2.0
-    heard = await packets_of(timed(tmp_path, clock, clarifier=[clock.after(4, "Which light?")]))
-    assert (seconds(heard), getattr(heard[-1], "stop_reason", "")) == ([1.0, 2.0, 3.0, 4.0], "waiting_for_user")
-
-    async def never(*_: Any) -> str:
-        await asyncio.Event().wait()
-        return PLAN
-
-    run, heard, before = timed(tmp_path, clock, planner=[never]), list[AnyPacket](), asyncio.all_tasks()
-    task = asyncio.create_task(packets_of(run, into=heard))
-    while not run.calls("planner"):
-        await asyncio.sleep(0)
-    clock.time += 1
-    while not seconds(heard):
-        await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    clock.time += 10
-    assert asyncio.all_tasks() == before
-    assert [getattr(packet, "stop_reason", "") for packet in heard[-1:]] == ["user_cancelled"]
-    assert seconds(heard) == [1.0]
-
-
-def last(packets: list[AnyPacket]) -> tuple[str, bool]:
-    stop = packets[-1]
-    assert isinstance(stop, p.OverallStop)
-    return stop.stop_reason, stop.is_resumable
-
-
-@pytest.mark.slow
-@pytest.mark.behaviour("O-88")
-@settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(script=scripts())
-def test_a_stored_run_is_replayed_at_the_same_positions(tmp_path: Path, script: Script) -> None:
-    async def both() -> None:
-        run = script.lab(tmp_path)
-        streamed = await packets_of(run)
-        again = await run.replayed()
-        assert merged(again) == merged(streamed)
-        assert faults(again) == []
-
-    asyncio.run(both())
+    assert stop_of(heard).elapsed_seconds == 3.1
 
 
 async def test_a_stopped_run_is_replayed_as_far_as_it_went(tmp_path: Path) -> None:
@@ -290,8 +233,7 @@ async def test_a_stopped_run_is_replayed_as_far_as_it_went(tmp_path: Path) -> No
 
     async def hangs(*_: Any) -> str:
         is_hanging.set()
-        await asyncio.Event().wait()
-        return ""
+        return await never()
 
     assert [packet.type for packet in await replay(None, "t", ResearchState())] == ["stop"]
     run = lab(
@@ -310,7 +252,7 @@ async def test_a_stopped_run_is_replayed_as_far_as_it_went(tmp_path: Path) -> No
     with pytest.raises(asyncio.CancelledError):
         await task
     replayed = await run.replayed()
-    assert last(replayed) == ("failed", True)
+    assert stops(replayed) == ("failed", "The run was stopped before it finished.", True)
     assert faults(replayed, is_whole=False) == []
     positions = {packet.type: position_of(packet) for packet in replayed if packet.placement.turn_index == 2}
     assert positions["top_level_branching"] == (2, 0, -1)
@@ -326,10 +268,5 @@ def test_an_app_names_the_thread(tmp_path: Path) -> None:
     streamed = list(packets(run.graph, QUESTION, "light", context=run.context))
     again = list(replay_thread(run.graph, "light"))
     assert merged(again) == merged(streamed)
-
-    async def once_more() -> list[AnyPacket]:
-        return [packet async for packet in areplay_thread(run.graph, "light")]
-
-    assert asyncio.run(once_more()) == again
     with pytest.raises(UnknownThread, match="'nobody'"):
         list(replay_thread(run.graph, "nobody"))

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from kit.reports import BLOCKS, TEXT_TAGS, faults, standing
 from kit.runs import lab
 
-from deep_research.app.export import export_content
 from deep_research.app.settings import RunName
+from deep_research.app.stored import export_content
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, write_document
 from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at

@@ -19,8 +19,6 @@ _POLICY = (
 )
 """Content security policy of the web page."""
 _MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_REPORT_STYLE = "report.css"
-"""File name under which the style sheet of exported reports is served."""
 
 
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,5 +43,6 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
 def _files() -> dict[str, bytes]:
     here = resources.files("deep_research.app.server.page")
     files = {file.name: file.read_bytes() for file in here.iterdir() if file.name.rpartition(".")[2] in _MEDIA_TYPES}
+    # The page shows reports as they are exported.
     style = resources.files("deep_research.app.exports").joinpath("templates", "page.css")
-    return {**files, _REPORT_STYLE: style.read_bytes()}
+    return {**files, "report.css": style.read_bytes()}
