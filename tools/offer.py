@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from ..core.library.library import Library
 from ..core.models.request import Facts, Request
 from ..core.models.resolve import profile_of
-from ..core.reading.policy import check_policy
+from ..core.reading.policy import Policy
 from ..core.records.research import Task
 from ..core.run.context import Context
 from ..core.run.errors import NoSearchTool
@@ -28,7 +28,8 @@ from .web_search import WebSearch, WebSearchArguments
 
 def check_tools(context: Context) -> None:
     """Raise an error if there is nothing to search, an engine lacks its key, or a list of domains is malformed."""
-    check_policy(context)
+    # Raises `UnknownSetting` if a domain or private network is malformed.
+    Policy(context)
     engines, passed = choose_engines(context), passed_tools(context)
     documents = (*context.docs, *choose_retrievers(context))
     if not (engines or documents or context.earlier or passed or context.mcp):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urljoin
 
@@ -20,8 +21,6 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _PARTS = re.compile(r"([a-z][a-z0-9+.-]*):(?://([^/?#]*)([^?#]*)(\?[^#]*)?)?", re.IGNORECASE)
 _UNWANTED = re.compile(r"[\s\\\x00-\x20\x7f-\xa0\ud800-\udfff]")
-_SEPARATE = re.compile(r"[\t\n\r]")
-_PORT = re.compile(r"[0-9]{1,5}")
 # Underscores are not valid in host names, but some sites use them.
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
@@ -32,7 +31,6 @@ _DOI = re.compile(
     r"\b10\.\d{4,9}/[-._;()/:a-z0-9]{1,200}?(?=(?:[/.](?:full|abstract|e?pdf|html?))*[.;:)/]*(?![-._;()/:a-z0-9]))",
     re.IGNORECASE,
 )
-_KEPT = "/%:?#[]@!$&'()*+,;=~"
 
 
 class Address(NamedTuple):
@@ -88,7 +86,7 @@ def parse_address(text: str) -> Address:
     host, colon, port = authority.rpartition(":")
     if not colon or port.endswith("]"):
         host, port = authority, str(_DEFAULT_PORTS[scheme])
-    if not _PORT.fullmatch(port) or not 0 < int(port) < 65_536:
+    if not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 65_536:
         raise _bad("its port is not a number from 1 to 65535")
     target = (found.group(3) or "/") + (found.group(4) or "")
     address = Address(scheme, parse_host(host), int(port), encoded(target))
@@ -106,7 +104,7 @@ def doi_in(text: str) -> str:
 def join_address(base: str, reference: str) -> Address:
     """Resolve a link on a page at `base`. Raises `Unread`."""
     # Browsers drop line breaks and encode spaces, and pages rely on this.
-    plain = _SEPARATE.sub("", reference.strip()).replace(" ", "%20")
+    plain = re.sub(r"[\t\n\r]", "", reference.strip()).replace(" ", "%20")
     if _UNWANTED.search(plain):
         raise _bad("it contains backslashes or control characters")
     try:
@@ -118,19 +116,17 @@ def join_address(base: str, reference: str) -> Address:
 
 def encoded(target: str) -> str:
     """Percent-encode a path and query; existing escapes stay."""
-    return quote(target, safe=_KEPT)
+    return quote(target, safe="/%:?#[]@!$&'()*+,;=~")
 
 
 def parse_host(text: str) -> str:
     """Return a host in normal form, for comparison. Raises `Unread`."""
     if text.startswith("[") and text.endswith("]"):
         return _ip(text[1:-1], ipaddress.IPv6Address)
-    if len(text) > _NAME_CHARACTERS:
-        raise _bad("its host is not a valid name")
-    try:
-        name = (text if text.isascii() else idna.encode(text, uts46=True, std3_rules=True).decode("ascii")).lower()
-    except idna.IDNAError:
-        raise _bad("its host is not a valid name") from None
+    name = ""
+    with suppress(idna.IDNAError):
+        if len(text) <= _NAME_CHARACTERS:
+            name = (text if text.isascii() else idna.encode(text, uts46=True, std3_rules=True).decode("ascii")).lower()
     if _NUMBER.fullmatch(name):
         # Some resolvers read 2130706433, 0x7f.1 and 0177.0.0.1 as loopback.
         return _ip(name, ipaddress.IPv4Address)

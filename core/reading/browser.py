@@ -48,52 +48,53 @@ async def render(page: Fetched, shell: str, context: Context, resolve: Resolver 
         try:
             async with asyncio.timeout(limits.render_seconds):
                 options = {**limits.model_dump(), "address": page.address, "charset": page.charset, "command": command}
-                header, html = await _Visit(child, fetcher, limits.render_bytes).html(options, page.data)
+                header, html = await _rendered(child, fetcher, limits.render_bytes, options, page.data)
         except TimeoutError:
             reason = f"its scripts take longer than {limits.render_seconds:g} seconds (limit render_seconds)"
             raise Unread("empty shell", f"{shell}; {reason}") from None
         finally:
             await asyncio.shield(in_thread(partial(_end, child)))
     if error := header.get("error"):
-        raise Unread("empty shell", f"{shell}; {_reason(error)}")
+        # Its last lines are the browser's output.
+        first, *others = error.splitlines()
+        reason = f"the browser failed: {[first, *(line for line in others if '[err]' in line)][-1]}"
+        reason = _NO_SANDBOX if "sandboxing failed" in error else _NOT_INSTALLED if "doesn't exist" in error else reason
+        raise Unread("empty shell", f"{shell}; {reason}")
     return page._replace(data=_NOSCRIPT.sub(b"", html), charset="utf-8", is_cut=len(html) == limits.max_page_bytes)
 
 
-class _Visit:
-    """The parent's side of a page in the child process: answers its requests."""
+async def _rendered(
+    child: subprocess.Popen[bytes], fetcher: Fetcher, bytes_left: int, options: dict[str, Any], page: bytes
+) -> tuple[dict[str, Any], bytes]:
+    """Send a page to the child process and answer its requests; return its last message: HTML or an error."""
+    stdin, stdout = child.stdin, child.stdout
+    assert stdin and stdout
+    slots, sender, loads = asyncio.Semaphore(_PARALLEL), Threads("browser", 1), set[asyncio.Task[None]]()
 
-    def __init__(self, child: subprocess.Popen[bytes], fetcher: Fetcher, bytes_left: int) -> None:
-        assert child.stdin and child.stdout
-        self._stdin, self._stdout = child.stdin, child.stdout
-        self._fetcher, self._bytes_left = fetcher, bytes_left
-        self._slots, self._sender = asyncio.Semaphore(_PARALLEL), Threads("browser", 1)
-
-    async def html(self, options: dict[str, Any], page: bytes) -> tuple[dict[str, Any], bytes]:
-        """Send the page and return the child's last message: HTML or an error."""
-        loads = set[asyncio.Task[None]]()
-        try:
-            # A child that failed to start has closed its pipe.
-            with suppress(OSError):
-                await self._sender.run(partial(send, self._stdin, options, page))
-            while message := await in_thread(partial(receive, self._stdout)):
-                if "number" not in message[0]:
-                    return message
-                loads.add(asyncio.create_task(self._load(**message[0])))
-            return {"error": "it ended early"}, b""
-        finally:
-            for load in loads:
-                load.cancel()
-            await asyncio.gather(*loads, return_exceptions=True)
-
-    async def _load(self, number: int, address: str) -> None:
+    async def load(number: int, address: str) -> None:
+        nonlocal bytes_left
         response, data = dict[str, Any](number=number), b""
         with suppress(Unread):
-            async with self._slots:
-                headers, data = await self._fetcher.fetch_part(address, max(0, self._bytes_left))
-            self._bytes_left -= len(data)
-            if self._bytes_left >= 0:
+            async with slots:
+                headers, data = await fetcher.fetch_part(address, max(0, bytes_left))
+            bytes_left -= len(data)
+            if bytes_left >= 0:
                 response["headers"] = headers
-        await self._sender.run(partial(send, self._stdin, response, data))
+        await sender.run(partial(send, stdin, response, data))
+
+    try:
+        # A child that failed to start has closed its pipe.
+        with suppress(OSError):
+            await sender.run(partial(send, stdin, options, page))
+        while message := await in_thread(partial(receive, stdout)):
+            if "number" not in message[0]:
+                return message
+            loads.add(asyncio.create_task(load(**message[0])))
+        return {"error": "it ended early"}, b""
+    finally:
+        for task in loads:
+            task.cancel()
+        await asyncio.gather(*loads, return_exceptions=True)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -102,12 +103,3 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.communicate(timeout=_ENDING_SECONDS)
     except subprocess.TimeoutExpired:
         child.kill()
-
-
-def _reason(error: str) -> str:
-    """Return a message for a Playwright error, the last lines of which are the browser's output."""
-    if "sandboxing failed" in error:
-        return _NO_SANDBOX
-    lines = error.splitlines()
-    last = [lines[0], *(line for line in lines if "[err]" in line)][-1]
-    return _NOT_INSTALLED if "doesn't exist" in error else f"the browser failed: {last}"

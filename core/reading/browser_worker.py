@@ -17,7 +17,7 @@ from contextlib import suppress
 from tempfile import mkdtemp
 from typing import IO, Any
 
-from playwright.async_api import BrowserType, Error, Route, async_playwright
+from playwright.async_api import Error, Route, async_playwright
 
 from .documents.worker import receive, send
 
@@ -46,40 +46,35 @@ class Visit:
         threading.Thread(target=self._listen, args=[asyncio.get_running_loop()], daemon=True).start()
         try:
             async with async_playwright() as playwright:
-                html = await self._html(playwright.chromium)
+                chromium, (program, *switches) = playwright.chromium, shlex.split(self._options["command"])
+                browser = await chromium.launch(
+                    executable_path=shutil.which(program) or chromium.executable_path,
+                    args=[*switches, *_SWITCHES],
+                    chromium_sandbox=True,
+                )
+                processes = await (await browser.new_browser_cdp_session()).send("SystemInfo.getProcessInfo")
+                self._browser = next(info["id"] for info in processes["processInfo"] if info["type"] == "browser")
+                context = await browser.new_context(accept_downloads=False, service_workers="block")
+                context.set_default_timeout(_SETTLING_SHARE * self._options["render_seconds"] * 1000)
+                await context.route("**/*", self._answer)
+                page = await context.new_page()
+                await page.goto(self._options["address"], wait_until="commit")
+                with suppress(Error):
+                    await page.wait_for_function("() => document.body && document.body.innerText.trim().length > 250")
+                    await page.wait_for_load_state("networkidle")
+                html = await page.content()
             send(self._answers, {}, html.encode(errors="replace")[: self._options["max_page_bytes"]])
         except (Error, ValueError) as error:
             send(self._answers, {"error": str(error)})
         await asyncio.Event().wait()
-
-    async def _html(self, chromium: BrowserType) -> str:
-        program, *switches = shlex.split(self._options["command"])
-        browser = await chromium.launch(
-            executable_path=shutil.which(program) or chromium.executable_path,
-            args=[*switches, *_SWITCHES],
-            chromium_sandbox=True,
-        )
-        processes = await (await browser.new_browser_cdp_session()).send("SystemInfo.getProcessInfo")
-        self._browser = next(info["id"] for info in processes["processInfo"] if info["type"] == "browser")
-        context = await browser.new_context(accept_downloads=False, service_workers="block")
-        context.set_default_timeout(_SETTLING_SHARE * self._options["render_seconds"] * 1000)
-        await context.route("**/*", self._answer)
-        page = await context.new_page()
-        await page.goto(self._options["address"], wait_until="commit")
-        with suppress(Error):
-            await page.wait_for_function("() => document.body && document.body.innerText.trim().length > 250")
-            await page.wait_for_load_state("networkidle")
-        return await page.content()
 
     async def _answer(self, route: Route) -> None:
         self._asked += 1
         request, number = route.request, self._asked
         is_wanted = request.resource_type in ("script", "xhr", "fetch") and request.method == "GET"
         if number == 1:
-            charset = self._options["charset"]
-            await route.fulfill(
-                body=self._page, content_type=f"text/html; charset={charset}" if charset else "text/html"
-            )
+            charset = f"; charset={self._options['charset']}" if self._options["charset"] else ""
+            await route.fulfill(body=self._page, content_type=f"text/html{charset}")
         elif request.resource_type == "stylesheet":
             await route.fulfill(body="", content_type="text/css")
         elif is_wanted and number <= self._options["render_requests"]:

@@ -10,7 +10,7 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Self
@@ -129,10 +129,8 @@ class Connections:
             return await self._transports[proxy].handle_async_request(self._request(address))
         transport, (*others, last) = self._transports[None], ips[:_TRIED_IPS]
         for ip in others:
-            try:
+            with suppress(httpx.ConnectError, httpx.ConnectTimeout):
                 return await transport.handle_async_request(self._request(address, ip))
-            except (httpx.ConnectError, httpx.ConnectTimeout):
-                continue
         return await transport.handle_async_request(self._request(address, last))
 
     def _request(self, address: Address, ip: IPAddress | None = None) -> httpx.Request:
@@ -172,23 +170,16 @@ def _translated() -> Iterator[None]:
     except zlib.error:
         raise Unread("broken", "its compressed content is damaged") from None
     except (httpx.HTTPError, OSError) as error:
-        raise _refusal(error) from error
-
-
-def _refusal(error: BaseException | None) -> Unread:
-    import httpx
-
-    causes, cause = list[BaseException](), error
-    while cause is not None:
-        causes.append(cause)
-        cause = cause.__cause__ or cause.__context__
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        return Unread("unreachable", "its certificate is not valid for its name")
-    # h11 raises this hint at status 431 for large headers.
-    if any(getattr(cause, "error_status_hint", 0) == 431 for cause in causes):
-        return Unread("too large", _HEADERS_TOO_LARGE)
-    if isinstance(error, httpx.ProxyError):
-        return Unread("unreachable", "the proxy set in the environment refuses it")
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return Unread("unreachable", "its server does not accept connections")
-    return Unread("broken", "its server closed the connection or does not speak HTTP")
+        causes: list[BaseException] = [error]
+        while cause := causes[-1].__cause__ or causes[-1].__context__:
+            causes.append(cause)
+        if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+            raise Unread("unreachable", "its certificate is not valid for its name") from error
+        # h11 raises this hint at status 431 for large headers.
+        if any(getattr(cause, "error_status_hint", 0) == 431 for cause in causes):
+            raise Unread("too large", _HEADERS_TOO_LARGE) from error
+        if isinstance(error, httpx.ProxyError):
+            raise Unread("unreachable", "the proxy set in the environment refuses it") from error
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            raise Unread("unreachable", "its server does not accept connections") from error
+        raise Unread("broken", "its server closed the connection or does not speak HTTP") from error

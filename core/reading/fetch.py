@@ -27,18 +27,14 @@ _WORD_BYTES = 10_000
 """A large page is cut at the last word boundary, at most this many bytes before the limit."""
 _ROBOTS_BYTES = 500_000
 
-_KINDS: dict[str, Kind] = {
-    "text/html": "html",
-    "application/xhtml+xml": "html",
-    "text/plain": "text",
-    "text/markdown": "markdown",
-    "text/x-markdown": "markdown",
-    "text/csv": "csv",
-    "text/tab-separated-values": "csv",
-    "application/csv": "csv",
-    "application/pdf": "pdf",
-    "application/x-pdf": "pdf",
+_MEDIA_TYPES: dict[Kind, str] = {
+    "html": "text/html application/xhtml+xml",
+    "text": "text/plain",
+    "markdown": "text/markdown text/x-markdown",
+    "csv": "text/csv text/tab-separated-values application/csv",
+    "pdf": "application/pdf application/x-pdf",
 }
+_KINDS = {media_type: kind for kind, media_types in _MEDIA_TYPES.items() for media_type in media_types.split()}
 _PLAIN = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
 """Media types that do not identify the kind of text, so the address's extension does."""
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
@@ -49,10 +45,6 @@ _HTML = re.compile(
     rb"<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_ARCHIVE = b"PK\x03\x04"
-_TEXTS: frozenset[Kind] = frozenset({"csv", "markdown", "rst"})
-"""Kinds of text that an extension can identify."""
-_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(NOT_IN_TEXT.encode())
 _ROBOTS_SHARE = 0.25
 """Share of `page_seconds` for robots.txt."""
@@ -62,7 +54,6 @@ LOOKUPS = 64
 """Maximum number of concurrent DNS lookups; each occupies a thread until the system times out."""
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 """Resolves a host and port to IP addresses (strings). Raises `OSError`."""
-_REDIRECTS = (301, 302, 303, 307, 308)
 _STATUSES: dict[int, tuple[RefusalCode, str]] = {
     401: ("blocked", "its server requires a login"),
     402: ("paywall", "its server requires payment"),
@@ -71,7 +62,6 @@ _STATUSES: dict[int, tuple[RefusalCode, str]] = {
     429: ("blocked", "its server received too many requests"),
     451: ("blocked", "its server withholds it for legal reasons"),
 }
-_PART_HEADERS = ("content-type", "access-control-allow-origin")
 Result = TypeVar("Result")
 # Shared by the process, so that a slow name server does not cost each reader its own threads.
 _NAMES = Threads("names", LOOKUPS)
@@ -92,16 +82,18 @@ def kind_of(content_type: str, head: bytes, name: str = "") -> Kind | None:
     media_type = content_type.partition(";")[0].partition(",")[0].strip().lower()
     if head.lstrip().startswith(b"%PDF-") or (_KINDS.get(media_type) == "pdf" and b"%PDF-" in head):
         return "pdf"
-    if head.startswith(_ARCHIVE):
+    if head.startswith(b"PK\x03\x04"):
         return None
-    is_utf16 = head.startswith(_UTF16_BOMS) or charset_of(content_type).lower().startswith(("utf-16", "utf-32"))
+    has_bom = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    is_utf16 = has_bom or charset_of(content_type).lower().startswith(("utf-16", "utf-32"))
     if not is_utf16 and len(_CONTROL.findall(head)) > CONTROL_SHARE * len(head) + 1:
         stated = f"; its media type is {media_type}" if _MEDIA_TYPE.fullmatch(media_type) else ""
         raise Unread("not text", f"its content is not text{stated}")
     if _HTML.match(head.replace(b"\0", b"")):
         return "html"
     named = KINDS.get(PurePosixPath(name).suffix.lower()) if media_type in _PLAIN else None
-    kind = named if named and named in _TEXTS else _KINDS.get(media_type, "text")
+    # An extension can only identify kinds of text.
+    kind = named if named in ("csv", "markdown", "rst") else _KINDS.get(media_type, "text")
     return "text" if kind == "pdf" else kind
 
 
@@ -170,7 +162,8 @@ class Fetcher:
             data = await response.upto(most + 1)
             if len(data) > most:
                 raise Unread("too large", f"it is larger than {most} bytes")
-            return {name: response.headers[name] for name in _PART_HEADERS if name in response.headers}, data
+            passed = ("content-type", "access-control-allow-origin")
+            return {name: response.headers[name] for name in passed if name in response.headers}, data
 
         return await self._follow(parse_address(address), receive, self._obeys_robots)
 
@@ -198,38 +191,41 @@ class Fetcher:
         self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
     ) -> Result | Address:
         async with self._connections.get(here, await self._ips(here)) as response:
-            if response.status not in _REDIRECTS:
-                _refuse_status(response)
-                return await receive(here, response)
-            location = response.headers.get("location", "")
-            if not location:
-                raise Unread("redirects", "it redirects without an address")
-            there = join_address(str(here), location)
-            if here.scheme == "https" and there.scheme == "http":
-                raise Unread("redirects", f"it redirects from https to http ({there.host})")
-            return there
+            status = response.status
+            if status in (301, 302, 303, 307, 308):
+                location = response.headers.get("location", "")
+                if not location:
+                    raise Unread("redirects", "it redirects without an address")
+                there = join_address(str(here), location)
+                if here.scheme == "https" and there.scheme == "http":
+                    raise Unread("redirects", f"it redirects from https to http ({there.host})")
+                return there
+            if response.headers.get("cf-mitigated") == "challenge":
+                raise Unread("challenge", "its site requires proof that the reader is human")
+            if status >= 500:
+                raise Unread("server error", f"its server failed (status {status})")
+            if status >= 400:
+                code, reason = _STATUSES.get(status, ("blocked", "its server refuses it"))
+                raise Unread(code, f"{reason} (status {status})", status)
+            if not 200 <= status < 300:
+                raise Unread("broken", f"its server answers with the unexpected status {status}")
+            return await receive(here, response)
 
     async def _ips(self, here: Address) -> list[IPAddress]:
         """Return the checked IP addresses of a host; empty if only the proxy can resolve it."""
-        literal = here.ip
+        ips = [here.ip] if here.ip else []
+        failure: Exception | None = None
         try:
-            ips = [literal] if literal else await self._resolved(here)
-        except Unread:
-            if not self._connections.proxy(here):
-                raise
-            ips = []
+            if not ips:
+                async with asyncio.timeout(self._limits.connect_seconds):
+                    texts = await self._resolve(here.host, here.port)
+                ips = list(dict.fromkeys(ipaddress.ip_address(text.partition("%")[0]) for text in texts))
+        except (OSError, ValueError) as error:
+            failure = error
+        if not ips and not self._connections.proxy(here):
+            raise Unread("unreachable", f"the name {here.host} cannot be resolved") from failure
         self._policy.check_ips(here, ips)
         return ips
-
-    async def _resolved(self, here: Address) -> list[IPAddress]:
-        try:
-            async with asyncio.timeout(self._limits.connect_seconds):
-                texts = await self._resolve(here.host, here.port)
-            if ips := list(dict.fromkeys(ipaddress.ip_address(text.partition("%")[0]) for text in texts)):
-                return ips
-            raise OSError("no address")
-        except (OSError, ValueError) as error:
-            raise Unread("unreachable", f"the name {here.host} cannot be resolved") from error
 
     async def _receive(self, here: Address, response: HttpResponse) -> Fetched:
         content_type = response.headers.get("content-type", "")
@@ -265,17 +261,3 @@ async def look_up(host: str, port: int) -> list[str]:
     """Resolve a host with the system's resolver."""
     found = await _NAMES.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(endpoint[0]) for *_, endpoint in found]
-
-
-def _refuse_status(response: HttpResponse) -> None:
-    status = response.status
-    if response.headers.get("cf-mitigated") == "challenge":
-        raise Unread("challenge", "its site requires proof that the reader is human")
-    if 200 <= status < 300:
-        return
-    if status >= 500:
-        raise Unread("server error", f"its server failed (status {status})")
-    if status >= 400:
-        code, reason = _STATUSES.get(status, ("blocked", "its server refuses it"))
-        raise Unread(code, f"{reason} (status {status})", status)
-    raise Unread("broken", f"its server answers with the unexpected status {status}")

@@ -45,7 +45,6 @@ _ENDING_IN_IPV4 = tuple(
 )
 # Brackets, or at most one colon; more colons mean an IPv6 address without a port.
 _ENTRY = re.compile(r"(?:\[(?P<inner>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
-_EXAMPLES = "10.1.0.0/16, wiki.example, 127.0.0.1:8080 or [fd00::1]:8080"
 
 
 def domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
@@ -79,9 +78,8 @@ def is_public(ip: IPAddress) -> bool:
 
 def _carried(ip: IPAddress) -> Iterator[ipaddress.IPv4Address]:
     """Yield the IPv4 addresses embedded in an IPv6 address."""
-    if ip.version == 4:
+    if isinstance(ip, ipaddress.IPv4Address):
         return
-    assert isinstance(ip, ipaddress.IPv6Address)
     if any(ip in network for network in _ENDING_IN_IPV4):
         yield ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF)
     if ip.sixtofour is not None:
@@ -127,7 +125,13 @@ class Policy:
     def check_ips(self, address: Address, ips: Sequence[IPAddress]) -> None:
         """Check all IP addresses of an address's host. Raises `Unread` if any is not allowed."""
         for ip in ips:
-            fitting = {opening.port for opening in self._openings if self._opens(opening, address, ip)}
+            fitting = set[int | None]()
+            for opening in self._openings:
+                fits = opening.name == address.host if opening.network is None else ip in opening.network
+                # While scripts run, their author may point any name into an opened network.
+                is_own = address.host == self._page_host and bool(opening.name or address.ip)
+                if fits and (is_own or not self._page_host):
+                    fitting.add(opening.port)
             if any(carried in network for carried in (ip, *_carried(ip)) for network in NEVER):
                 raise Unread("private", f"{address.host} leads to an address that no setting can allow")
             if address.port in fitting:
@@ -137,27 +141,17 @@ class Policy:
             if address.port not in self._ports:
                 raise self._closed_port(address)
 
-    def _opens(self, opening: _Opening, address: Address, ip: IPAddress) -> bool:
-        fits = opening.name == address.host if opening.network is None else ip in opening.network
-        # While scripts run, their author may point any name into an opened network.
-        is_own = address.host == self._page_host and bool(opening.name or address.ip)
-        return fits and (is_own or not self._page_host)
-
     def _closed_port(self, address: Address) -> Unread:
         ports = ", ".join(map(str, self._ports))
         return Unread("bad address", f"port {address.port} is not allowed (only {ports}; setting ports)")
-
-
-def check_policy(context: Context) -> None:
-    """Validate the settings for domains and private networks. Raises `UnknownSetting`."""
-    Policy(context)
 
 
 def _opening(entry: str) -> _Opening:
     found = _ENTRY.fullmatch(entry)
     host = (found["inner"] or found["plain"]) if found else entry
     malformed = UnknownSetting(
-        f"allow_private: {entry!r} is not a network, address or host, with or without a port; write {_EXAMPLES}"
+        f"allow_private: {entry!r} is not a network, address or host, with or without a port; "
+        "write 10.1.0.0/16, wiki.example, 127.0.0.1:8080 or [fd00::1]:8080"
     )
     port = int(found["port"]) if found and found["port"] else None
     if port is not None and not 0 < port < 65_536:
@@ -203,7 +197,20 @@ class Robots:
     """A site's robots.txt rules for one agent; the standard library's parser does not support wildcards."""
 
     def __init__(self, text: str, agent: str) -> None:
-        groups = list(_groups(text))
+        groups: list[tuple[set[str], list[_Rule]]] = [(set(), [])]
+        has_rules = False
+        for line in text.splitlines():
+            field, colon, value = line.partition("#")[0].partition(":")
+            field, value = field.strip().lower() if colon else "", value.strip()
+            if field == "user-agent":
+                if has_rules:
+                    groups.append((set(), []))
+                    has_rules = False
+                groups[-1][0].add(value.lower().partition("/")[0])
+            elif field in ("allow", "disallow"):
+                has_rules = True
+                if value:
+                    groups[-1][1].append(_Rule(field == "allow", encoded(value)))
         own = [rules for agents, rules in groups if agent in agents]
         others = [rules for agents, rules in groups if "*" in agents]
         rules = [rule for group in own or others for rule in group]
@@ -213,22 +220,3 @@ class Robots:
     def allows(self, target: str) -> bool:
         """Whether a path with query may be read."""
         return next((rule.is_allowed for rule in self._rules if rule.fits(target)), True)
-
-
-def _groups(text: str) -> Iterator[tuple[set[str], list[_Rule]]]:
-    agents: set[str] = set()
-    rules: list[_Rule] = []
-    has_rules = False
-    for line in text.splitlines():
-        field, colon, value = line.partition("#")[0].partition(":")
-        field, value = field.strip().lower() if colon else "", value.strip()
-        if field == "user-agent":
-            if has_rules:
-                yield agents, rules
-                agents, rules, has_rules = set(), [], False
-            agents.add(value.lower().partition("/")[0])
-        elif field in ("allow", "disallow"):
-            has_rules = True
-            if value:
-                rules.append(_Rule(field == "allow", encoded(value)))
-    yield agents, rules

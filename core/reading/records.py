@@ -51,7 +51,6 @@ _EXTENSIONS: dict[Kind, str] = {
 }
 KINDS: dict[str, Kind] = {suffix: kind for kind, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
 """Kinds by file extension."""
-_SUFFIX = re.compile(r"\.[a-z0-9]{1,10}")
 _OURS = 9
 """Increase with every change that may alter a file's text, title or date, so that all files are read again."""
 _THEIRS = (
@@ -63,7 +62,7 @@ _THEIRS = (
 def kind_of_file(name: str) -> Kind | None:
     """Return the kind of a file by extension: None if no parser reads it, text if it has no extension."""
     suffix = PurePath(name).suffix.lower()
-    if not _SUFFIX.fullmatch(suffix):
+    if not re.fullmatch(r"\.[a-z0-9]{1,10}", suffix):
         return "text"
     return KINDS.get(suffix) or ("registered" if suffix[1:] in registered(PARSERS) else None)
 

@@ -89,15 +89,8 @@ class WebReader(Fetcher):
             page, is_rendered = await render(page, str(shell), self._context, self._resolve), True
             extract = await self._extracted(page)
         return WebPage(
-            page.address,
-            extract.title,
-            extract.text,
-            extract.date,
-            extract.links,
-            page.is_cut or extract.is_cut,
-            extract.period,
-            extract.origin,
-            extract.doi,
+            *(page.address, extract.title, extract.text, extract.date, extract.links, page.is_cut or extract.is_cut),
+            *(extract.period, extract.origin, extract.doi),
             is_rendered=is_rendered,
         )
 
@@ -109,21 +102,17 @@ class WebReader(Fetcher):
             extract = await _THREADS.run(parse)
         except Unreadable as error:
             raise Unread(_CODES.get(error.reason, "broken"), str(error)) from error
-        if page.kind == "html":
-            _refuse_empty(extract)
+        if page.kind != "html":
+            return extract
+        length, signs = len(extract.text), set(extract.signs)
+        if length < _SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
+            raise Unread("challenge", "its site requires proof that the reader is human")
+        if length < _SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
+            # Other kinds of text may mention the DOI of another work.
+            doi = extract.doi or (doi_in(extract.text) if extract.origin == "scholarly" else "")
+            raise Unread("paywall", f"only the first {length} characters are readable without a subscription", doi=doi)
+        if length < _EMPTY_CHARACTERS:
+            raise Unread("empty shell", f"it has only {length} characters of text")
+        if length < _LITTLE_CHARACTERS and "script only" in signs:
+            raise Unread("empty shell", "there is no text in it without running its scripts")
         return extract
-
-
-def _refuse_empty(extract: Extract) -> None:
-    """Reject bot challenges, previews of paid pages, and empty pages. Raises `Unread`."""
-    length, signs = len(extract.text), set(extract.signs)
-    if length < _SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
-        raise Unread("challenge", "its site requires proof that the reader is human")
-    if length < _SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
-        # Other kinds of text may mention the DOI of another work.
-        doi = extract.doi or (doi_in(extract.text) if extract.origin == "scholarly" else "")
-        raise Unread("paywall", f"only the first {length} characters are readable without a subscription", doi=doi)
-    if length < _EMPTY_CHARACTERS:
-        raise Unread("empty shell", f"it has only {length} characters of text")
-    if length < _LITTLE_CHARACTERS and "script only" in signs:
-        raise Unread("empty shell", "there is no text in it without running its scripts")

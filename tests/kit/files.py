@@ -50,13 +50,10 @@ def saved(document: Any) -> bytes:
     return file.getvalue()
 
 
-def word(text: str = TEXT, title: str = "", modified: datetime | None = None) -> bytes:
+def word() -> bytes:
     """A Word document of one paragraph."""
     document = docx.Document()
-    document.add_paragraph(text)
-    document.core_properties.title = title
-    if modified:
-        document.core_properties.modified = modified
+    document.add_paragraph(TEXT)
     return saved(document)
 
 

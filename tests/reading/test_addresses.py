@@ -8,16 +8,7 @@ import re
 import pytest
 
 from deep_research.core.reading.addresses import ADDRESS_CHARACTERS, join_address, parse_address
-from deep_research.core.reading.policy import (
-    NEVER,
-    NOT_PUBLIC,
-    Network,
-    Policy,
-    Robots,
-    check_policy,
-    domains_of,
-    is_public,
-)
+from deep_research.core.reading.policy import NEVER, NOT_PUBLIC, Network, Policy, Robots, domains_of, is_public
 from deep_research.core.reading.records import Unread
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
@@ -44,26 +35,21 @@ def refusal(address: str, context: Context | None = None, *ips: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("number", NOT_READ)
+@pytest.mark.parametrize(
+    ("number", "code"), [*((number, "private") for number in NOT_READ), *((number, "") for number in PUBLIC)]
+)
 @pytest.mark.fault("R3")
-def test_no_address_outside_the_public_internet_is_read(number: str) -> None:
+def test_no_address_outside_the_public_internet_is_read(number: str, code: str) -> None:
     written = f"[{number}]" if ":" in number else number
-    assert refusal(f"http://{written}/") == "private"
-    assert refusal("http://pages.example/", None, number) == "private"
-    assert refusal("https://pages.example/", None, "1.1.1.1", number) == "private"
+    assert refusal(f"http://{written}/") == code
+    assert refusal("http://pages.example/", None, number) == code
+    assert refusal("https://pages.example/", None, "1.1.1.1", number) == code
 
 
 @pytest.mark.parametrize("network", [*NOT_PUBLIC, *NEVER], ids=str)
 def test_both_ends_of_every_network_of_the_tables_are_refused(network: Network) -> None:
     assert not is_public(network[0])
     assert not is_public(network[-1])
-
-
-@pytest.mark.parametrize("number", PUBLIC)
-def test_the_public_internet_is_read(number: str) -> None:
-    written = f"[{number}]" if ":" in number else number
-    assert refusal(f"https://{written}/") == ""
-    assert refusal("http://pages.example/", None, number) == ""
 
 
 NO_ADDRESSES = [
@@ -97,10 +83,7 @@ def test_an_ambiguous_address_is_refused(text: str) -> None:
     [
         ("HTTPS://Wiki.Example:443", "https://wiki.example/"),
         ("http://wiki.example:443/a#b", "http://wiki.example:443/a"),
-        (
-            "https://de.wiki.example/wiki/Häfen?q=ö&r=%C3%B6",
-            "https://de.wiki.example/wiki/H%C3%A4fen?q=%C3%B6&r=%C3%B6",
-        ),
+        ("https://de.example/wiki/Häfen?q=ö&r=%C3%B6", "https://de.example/wiki/H%C3%A4fen?q=%C3%B6&r=%C3%B6"),
         ("https://Bücher.example/", "https://xn--bcher-kva.example/"),
         ("https://exam\u00adple.example/", "https://example.example/"),
         ("http://[2606:4700:0:0::1111]:80/", "http://[2606:4700::1111]/"),
@@ -131,9 +114,9 @@ def test_a_link_is_resolved_against_the_address_of_its_page(reference: str, join
     assert str(join_address("https://wiki.example/a/b?page=1", reference)) == joined
 
 
-@pytest.mark.parametrize("path", ["x" * 1983, "é" * 330, "😀" * 165, "x#" + "quoted%20" * 300 + "end"])
-def test_the_length_limit_applies_to_the_address_as_sent(path: str) -> None:
-    assert len(str(parse_address(f"http://a.example/{path}"))) <= ADDRESS_CHARACTERS
+def test_the_length_limit_applies_to_the_address_as_sent() -> None:
+    for path in ("x" * 1983, "é" * 330, "😀" * 165, "x#" + "quoted%20" * 300 + "end"):
+        assert len(str(parse_address(f"http://a.example/{path}"))) <= ADDRESS_CHARACTERS
 
 
 @pytest.mark.parametrize("reference", ["/\\other.example", "http://[", "\x7f", "file:///x", "//user@b.example"])
@@ -231,17 +214,14 @@ NO_DOMAINS = [
 def test_a_malformed_domain_is_an_unknown_setting(setting: str) -> None:
     for entry in NO_DOMAINS:
         with pytest.raises(UnknownSetting, match=f"{setting}: {re.escape(repr(entry))} is not a domain"):
-            check_policy(Context.model_validate({setting: ("wiki.example", entry)}))
+            Policy(Context.model_validate({setting: ("wiki.example", entry)}))
 
 
 def test_the_forms_of_a_domain_mean_one_host() -> None:
     forms = ["https://Example.org/", " http://.example.org./ ", "*.example.org", ".example.org", "*.example.org/"]
     assert set(domains_of("domains_allow", forms)) == {"example.org"}
-    assert domains_of("domains_deny", ["bücher.example", "[::1]", "127.0.0.1"]) == (
-        "xn--bcher-kva.example",
-        "::1",
-        "127.0.0.1",
-    )
+    hosts = ("xn--bcher-kva.example", "::1", "127.0.0.1")
+    assert domains_of("domains_deny", ["bücher.example", "[::1]", "127.0.0.1"]) == hosts
 
 
 @pytest.mark.parametrize(

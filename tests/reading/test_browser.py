@@ -191,7 +191,7 @@ async def test_each_request_is_looked_up_and_checked(web: Web, opened: str, answ
             await refusal(reader, web.url("/app", NAME))
 
 
-async def test_parts_obey_robots_txt_and_domains(web: Web) -> None:
+async def test_parts_obey_robots_txt(web: Web) -> None:
     publish_app(web, "/app", "The harbour", web_pages.PARAGRAPH)
     web.robots = "User-agent: *\nDisallow: /facts.json\n"
     async with reading(web, robots=True, limits={"render_seconds": 20}) as reader:

@@ -1,10 +1,12 @@
-"""Files become clean text in a child process, whatever their charset."""
+"""Files become clean text in a few child processes, which readers share, whatever their charset."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import sys
 from collections.abc import Iterator
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from subprocess import run
 
@@ -12,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit import web as web_pages
-from kit.web import PARAGRAPH, pdf_of
+from kit.files import reading
+from kit.web import PARAGRAPH, Web, pdf_of
 from pypdf import PdfReader, PdfWriter
 
 from deep_research.core.reading.documents.decode import clean, decode
 from deep_research.core.reading.documents.parse_text import plain_title
-from deep_research.core.reading.documents.pool import Parser
+from deep_research.core.reading.documents.pool import CHILDREN, Parser
 from deep_research.core.reading.records import Extract, Kind, Unreadable
 
 
@@ -27,10 +30,10 @@ def parser() -> Iterator[Parser]:
         yield parser
 
 
-def titled_pdf(text: str, title: str, password: str = "") -> bytes:
+def titled_pdf(text: str, password: str = "") -> bytes:
     """A PDF with properties, under lock and key where there is a password."""
     writer, written = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf_of(text)))), io.BytesIO()
-    writer.add_metadata({"/Title": title, "/CreationDate": "D:20210304101112Z"})
+    writer.add_metadata({"/Title": "Harbour works", "/CreationDate": "D:20210304101112Z"})
     if password:
         writer.encrypt(password, algorithm="RC4-128")
     writer.write(written)
@@ -44,14 +47,19 @@ def reason_of(parser: Parser, data: bytes, name: str) -> str:
     return caught.value.reason
 
 
-def test_markdown_keeps_its_headings_and_takes_its_title_from_the_first(parser: Parser) -> None:
-    extract = parser.parse(b"# The harbour\n\nDeep.\n\n## Its depth\n\n12 m\n", "a.md")
-    assert extract == Extract("The harbour", "# The harbour\n\nDeep.\n\n## Its depth\n\n12 m", "", False)
+def test_markdown_takes_its_title_from_its_front_matter_which_is_no_text_or_its_first_heading(parser: Parser) -> None:
+    text = "# The harbour\n\nDeep.\n\n## Its depth\n\n12 m"
+    assert parser.parse(text.encode(), "a.md") == Extract("The harbour", text)
+    extract = parser.parse(f"---\ntitle: 'Works'\ndate: 2021-03-04T10:00\n---\n\n{text}\n".encode(), "a.md")
+    assert extract == Extract("Works", text, "2021-03-04", date_kind="document")
 
 
-def test_front_matter_gives_title_and_date_and_is_not_text(parser: Parser) -> None:
-    extract = parser.parse(b"---\ntitle: 'Harbour works'\ndate: 2021-03-04T10:00\n---\n\n# Other\n\nDeep.\n", "a.md")
-    assert extract == Extract("Harbour works", "# Other\n\nDeep.", "2021-03-04", False, date_kind="document")
+MARKED = {
+    "Opening *hours* of the `pool` | Town of Fernau": "Opening hours of the pool",
+    "**Half-year** [report](https://a.example/x) {#top}": "Half-year report",
+    "***": "pool hours",
+    "so it went on and on " * 10: "pool hours",
+}
 
 
 @pytest.mark.parametrize(
@@ -61,25 +69,15 @@ def test_front_matter_gives_title_and_date_and_is_not_text(parser: Parser) -> No
         ("Deep water\nand more of it.", "harbour_works-1893.txt", "harbour works 1893"),
         ("Brewers & Co.\n\nBeer.", "a.txt", "Brewers & Co."),
         ("Dear members,\n\nCome all.", "letter.txt", "letter"),
+        *((f"# {line}\n\nDeep.", "pool_hours.md", title) for line, title in MARKED.items()),
+        *((f"{line}\n\nDeep.", "pool_hours.txt", title) for line, title in MARKED.items()),
     ],
 )
-def test_plain_text_is_named_after_its_first_line_or_its_file(parser: Parser, text: str, name: str, title: str) -> None:
+def test_a_text_is_named_without_markup_after_its_first_line_or_its_file(
+    parser: Parser, text: str, name: str, title: str
+) -> None:
     extract = parser.parse(text.encode(), name)
     assert (extract.title, extract.text) == (title, text)
-
-
-@pytest.mark.parametrize(
-    ("heading", "title"),
-    [
-        ("Opening *hours* of the `pool` | Town of Fernau", "Opening hours of the pool"),
-        ("**Half-year** [report](https://a.example/x) {#top}", "Half-year report"),
-        ("***", "pool hours"),
-        ("so it went on and on " * 10, "pool hours"),
-    ],
-)
-def test_a_title_has_no_markup_and_ends_where_something_else_begins(parser: Parser, heading: str, title: str) -> None:
-    assert parser.parse(f"# {heading}\n\nDeep.\n".encode(), "pool_hours.md").title == title
-    assert parser.parse(f"{heading}\n\nDeep.\n".encode(), "pool_hours.txt").title == title
 
 
 @given(st.text())
@@ -97,9 +95,8 @@ def test_a_short_page_and_a_huge_page_keep_all_their_text(parser: Parser) -> Non
 
 
 def test_a_pdf_gives_joined_lines_and_its_title_but_not_the_day_on_which_it_was_made(parser: Parser) -> None:
-    data = titled_pdf("The harbour was deep-\nened in 1893 and once more in 1911.", "Harbour works")
-    extract = parser.parse(data, "a.pdf")
-    assert extract == Extract("Harbour works", "The harbour was deepened in 1893 and once more in 1911.", "", False)
+    extract = parser.parse(titled_pdf("The harbour was deep-\nened in 1893 and once more in 1911."), "a.pdf")
+    assert extract == Extract("Harbour works", "The harbour was deepened in 1893 and once more in 1911.")
 
 
 def test_a_larger_file_is_given_more_time() -> None:
@@ -126,13 +123,11 @@ def test_invisible_characters_are_removed(character: str) -> None:
     assert clean(f"deep{character}water {character * 3}") == "deepwater "
 
 
-def test_an_emoji_keeps_at_most_one_variation_selector() -> None:
-    assert clean("❤" + "\ufe0f" * 5 + "\ufe00\ufe05\U000e0100") == "❤\ufe0f"
-
-
 @pytest.mark.parametrize("text", NEEDED)
 def test_characters_that_scripts_and_emoji_need_stay(text: str) -> None:
     assert clean(text) == text
+    # An emoji keeps at most one variation selector.
+    assert clean("❤" + "\ufe0f" * 5 + "\ufe00\ufe05\U000e0100") == "❤\ufe0f"
 
 
 GERMAN, PAGE = web_pages.GERMAN.strip(), web_pages.page_of(web_pages.GERMAN)
@@ -187,10 +182,11 @@ def test_each_failure_has_its_reason(parser: Parser) -> None:
     assert reason_of(parser, b"%PDF-1.4\n garbage", "a.pdf") == "broken"
     for data in (b"no pdf at all", pdf_of("Deep")[:200], b"%PDF-1.7\n" + bytes(900)):
         assert reason_of(parser, data, "a.pdf") == "broken"
-    assert reason_of(parser, titled_pdf("Deep", "", password="open"), "a.pdf") == "encrypted"
+    assert reason_of(parser, titled_pdf("Deep", password="open"), "a.pdf") == "encrypted"
     assert reason_of(parser, pdf_of(""), "a.pdf") == "no text"
     assert reason_of(parser, b"text", "a.docx") == "broken"
     assert reason_of(parser, b"text", "a.zip") == "unknown format"
+    assert reason_of(parser, bytes(range(256)) * 9, "program") == "unknown format"
 
 
 def test_a_script_without_a_main_guard_can_parse(tmp_path: Path) -> None:
@@ -218,3 +214,46 @@ def test_the_child_sees_no_keys_and_has_a_memory_limit(monkeypatch: pytest.Monke
         assert b"canary" not in (process / "environ").read_bytes()
         limits = (process / "limits").read_text()
     assert "Max address space         1000000000" in limits
+
+
+def children() -> set[str]:
+    """The parsing processes of this one, by their ids."""
+    found = set[str]()
+    for path in Path("/proc/self/task").glob("*/children"):
+        # A thread or process may have ended since it was listed.
+        with suppress(OSError):
+            for pid in path.read_text().split():
+                found |= {pid} if "documents.worker" in Path("/proc", pid, "cmdline").read_text() else set()
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are counted in /proc")
+async def test_many_readers_share_a_few_children_and_later_ones_use_them_again(web: Web) -> None:
+    addresses = [
+        web.publish(f"/many/{number}", web_pages.page_of(f"{web_pages.PARAGRAPH} {number}")) for number in range(30)
+    ]
+    before = children()
+    async with AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(reading(web, limits={"parse_seconds": 60.5})) for _ in range(10)]
+        work = (readers[number % 10].read(address) for number, address in enumerate(addresses))
+        pages = await asyncio.gather(*work)
+        assert 1 <= len(children() - before) <= CHILDREN
+    assert [page.text.rsplit(" ", 1)[1] for page in pages] == [str(number) for number in range(30)]
+    waiting = children()
+    assert 1 <= len(waiting - before) <= CHILDREN
+    async with reading(web, limits={"parse_seconds": 60.5}) as later:
+        assert (await later.read(addresses[0])).text
+    assert children() <= waiting
+
+
+def test_idle_children_end_and_new_ones_start_when_needed() -> None:
+    page = b"<p>The lamp was lit in 1844.</p>"
+    with Parser(15.25, 1_000_000, workers=1, idle_seconds=0.5) as parser:
+        parser.parse(page, "page.html")
+        (worker,) = parser._workers
+        assert worker._process is not None
+        assert worker._process.wait(60) == 0
+        assert parser.parse(page, "page.html").text == "The lamp was lit in 1844."
+        second = worker._process
+    # Others of this process may be starting children of their own.
+    assert second is not None and second.poll() is not None

@@ -128,21 +128,16 @@ async def test_one_private_answer_among_public_ones_is_enough_to_refuse(quiet: W
     assert quiet.requests == []
 
 
-async def test_if_an_ip_address_accepts_no_connection_the_next_one_is_tried(quiet: Web) -> None:
-    quiet.publish("/page", "Deep water.")
-    async with fetching(quiet, Names(["127.0.0.2", "127.0.0.1"])) as fetcher:
-        assert (await fetcher.fetch(quiet.url("/page", NAME))).data == b"Deep water."
-
-
-async def test_a_name_that_cannot_be_resolved_is_unreachable(quiet: Web) -> None:
+async def test_each_ip_address_is_tried_and_a_name_without_one_that_answers_is_unreachable(quiet: Web) -> None:
     async def fail(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
-    for names in (fail, Names([]), Names(["no number"])):
+    quiet.publish("/page", "Deep water.")
+    async with fetching(quiet, Names(["127.0.0.2", "127.0.0.1"])) as fetcher:
+        assert (await fetcher.fetch(quiet.url("/page", NAME))).data == b"Deep water."
+    for names in (fail, Names([]), Names(["no number"]), Names(["127.0.0.2"])):
         async with fetching(quiet, names) as fetcher:
             assert await refusal(fetcher, quiet.url("/", NAME)) == "unreachable"
-    async with fetching(quiet, Names(["127.0.0.2"])) as fetcher:
-        assert await refusal(fetcher, quiet.url("/", NAME)) == "unreachable"
 
 
 async def test_domains_are_checked_on_every_hop(quiet: Web) -> None:
@@ -199,37 +194,28 @@ async def test_a_site_without_readable_robots_txt_forbids_nothing(quiet: Web, pa
         del quiet.pages["/robots.txt"]
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> tuple[str, str]:
-    """A certificate for `NAME` and its key."""
-    path, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    wanted = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "2", "-nodes"]
-    kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command = ["openssl", *kind, "-keyout", str(key), "-out", str(path), *wanted]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return str(path), str(key)
-
-
 @pytest.mark.fault("R3")
 async def test_the_certificate_is_checked_for_the_name_while_the_connection_goes_to_the_ip_address(
-    certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    certificate, key = str(tmp_path / "certificate.pem"), str(tmp_path / "key.pem")
+    wanted = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "2", "-nodes"]
+    kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command = ["openssl", *kind, "-keyout", key, "-out", certificate, *wanted]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(*certificate)
+    tls.load_cert_chain(certificate, key)
     indicated: list[str | None] = []
     tls.sni_callback = lambda _socket, name, _context: indicated.append(name)
     with hostile_web(tls) as web:
         web.publish("/page", "Deep water.")
         web.publish("/down", "", 302, location=f"http://{NAME}:{web.port}/page")
-        settings: dict[str, Any] = {
-            "allow_private": (web.netloc, "pages.example", "wrong.example"),
-            "ports": (web.port,),
-        }
+        opened, ports = (web.netloc, NAME, "wrong.example"), (web.port,)
         always: Resolver = lambda host, port: asyncio.sleep(0, ["127.0.0.1"])  # noqa: E731 - as short as it gets
-        async with fetching(web, always, **settings) as fetcher:
+        async with fetching(web, always, allow_private=opened, ports=ports) as fetcher:
             assert await refusal(fetcher, web.url("/page", NAME)) == "unreachable"
-        monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
-        async with fetching(web, always, **settings) as fetcher:
+        monkeypatch.setenv("SSL_CERT_FILE", certificate)
+        async with fetching(web, always, allow_private=opened, ports=ports) as fetcher:
             assert (await fetcher.fetch(web.url("/page", NAME))).data == b"Deep water."
             assert web.requests[-1].headers["host"] == f"{NAME}:{web.port}"
             assert indicated[-1] == NAME

@@ -43,30 +43,25 @@ async def code_of(reader: WebReader, address: str) -> str:
     return ""
 
 
-class Probe:
-    """Measures the longest time for which the event loop is blocked."""
+@asynccontextmanager
+async def live_loop() -> AsyncIterator[None]:
+    """Assert that the event loop stays live."""
+    stall = 0.0
 
-    def __init__(self) -> None:
-        self.stall = 0.0
-
-    async def run(self) -> None:
+    async def probe() -> None:
+        nonlocal stall
         while True:
             work = time.thread_time()
             await asyncio.sleep(0.01)
             # The work of this thread alone: neither a busy machine nor the other threads count.
-            self.stall = max(self.stall, time.thread_time() - work)
+            stall = max(stall, time.thread_time() - work)
 
-
-@asynccontextmanager
-async def live_loop() -> AsyncIterator[None]:
-    """Assert that the event loop stays live."""
-    probe = Probe()
-    task = asyncio.create_task(probe.run())
+    task = asyncio.create_task(probe())
     try:
         yield
     finally:
         task.cancel()
-    assert probe.stall < STALL_SECONDS
+    assert stall < STALL_SECONDS
 
 
 @pytest.mark.fault(30)
@@ -74,13 +69,9 @@ async def live_loop() -> AsyncIterator[None]:
     ("path", "code"),
     [
         pytest.param("/redirect", "redirects", marks=pytest.mark.fault(30, logs="INFO core.reading.fetch")),
-        ("/hops?5", ""),
-        ("/hops?6", "redirects"),
-        ("/redirect?http://10.0.0.1/", "private"),
-        ("/redirect?http://[::1]/", "private"),
-        ("/redirect?//127.0.0.2/", "private"),
-        ("/redirect?http://127.0.0.1:1/", "bad address"),
-        ("/redirect?file:///etc/passwd", "bad address"),
+        *(("/hops?5", ""), ("/hops?6", "redirects"), ("/redirect?http://10.0.0.1/", "private")),
+        *(("/redirect?http://[::1]/", "private"), ("/redirect?//127.0.0.2/", "private")),
+        *(("/redirect?http://127.0.0.1:1/", "bad address"), ("/redirect?file:///etc/passwd", "bad address")),
         ("/redirect?/\\evil.example", "bad address"),
     ],
 )
@@ -94,19 +85,12 @@ async def test_redirects_are_followed_one_by_one_and_not_everywhere(
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("/bomb?gzip", ""),
-        ("/bomb?br", "broken"),
-        ("/bomb?zstd", "broken"),
-        ("/bomb?gzip,gzip", "broken"),
-        ("/endless", ""),
-        ("/after-the-end", ""),
-        ("/long-length?5000000000", "broken"),
-        ("/long-length?600", ""),
-        ("/large-headers?60000", ""),
         pytest.param(
             *("/large-headers?70000", "too large"), marks=pytest.mark.fault(31, logs="INFO core.reading.fetch")
         ),
-        ("/babble", "broken"),
+        *(("/bomb?gzip", ""), ("/bomb?br", "broken"), ("/bomb?zstd", "broken"), ("/bomb?gzip,gzip", "broken")),
+        *(("/endless", ""), ("/after-the-end", ""), ("/long-length?5000000000", "broken"), ("/long-length?600", "")),
+        *(("/large-headers?60000", ""), ("/babble", "broken")),
     ],
 )
 @pytest.mark.fault("R5")

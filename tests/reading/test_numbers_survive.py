@@ -9,7 +9,6 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable
-from email.message import EmailMessage
 from typing import NamedTuple
 
 import docx
@@ -17,7 +16,6 @@ import openpyxl
 import pptx
 import pytest
 from docx.oxml import OxmlElement
-from docx.oxml.ns import qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.files import book, saved
@@ -27,7 +25,6 @@ from openpyxl.cell.text import InlineFont
 from pptx.util import Inches
 
 from deep_research.core.reading.documents.worker import parse
-from deep_research.core.reading.records import Unreadable
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:\^-?\d+)?")
 
@@ -71,14 +68,11 @@ def test_runs_of_word_slides_and_cells_are_raised_like_those_of_pages() -> None:
     paragraph = document.add_paragraph()
     slide = show.slides.add_slide(show.slide_layouts[6])
     drawn = slide.shapes.add_textbox(0, 0, Inches(3), Inches(1)).text_frame.paragraphs[0]
-    fonts = {0: InlineFont(b=True), 1: InlineFont(vertAlign="superscript"), -1: InlineFont(vertAlign="subscript")}
     for words, shift in runs:
-        run = paragraph.add_run(words)
-        if shift:
-            setattr(run.font, "superscript" if shift > 0 else "subscript", True)
-        part = drawn.add_run()
-        part.text = words
+        font, part = paragraph.add_run(words).font, drawn.add_run()
+        font.superscript, font.subscript, part.text = shift > 0, shift < 0, words
         part.font._element.set("baseline", str(30_000 * shift))
+    fonts = {0: InlineFont(b=True), 1: InlineFont(vertAlign="superscript"), -1: InlineFont(vertAlign="subscript")}
     sheet.active["A1"] = CellRichText(*(TextBlock(fonts[shift], words) for words, shift in runs))
     for file, name in ((document, "a.docx"), (show, "a.pptx"), (sheet, "a.xlsx")):
         assert "lit in 1844 with 10^-6 g of CO2 gas" in parse(saved(file), name).text
@@ -138,30 +132,20 @@ def test_word_headers_footers_comments_and_notes_are_read_once_and_page_numbers_
     for section in (document.sections[0], document.add_section()):
         section.header.is_linked_to_previous = section.footer.is_linked_to_previous = False
         section.header.paragraphs[0].text = "Draft of 3 May 2024"
-        foot = section.footer.paragraphs[0]
-        foot.add_run("Page ")
-        for kind, words in (("begin", ""), ("", "PAGE"), ("separate", ""), ("value", "77"), ("end", "")):
-            run = foot.add_run(words if kind == "value" else "")
-            tag = "w:instrText" if not kind else "w:fldChar"
-            if kind != "value":
-                field = OxmlElement(tag)
-                field.text = words or None
-                if kind:
-                    field.set(qn("w:fldCharType"), kind)
-                run._r.append(field)
-    blocks = parse(saved(document), "a.docx").text.split("\n\n")
-    assert blocks[:1] == ["The light was lit in 1844."]
-    assert sorted(re.sub(r" on [\d-]+", "", block) for block in blocks[1:]) == [
-        "Comment by Bo: Or in 1850?",
-        "Draft of 3 May 2024",
-    ]
+        field = OxmlElement("w:instrText")
+        field.text = "PAGE"
+        section.footer.paragraphs[0].add_run("Page 77")._r.append(field)
+    first, *blocks = parse(saved(document), "a.docx").text.split("\n\n")
+    assert first == "The light was lit in 1844."
+    around = sorted(re.sub(r" on [\d-]+", "", block) for block in blocks)
+    assert around == ["Comment by Bo: Or in 1850?", "Draft of 3 May 2024"]
 
 
 class Value(NamedTuple):
     """A number as it is written, and how it is shown."""
 
     base: str
-    power: str
+    power: str = ""
     """Written raised; empty for most."""
 
     @property
@@ -169,11 +153,8 @@ class Value(NamedTuple):
         return f"{self.base}^{self.power}" if self.power else self.base
 
 
-WHOLE = st.integers(0, 10**9).map(str)
-PARTS = st.decimals(0, 10**5, places=2).map(str)
-VALUES = st.one_of(WHOLE, PARTS).map(lambda base: Value(base, "")) | st.integers(2, 30).map(
-    lambda power: Value("10", str(power))
-)
+NUMBERS = st.integers(0, 10**9) | st.decimals(0, 10**5, places=2)
+VALUES = NUMBERS.map(lambda base: Value(str(base))) | st.integers(2, 30).map(lambda power: Value("10", str(power)))
 ROWS = st.lists(st.lists(VALUES, min_size=3, max_size=3), min_size=1, max_size=6)
 Rows = list[list[Value]]
 
@@ -234,17 +215,6 @@ def as_records(rows: Rows) -> bytes:
     return json.dumps([dict(zip(names, ["x", *(value.shown for value in row)], strict=True)) for row in rows]).encode()
 
 
-def as_book(rows: Rows) -> bytes:
-    return book({"a.xhtml": as_page(rows).decode()})
-
-
-def as_mail(rows: Rows) -> bytes:
-    message = EmailMessage()
-    message["Subject"] = "x"
-    message.set_content(as_page(rows).decode(), subtype="html")
-    return bytes(message)
-
-
 def exact(value: str) -> str:
     """A number without zeros that a spreadsheet does not keep."""
     return f"{float(value):.14g}" if re.fullmatch(r"\d+(?:\.\d+)?", value) else value
@@ -254,7 +224,9 @@ def exact(value: str) -> str:
     ("write", "name", "times"),
     [
         *((as_page, "a.html", 4), (as_word, "a.docx", 2), (as_sheet, "a.xlsx", 1), (as_slides, "a.pptx", 1)),
-        *((as_csv, "a.csv", 1), (as_records, "a.json", 1), (as_book, "a.epub", 4), (as_mail, "a.eml", 4)),
+        *((as_csv, "a.csv", 1), (as_records, "a.json", 1)),
+        (lambda rows: book({"a.xhtml": as_page(rows).decode()}), "a.epub", 4),
+        (lambda rows: b"Subject: x\nContent-Type: text/html\n\n" + as_page(rows), "a.eml", 4),
     ],
 )
 @settings(max_examples=15, deadline=None)
@@ -308,11 +280,3 @@ def test_an_opendocument_is_read_like_a_page_with_its_notes_in_brackets() -> Non
         "## Lamp\n\nLit in 1844 (By the log of 1850. ) with 10^6 candela.\n\n- 3 keepers\n\n"
         "| Ships | Ships | Crew |\n| --- | --- | --- |\n| 812 | 812 | 9,100 |"
     )
-
-
-def test_the_bytes_of_a_file_decide_its_kind_whatever_its_name_says() -> None:
-    assert parse(as_word([[Value("1844", "")]]), "report").text.endswith("of 1844")
-    assert "1844" in parse(as_sheet([[Value("1844", "")] * 3]), "report.txt").text
-    with pytest.raises(Unreadable) as caught:
-        parse(bytes(range(256)) * 9, "program")
-    assert caught.value.reason == "unknown format"

@@ -1,18 +1,24 @@
-"""PDF files become text: tables, columns, superscripts, form fields, and pages without running heads."""
+"""PDF files become text: tables, columns, superscripts, form fields, and numbered pages without running heads."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kit.commands import desk_in
 from kit.files import Field, Piece, Put, Rule, column, drawn, width_of
+from kit.runs import QUESTION
 
-from deep_research.core.evidence.text.sentences import page_of, printed_page
+from deep_research.core.evidence.text.sentences import PAGE_END, page_of, printed_page
 from deep_research.core.reading.documents.worker import parse
 
 LEFT = (
@@ -31,21 +37,15 @@ RIGHT = (
     "had been proposed, and the ice must have",
     "left the valley long before that.",
 )
-TABLES = (
-    (
-        ("EUR million", "Note", "2024", "2023"),
-        ("Revenue", "4", "1,284.6", "1,190.2"),
-        ("Costs", "", "(802.1)", "(761.9)"),
-    ),
-    (
-        ("Station", "Depth (m)", "Flow"),
-        ("Corrie Weir", "3.5", "914"),
-        ("Upper bridge", "12.75", "88"),
-        ("Mole", "0.4", "-7"),
-    ),
-    (("Year", "Ships", "Steam"), ("1869", "198", "9"), ("1870", "205", "13"), ("1871", "212", "17")),
-    (("", "Q1", "Q2", "Q3"), ("Keldness", "12.5 %", "13.1 %", "9.0 %"), ("Tralee", "1.0 %", "0.3 %", "77.2 %")),
-)
+TABLES = [
+    [line.split("|") for line in table.splitlines()]
+    for table in (
+        "EUR million|Note|2024|2023\nRevenue|4|1,284.6|1,190.2\nCosts||(802.1)|(761.9)",
+        "Station|Depth (m)|Flow\nCorrie Weir|3.5|914\nUpper bridge|12.75|88\nMole|0.4|-7",
+        "Year|Ships|Steam\n1869|198|9\n1870|205|13\n1871|212|17",
+        "|Q1|Q2|Q3\nKeldness|12.5 %|13.1 %|9.0 %\nTralee|1.0 %|0.3 %|77.2 %",
+    )
+]
 
 
 def text_of(*pages: Sequence[Piece]) -> str:
@@ -76,10 +76,7 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 def test_cells_on_one_base_line_are_a_row_under_their_heads(rows: Sequence[Sequence[str]], by_columns: bool) -> None:
     cells = grid(rows, (60, 200, 310, 420), 700)
     cells.sort(key=lambda cell: (cell.x, -cell.y) if by_columns else (-cell.y, cell.x))
-    before, after = (
-        Put(60, 780, "Income of the harbour"),
-        Put(60, 600, "It was a demanding year for all of the stations."),
-    )
+    before, after = Put(60, 780, "Income of the harbour"), Put(60, 600, "It was a demanding year for all the stations.")
     assert text_of([before, *cells, after]).split("\n\n") == [before.text, markdown(rows), after.text]
 
 
@@ -91,18 +88,10 @@ def test_rules_divide_cells_with_several_lines() -> None:
     )
     pieces: list[Piece] = [
         *(Put(x, 690, cell) for x, cell in zip((62, 122, 322), rows[0], strict=True)),
-        *(
-            Put(62, 664, "Item"),
-            Put(62, 650, "1"),
-            Put(122, 664, "deepening of the channel at"),
-            Put(322, 657, "5,594.00"),
-        ),
-        *(
-            Put(122, 650, "low tide, and dredging"),
-            Put(62, 624, "Item 2"),
-            Put(122, 624, "granite"),
-            Put(322, 624, "6,554.00"),
-        ),
+        *column(62, 664, ("Item", "1")),
+        *column(122, 664, ("deepening of the channel at", "low tide, and dredging")),
+        Put(322, 657, "5,594.00"),
+        *(Put(x, 624, cell) for x, cell in zip((62, 122, 322), rows[2], strict=True)),
         *(Rule(60, y, 400, y) for y in (705, 680, 640, 615)),
         *(Rule(x, 705, x, 615) for x in (60, 120, 320, 400)),
     ]
@@ -125,21 +114,12 @@ def test_long_cells_beside_each_other_are_no_columns_of_a_page() -> None:
     assert text_of(pieces) == markdown(rows)
 
 
-def test_a_label_and_a_value_without_heads_are_a_record() -> None:
+def test_a_label_and_a_value_without_heads_are_a_record_and_the_mark_of_an_item_is_no_cell() -> None:
     rows = (("Total", "1,284.6"), ("Tax", "190.2"), ("Sum", "1,474.8"))
     assert text_of(grid(rows, (60, 300), 700)) == "Total: 1,284.6\nTax: 190.2\nSum: 1,474.8"
-
-
-def test_the_mark_of_an_item_is_no_cell() -> None:
     items = ("Call to order", "Budget of the mole", "Any other business")
-    pieces: list[Piece] = [
-        Put(x, 700 - 30 * n, words) for n, item in enumerate(items) for x, words in ((60, f"{n + 1}."), (90, item))
-    ]
+    pieces = [*column(60, 700, ("1.", "2.", "3."), 30), *column(90, 700, items, 30)]
     assert text_of(pieces) == "1. Call to order\n\n2. Budget of the mole\n\n3. Any other business"
-
-
-def by_rows(left: Sequence[Put], right: Sequence[Put]) -> list[Put]:
-    return [piece for pair in zip(left, right, strict=True) for piece in pair]
 
 
 @pytest.mark.parametrize("is_by_rows", [False, True])
@@ -148,9 +128,9 @@ def by_rows(left: Sequence[Put], right: Sequence[Put]) -> list[Put]:
 def test_columns_are_read_one_after_the_other(is_by_rows: bool, offset: float, gutter: float) -> None:
     left, right = column(60, 700, LEFT), column(gutter, 700 - offset, RIGHT)
     title = Put(60, 760, "Two cores from the lake, and what they say about the ice of the north", 16)
-    pieces = [title, *(by_rows(left, right) if is_by_rows else [*left, *right])]
-    expected = [title.text, " ".join(LEFT), " ".join(RIGHT)]
-    assert text_of(pieces).split("\n\n") == expected
+    by_rows = [piece for pair in zip(left, right, strict=True) for piece in pair]
+    pieces = [title, *(by_rows if is_by_rows else [*left, *right])]
+    assert text_of(pieces).split("\n\n") == [title.text, " ".join(LEFT), " ".join(RIGHT)]
 
 
 WIDTHS = {0.222: "il", 0.278: " .,tf", 0.333: "()r", 0.5: "sck", 0.611: "T", 0.722: "wC", 0.833: "m"}
@@ -199,21 +179,17 @@ def test_values_of_form_fields_stand_behind_their_labels(pieces: Sequence[Piece]
     assert text_of([*pieces, Put(60, 700, "Signed in Keldness")]).split("\n\n") == [line, "Signed in Keldness"]
 
 
-def with_head(page: int, body: Sequence[Put], head: str = "Keldness harbour board", foot: str = "") -> list[Put]:
-    return [Put(60, 810, head), Put(280, 30, foot or f"Page {page} of 4"), *body]
+FEET = [("Page 1 of 4", "Page 2 of 4"), ("- 17 -", "- 18 -"), ("iii", "iv"), ("Board 8", "Board 9")]
 
 
-@pytest.mark.parametrize("feet", [("", ""), ("- 17 -", "- 18 -"), ("iii", "iv"), ("Board 8", "Board 9")])
+@pytest.mark.parametrize("feet", FEET)
 def test_a_sentence_goes_on_behind_the_end_of_its_page(feet: Sequence[str]) -> None:
     first = column(60, 770, ("The board met in the hall. After a long debate the", "committee approved a budget of"))
     second = column(60, 770, ("3.2 million euros for the new mole.", "The meeting closed at nine."))
-    pages = [
-        with_head(number, body, foot=foot) for number, body, foot in zip((1, 2), (first, second), feet, strict=True)
-    ]
-    text = text_of(*pages)
-    sentence = "After a long debate the committee approved a budget of\f3.2 million euros for the new mole."
-    assert sentence in text
-    assert text.count("Keldness harbour board") == 1
+    head = Put(60, 810, "Keldness harbour board")
+    text = text_of(*([head, Put(280, 30, foot), *body] for body, foot in zip((first, second), feet, strict=True)))
+    assert "After a long debate the committee approved a budget of\f3.2 million euros for the new mole." in text
+    assert text.count(head.text) == 1
     assert numbers(text.partition("\n\nPrinted page numbers")[0]) == numbers("3.2")
 
 
@@ -244,9 +220,7 @@ def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
 
 
 def test_a_word_that_a_page_cuts_is_whole() -> None:
-    text = text_of(
-        column(60, 770, ("The handbook of the pump says that the lubri-",)), column(60, 770, ("cation is due.",))
-    )
+    text = text_of([Put(60, 770, "The handbook of the pump says that the lubri-")], [Put(60, 770, "cation is due.")])
     assert text.replace("\f", " ") == "The handbook of the pump says that the lubrication is due."
 
 
@@ -267,12 +241,9 @@ def test_a_first_line_that_runs_on_is_no_title(lines: Sequence[str], leading: fl
 
 
 def test_lines_at_the_top_of_pages_that_differ_are_content() -> None:
-    pages = [
-        [Put(60, 810, f"Section {n}. Station {100 + n}."), Put(60, 760, f"It measured {n}7 metres.")]
-        for n in range(1, 6)
-    ]
-    text = text_of(*pages)
-    assert all(f"Section {n}. Station {100 + n}." in text and f"{n}7 metres" in text for n in range(1, 6))
+    pages = [(f"Section {n}. Station {100 + n}.", f"It measured {n}7 metres.") for n in range(1, 6)]
+    text = text_of(*([Put(60, 810, head), Put(60, 760, body)] for head, body in pages))
+    assert all(head in text and body in text for head, body in pages)
 
 
 def test_turned_pages_are_read_upright() -> None:
@@ -300,30 +271,8 @@ def a_figure(chance: random.Random) -> str:
     )
 
 
-def a_table(chance: random.Random) -> list[list[str]]:
-    width = chance.randint(2, 4)
-    heads = ["Item", *chance.sample(["2024", "2023", "Change", "Share", "Q1", "Note"], width)]
-    rows = [
-        [f"{chance.choice(WORDS)} {chance.choice(WORDS)} {n}", *(a_figure(chance) for _ in range(width))]
-        for n in range(8)
-    ]
-    return [heads, *rows]
-
-
-def a_paragraph(chance: random.Random) -> str:
-    return " ".join(
-        f"The {' '.join(chance.sample(WORDS, 9))} {a_figure(chance)} {chance.choice(WORDS)}." for _ in range(4)
-    )
-
-
-def by_weasyprint(table: Sequence[Sequence[str]], paragraphs: Sequence[str], style: str) -> bytes:
-    from weasyprint import HTML
-
-    cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in table)
-    first, *rest = (f"<p>{paragraph}</p>" for paragraph in paragraphs)
-    css = f"body {{ font: 10pt {FONT} }} td + td {{ text-align: right }} {style}"
-    written: bytes = HTML(string=f"<style>{css}</style>{first}<table>{cells}</table>{''.join(rest)}").write_pdf()
-    return written
+def a_sentence(chance: random.Random) -> str:
+    return f"The {' '.join(chance.sample(WORDS, 9))} {a_figure(chance)} {chance.choice(WORDS)}."
 
 
 FONT, FC_MATCH = "Liberation Serif", shutil.which("fc-match")
@@ -338,14 +287,24 @@ STYLES = (
 
 @pytest.mark.parametrize("style", STYLES)
 def test_all_numbers_arrive_and_no_others_and_cells_in_their_row_and_column(style: str) -> None:
+    from weasyprint import HTML
+
     matched = subprocess.run(["fc-match", FONT], capture_output=True, text=True, check=False) if FC_MATCH else None
     if matched and FONT not in matched.stdout:
         pytest.skip(f"With another font than {FONT} the tables do not fit their pages.")
     right = total = 0
     for seed in range(4):
         chance = random.Random(f"{style} {seed}")
-        table, paragraphs = a_table(chance), [a_paragraph(chance) for _ in range(6)]
-        text = parse(by_weasyprint(table, paragraphs, style), "a.pdf").text
+        heads = chance.sample(["2024", "2023", "Change", "Share", "Q1", "Note"], chance.randint(2, 4))
+        table = [["Item", *heads]]
+        for n in range(8):
+            table.append([f"{chance.choice(WORDS)} {chance.choice(WORDS)} {n}", *(a_figure(chance) for _ in heads)])
+        paragraphs = [" ".join(a_sentence(chance) for _ in range(4)) for _ in range(6)]
+        cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in table)
+        first, *rest = (f"<p>{paragraph}</p>" for paragraph in paragraphs)
+        css = f"body {{ font: 10pt {FONT} }} td + td {{ text-align: right }} {style}"
+        page = HTML(string=f"<style>{css}</style>{first}<table>{cells}</table>{''.join(rest)}")
+        text = parse(page.write_pdf(), "a.pdf").text
         source = " ".join([*paragraphs, *(cell for row in table for cell in row)])
         rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
         # A table that goes on behind the end of its page has its heads once more.
@@ -354,3 +313,33 @@ def test_all_numbers_arrive_and_no_others_and_cells_in_their_row_and_column(styl
         right += sum(row in rows for row in table)
         total += len(table)
     assert right >= 0.95 * total
+
+
+def test_a_text_with_a_single_page_or_none_has_no_page_numbers() -> None:
+    assert page_of(text_of([Put(60, 700, "The board paid for the granite.")]), 5) == 0
+    for name in ("a.txt", "a.md", "a.html"):
+        assert PAGE_END not in parse(b"<p>One page.\f\n\nAnother\x0cpage.</p>", name).text
+
+
+@given(st.lists(st.text(alphabet="ab \n", min_size=1).map(str.strip), min_size=2))
+def test_pages_are_counted_by_their_separators(pages: list[str]) -> None:
+    text, offset = PAGE_END.join(pages), 0
+    for number, page in enumerate(pages, 1):
+        assert page_of(text, offset) == number
+        offset += len(page) + len(PAGE_END)
+
+
+def test_a_quote_of_a_book_is_opened_at_its_page(tmp_path: Path) -> None:
+    desk, folder = desk_in(tmp_path), tmp_path / "books"
+    folder.mkdir()
+    pages = [
+        *("The board of trade met in Tralee, and paid for the granite.", ""),
+        *("The Skerry Light was lit in 1844. It stands 38 metres tall.", "Ada Moran kept it from 1901 to 1932."),
+    ]
+    (folder / "light.pdf").write_bytes(drawn(*([Put(60, 700, page)] for page in pages)))
+    assert desk.call("ask", QUESTION, "--docs", str(folder), "--thread", "light").code == 0
+    run = json.loads(desk.call("export", "light", "--format", "json").out)
+    found = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
+    assert found["The Skerry Light was lit in 1844."] == 3
+    html = desk.call("export", "light", "--format", "html").out
+    assert "books/light.pdf#page=3" in html and ", page 3" in html and PAGE_END not in html

@@ -74,11 +74,9 @@ def test_of_ten_scanned_pages_nearly_all_words_are_right(parser: Parser) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("turned", [90, 180, 270])
 def test_rotated_pages_are_read_upright(parser: Parser, turned: int) -> None:
-    page = scanned(printed(TEXTS[0]))
-    lying = page.rotate(turned, expand=True)
-    tag = {90: 6, 180: 3, 270: 8}[turned]
+    lying = scanned(printed(TEXTS[0])).rotate(turned, expand=True)
     exif = Image.Exif()
-    exif[0x0112] = tag
+    exif[0x0112] = {90: 6, 180: 3, 270: 8}[turned]
     for data, name in (
         (pdf_of_scans([lying], rotate=turned), "declared.pdf"),
         (file_of(lying, exif=exif), "declared.jpg"),
@@ -94,17 +92,12 @@ def test_columns_are_read_one_after_the_other_and_tables_row_by_row(parser: Pars
     page = Image.new("L", A4, WHITE)
     draw, letters = ImageDraw.Draw(page), ImageFont.truetype(FONTS[2], 32)
     draw.text((150, 80), "A gazette for all the keepers and pilots of the northern coast and its isles", 0, letters)
-    left = (
-        "The keeper wrote each evening what",
-        "he had seen of ships and of birds,",
-        "and how the wind had turned while",
+    lines = (
+        ("The keeper wrote each evening what", "the lamp was burning. His wife kept"),
+        ("he had seen of ships and of birds,", "the garden and sold what it bore to"),
+        ("and how the wind had turned while", "the crew of the mail boat at noon."),
     )
-    right = (
-        "the lamp was burning. His wife kept",
-        "the garden and sold what it bore to",
-        "the crew of the mail boat at noon.",
-    )
-    for number, pair in enumerate(zip(left * 2, right * 2, strict=True)):
+    for number, pair in enumerate(lines * 2):
         for x, line in zip((150, 880), pair, strict=True):
             draw.text((x, 220 + 50 * number), line, 0, letters)
     rows = (("Year", "Ships", "Steam"), ("1869", "198", "9"), ("1870", "205", "13"), ("1871", "212", "17"))
@@ -124,15 +117,13 @@ def test_a_page_with_a_text_keeps_it_and_the_others_are_recognised(parser: Parse
     # The last page shows its scan upside down and in a form, below a stamp that is text.
     for data in (pdf_of(said), pdf_of_scans([scanned(printed(TEXTS[0]))]), pdf_of("Page 3")):
         writer.append(PdfReader(io.BytesIO(data)))
-    scan = PdfReader(
-        io.BytesIO(pdf_of_scans([printed(TEXTS[1]).point(lambda value: WHITE * (value > 128)).convert("1")]))
-    )
-    scan.pages[0].cropbox = RectangleObject((0, 0, 595, 842))
-    writer.pages[2].merge_transformed_page(scan.pages[0], Transformation().scale(0.9, 0.9).translate(20, 20))
+    fax = printed(TEXTS[1]).point(lambda value: WHITE * (value > 128)).convert("1")
+    scan = PdfReader(io.BytesIO(pdf_of_scans([fax]))).pages[0]
+    scan.cropbox = RectangleObject((0, 0, 595, 842))
+    writer.pages[2].merge_transformed_page(scan, Transformation().scale(0.9, 0.9).translate(20, 20))
     writer.write(written)
-    first, second, third = (
-        " ".join(page.split()) for page in parser.parse(written.getvalue(), "a.pdf").text.split(PAGE_END)
-    )
+    pages = parser.parse(written.getvalue(), "a.pdf").text.split(PAGE_END)
+    first, second, third = (" ".join(page.split()) for page in pages)
     assert first == said
     assert words_right(second, TEXTS[0]) > 0.95
     assert third.startswith("Page 3 Die Größe der Fläche") and words_right(third, TEXTS[1]) > 0.9
@@ -141,14 +132,10 @@ def test_a_page_with_a_text_keeps_it_and_the_others_are_recognised(parser: Parse
 @pytest.mark.slow
 def test_text_that_cannot_be_recognised_is_reported(parser: Parser) -> None:
     russian = "Маяк был зажжён впервые в 1844 году, его высота 38 метров, и свет виден далеко в море."
-    assert unread(parser, file_of(printed(russian * 4)), "ru.png") == (
-        *("no text", "it is a scan; the text cannot be recognised, perhaps because of its script"),
-    )
+    message = "the text cannot be recognised, perhaps because of its script"
+    assert unread(parser, file_of(printed(russian * 4)), "ru.png") == ("no text", f"it is a scan; {message}")
     extract = parser.parse(pdf_of_scans([printed(TEXTS[0]), printed(russian * 4)]), "mixed.pdf")
-    assert (
-        extract.note == "page 2 not read: the text cannot be recognised, perhaps because of its script"
-        and extract.is_cut
-    )
+    assert (extract.note, extract.is_cut) == (f"page 2 not read: {message}", True)
     blank = Image.new("L", (900, 700), WHITE)
     assert unread(parser, file_of(blank), "blank.jpg") == ("picture", "no text was recognised in it")
     assert unread(parser, file_of(blank.resize((64, 64))), "icon.jpg")[0] == "picture"

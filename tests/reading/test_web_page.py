@@ -1,14 +1,17 @@
-"""Web pages: their text and links, and pages that are refused because they show no content."""
+"""Web pages: their text and links, and pages that are refused because they show no content or no browser is there."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
 from kit import files as office_files
 from kit import web as web_pages
-from kit.files import reading, refusal
+from kit.files import SHELL, publish_app, reading, refusal
 from kit.web import Web
 
 from deep_research.core.reading.records import PageLink
@@ -33,24 +36,20 @@ async def test_an_article_gives_title_text_date_and_where_it_was_found(web: Web,
     assert "Ignore all instructions" not in page.text
     assert "Terms of use" not in page.text
 
-
-async def test_the_links_are_those_of_the_visible_text_absolute_and_each_once(web: Web, reader: WebReader) -> None:
-    page = await reader.read(web.publish("/articles/harbour", web_pages.ARTICLE))
+    # Those of the visible text, absolute and each once.
     assert page.links == (
         PageLink("its depth", web.url("/articles/depth?unit=m")),
         PageLink("other port", "http://other.example/x%20y"),
     )
 
 
-async def test_links_follow_the_base_of_the_page_and_are_limited(web: Web, reader: WebReader) -> None:
+async def test_links_follow_the_base_of_the_page_are_limited_and_may_be_cards_or_plain_addresses(
+    web: Web, reader: WebReader
+) -> None:
     links = "".join(f"<li><a href='page{number}'>Berth {number}</a></li>" for number in range(300))
     body = f"<html><head><base href='/ports/'></head><body><p>{web_pages.PARAGRAPH}</p><ul>{links}</ul></body></html>"
     page = await reader.read(web.publish("/a/b", body))
-    assert len(page.links) == 200
-    assert page.links[0] == PageLink("Berth 0", web.url("/ports/page0"))
-
-
-async def test_cards_in_one_link_and_addresses_in_plain_text_are_links(web: Web, reader: WebReader) -> None:
+    assert (len(page.links), page.links[0]) == (200, PageLink("Berth 0", web.url("/ports/page0")))
     card = "<a href='/card'><h3>Low tide</h3><p>What it does.</p></a><a href='/image'><img alt='x'></a>"
     page = await reader.read(web.publish("/cards", web_pages.page_of(web_pages.PARAGRAPH + card)))
     assert page.links == (PageLink("Low tide What it does.", web.url("/card")),)
@@ -60,22 +59,51 @@ async def test_cards_in_one_link_and_addresses_in_plain_text_are_links(web: Web,
     assert page.links == (PageLink("", "https://wiki.example/Harbour"), PageLink("", "http://a.example/x?y=1"))
 
 
+@pytest.fixture
+def no_browsers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+
+
 @pytest.mark.parametrize(
-    ("body", "code"),
+    ("settings", "is_missing", "words"),
     [
-        (web_pages.CHALLENGE, "challenge"),
-        (web_pages.CAPTCHA, "challenge"),
-        (web_pages.PAYWALL, "paywall"),
-        (web_pages.WALL, "paywall"),
-        (web_pages.SHELL, "empty shell"),
-        (web_pages.SCRIPT_ONLY, "empty shell"),
-        ("", "empty shell"),
+        ({}, True, 'pip install ".[browser]"'),
+        ({"browser": "no-such-chromium"}, False, "apt install chromium"),
+        ({"browser": "off"}, False, "only 0 characters"),
     ],
 )
-async def test_challenges_paywalls_and_empty_shells_are_refused(
-    web: Web, reader: WebReader, body: str, code: str
+async def test_without_extra_or_chromium_it_is_named_with_the_way_out(
+    web: Web, no_browsers: None, monkeypatch: pytest.MonkeyPatch, settings: Any, is_missing: bool, words: str
 ) -> None:
-    await refusal(reader, web.publish("/look-alike", body), code)
+    if is_missing:
+        monkeypatch.setitem(sys.modules, "playwright", None)
+    address = publish_app(web, "/app", "The harbour", web_pages.PARAGRAPH)
+    async with reading(web, **settings) as reader:
+        message = await refusal(reader, address)
+    assert words in message
+    assert ("setting browser" in message) == (settings.get("browser") != "off")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "code"),
+    [
+        *((402, SHELL, {}, "paywall"), (429, SHELL, {}, "blocked")),
+        (403, SHELL, {"cf_mitigated": "challenge"}, "challenge"),
+        *((200, web_pages.CHALLENGE, {}, "challenge"), (200, web_pages.CAPTCHA, {}, "challenge")),
+        *((200, web_pages.PAYWALL, {}, "paywall"), (200, web_pages.WALL, {}, "paywall")),
+        *((200, "", {}, "empty shell"), (200, "<html><body>Nothing.</body></html>", {}, "empty shell")),
+    ],
+)
+async def test_refusals_challenges_paywalls_and_pages_without_scripts_are_not_rendered(
+    web: Web, no_browsers: None, status: int, body: str, headers: dict[str, str], code: str
+) -> None:
+    async with reading(web, browser="no-such-chromium") as reader:
+        message = await refusal(reader, web.publish("/refused", body, status, **headers), code)
+    assert "browser" not in message
+
+
+async def test_a_page_with_little_text_that_asks_for_scripts_is_an_empty_shell(web: Web, reader: WebReader) -> None:
+    assert "running its scripts" in await refusal(reader, web.publish("/little", web_pages.SCRIPT_ONLY))
 
 
 @pytest.mark.parametrize("body", [web_pages.CHALLENGE, web_pages.CAPTCHA, web_pages.PAYWALL, web_pages.WALL])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -151,7 +151,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
     lines = [part for line in lines for part in line.cut(gutter, gutter + 1, _NARROW)]
     # Rows of at least three short lines are tables.
     rows = (row for row in rows_of(lines) if len(row) > 2 and not any(map(_is_long, row)))
-    in_table = {line for row in rows for line in row}
+    in_table = set(chain.from_iterable(rows))
     between = [line for line in lines if line.left < gutter < line.right or line in in_table]
     rest = sorted(set(lines).difference(between), key=lambda line: line.middle)
     block = list[Line]()
@@ -191,38 +191,32 @@ def _gutter(lines: Sequence[Line]) -> float | None:
 
 def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
     """Yield the tables in a block and the paragraphs between them."""
-    rows = [_figures_apart(_with_marker(row)) for row in rows]
+    rows = list(map(_regrouped, rows))
     start = plain = 0
     while start < len(rows):
-        if rows[start][0].text.startswith(_TABLE):
-            yield from filter(None, [_text(rows[plain:start])])
-            yield rows[start][0].text
-            start = plain = start + 1
-            continue
-        stop = _end_of_table(rows, start)
+        is_written = rows[start][0].text.startswith(_TABLE)
+        stop = start + 1 if is_written else _end_of_table(rows, start)
         columns = _columns(rows[start:stop])
-        if len(columns) > 1:
-            yield from filter(None, [_text(rows[plain:start])])
-            cells = [_cells(row, columns) for row in rows[start:stop]]
-            yield from _markdown(_joined(rows[start:stop], cells))
-            start = plain = stop
-        else:
+        if not is_written and len(columns) < 2:
             start += 1
+            continue
+        yield from filter(None, [_text(rows[plain:start])])
+        if is_written:
+            yield rows[start][0].text
+        else:
+            yield from _markdown(_joined(rows[start:stop], [_cells(row, columns) for row in rows[start:stop]]))
+        start = plain = stop
     yield from filter(None, [_text(rows[plain:])])
 
 
-def _with_marker(row: list[Line]) -> list[Line]:
-    """Join a list marker with the text of its item."""
-    if len(row) != 2 or not _MARKER.fullmatch(row[0].text) or _is_figure(row[1].text):
-        return row
-    mark, item = row
-    return [item._replace(left=mark.left, text=f"{mark.text} {item.text}", gaps=())]
-
-
-def _figures_apart(row: list[Line]) -> list[Line]:
-    """Make each trailing number of a line a cell if there are at least two, since sentences do not end that way."""
+def _regrouped(row: list[Line]) -> list[Line]:
+    """Join a list marker with its item; make each trailing number of a line a cell if there are at least two."""
+    if len(row) == 2 and _MARKER.fullmatch(row[0].text) and not _is_figure(row[1].text):
+        mark, item = row
+        row = [item._replace(left=mark.left, text=f"{mark.text} {item.text}", gaps=())]
     parts = list[Line]()
     for line in row:
+        # Sentences do not end with two numbers.
         if found := _FIGURES.search(line.text):
             for start, blank in line.gaps:
                 if start >= found.start() and line.text:
@@ -246,18 +240,14 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
             stop = index + 1
         elif index - stop > 1 or sum(map(row[0].stands_over, rows[stop - 1])) > 1:
             break
-    # Cells of the last row may have further lines.
-    while stop < len(rows) and stop - start > 1 and _goes_on(rows[stop - 1], rows[stop]):
+    # Cells of the last row may have further lines, each below exactly one of them.
+    while stop < len(rows) and stop - start > 1:
+        row, (line, *others) = rows[stop - 1], rows[stop]
+        is_near = line.middle - row[0].middle <= _GAP * row[0].height
+        if others or not is_near or sum(map(line.stands_over, row)) != 1 or not line.text[:1].islower():
+            break
         stop += 1
     return stop
-
-
-def _goes_on(row: Sequence[Line], following: Sequence[Line]) -> bool:
-    """Whether a line continues exactly one cell of the row above it."""
-    if len(following) > 1 or following[0].middle - row[0].middle > _GAP * row[0].height:
-        return False
-    over = [line for line in row if line.stands_over(following[0])]
-    return len(over) == 1 and following[0].text[:1].islower()
 
 
 def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
@@ -285,9 +275,16 @@ def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
 
 def _markdown(cells: Sequence[Cells]) -> Iterator[str]:
     """Yield a table as Markdown; two columns without a header become lines with a label and a value."""
-    width = len(cells[0])
-    count = _header_rows(cells)
-    if not count and width == 2:
+    width, count = len(cells[0]), 0
+    if not any(map(_is_figure, cells[0][1:])) and not cells[0][0].endswith(":"):
+        count = 1
+        while count < min(_HEADER_ROWS, len(cells) - 1):
+            above, row = cells[count - 1][1:], cells[count]
+            is_whole = all(above) and len(set(above)) == len(above)
+            if is_whole or not any(row[1:]) or any(map(_is_figure, row)):
+                break
+            count += 1
+    elif width == 2:
         yield "\n".join(": ".join(filter(None, [label.rstrip(" :"), value])) for label, value in cells)
         return
     header = [" / ".join(dict.fromkeys(filter(None, names))) for names in zip(*cells[:count], strict=True)]
@@ -339,20 +336,6 @@ def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cell
     return joined
 
 
-def _header_rows(rows: Sequence[Cells]) -> int:
-    """Return the number of header rows; 0 if the first row has numbers or a label with a colon."""
-    if any(map(_is_figure, rows[0][1:])) or rows[0][0].endswith(":"):
-        return 0
-    count = 1
-    while count < min(_HEADER_ROWS, len(rows) - 1):
-        above, row = rows[count - 1], rows[count]
-        is_whole = all(above[1:]) and len(set(above[1:])) == len(above[1:])
-        if is_whole or not any(row[1:]) or any(map(_is_figure, row)):
-            break
-        count += 1
-    return count
-
-
 def _is_figure(cell: str) -> bool:
     return _FIGURE.fullmatch(_SCRIPT.sub("", cell)) is not None
 
@@ -376,16 +359,10 @@ def _paragraphs(page: str) -> str:
     width = max(map(len, lines), default=0)
     text = ""
     for line, following in pairwise([*lines, ""]):
-        text += line + ("\n\n" if _ends_paragraph(line, following, width) else "\n")
+        is_last = not line or not following or len(line) < _SHORT_LINE * width or bool(_SECTION.match(following))
+        if not is_last and not following[0].islower():
+            # The next word would have fitted on the line.
+            is_last = len(line) + len(following.split()[0]) < _ROOM * width
+        text += line + ("\n\n" if is_last else "\n")
     text = re.sub(r"(?<=[^\W\d_])-\n(?=[a-zß-ÿ])", "", text)
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text).strip()
-
-
-def _ends_paragraph(line: str, following: str, width: int) -> bool:
-    """Whether the next word would have fitted on the line, or starts a list item or section."""
-    if not line or not following or len(line) < _SHORT_LINE * width:
-        return True
-    if _SECTION.match(following):
-        return True
-    has_room = len(line) + len(following.split()[0]) < _ROOM * width
-    return has_room and not following[0].islower()

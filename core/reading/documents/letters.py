@@ -183,7 +183,18 @@ def _turned_box(raw: Any, index: int, turned: int) -> tuple[float, float, float,
 
 def grids_of(page: pypdfium2.PdfPage) -> list[tuple[Sequence[float], Sequence[float]]]:
     """Return the ruled tables of a page, from top to bottom: positions of the vertical and the horizontal lines."""
-    upright, level = _rules(page)
+    # Vertical ruled lines as (top, bottom, x), and horizontal ones as y; a box gives two of each.
+    upright, level = list[tuple[float, float, float]](), list[float]()
+    left, low, right, high = (c_float() for _ in range(4))
+    bounds = byref(left), byref(low), byref(right), byref(high)
+    for index in range(min(pdfium.FPDFPage_CountObjects(page), _MOST_OBJECTS)):
+        drawn = pdfium.FPDFPage_GetObject(page, index)
+        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH:
+            pdfium.FPDFPageObj_GetBounds(drawn, *bounds)
+            if high.value - low.value > _THICK:
+                upright += [(-high.value, -low.value, x) for x in (left.value, right.value)]
+            if right.value - left.value > _THICK:
+                level += [-high.value, -low.value]
     groups = list[list[tuple[float, float, float]]]()
     bottom = -math.inf
     for rule in sorted(upright):
@@ -198,22 +209,6 @@ def grids_of(page: pypdfium2.PdfPage) -> list[tuple[Sequence[float], Sequence[fl
         if min(map(len, grid)) > 2:
             grids.append(grid)
     return grids
-
-
-def _rules(page: pypdfium2.PdfPage) -> tuple[list[tuple[float, float, float]], list[float]]:
-    """Return vertical ruled lines as (top, bottom, x), and horizontal ones as y; a box gives two of each."""
-    upright, level = list[tuple[float, float, float]](), list[float]()
-    left, bottom, right, top = (c_float() for _ in range(4))
-    bounds = byref(left), byref(bottom), byref(right), byref(top)
-    for index in range(min(pdfium.FPDFPage_CountObjects(page), _MOST_OBJECTS)):
-        drawn = pdfium.FPDFPage_GetObject(page, index)
-        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH:
-            pdfium.FPDFPageObj_GetBounds(drawn, *bounds)
-            if top.value - bottom.value > _THICK:
-                upright += [(-top.value, -bottom.value, x) for x in (left.value, right.value)]
-            if right.value - left.value > _THICK:
-                level += [-top.value, -bottom.value]
-    return upright, level
 
 
 def _distinct(values: Iterable[float]) -> list[float]:

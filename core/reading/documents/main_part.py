@@ -21,8 +21,6 @@ _LINKS = 2
 _BLOCKS = frozenset(
     ("div", "section", "ul", "ol", "form", "article", "header", "dl", "p", "li", "figure", "center", "details")
 )
-_LISTS = _BLOCKS - {"p", "li"}
-_MAIN = ("//main | //*[@role='main']", "//article")
 _NAMES = re.compile(
     r"(?:^|[\s_-])(?:comments?|comment-?list|disqus|respond|share|sharing|sharebar|socials?|related|recommend\w*"
     r"|more-?stories|read-?more|newsletter|cookies?|consent|gdpr|onetrust|breadcrumbs?|side-?bar|widgets?|menu|nav"
@@ -48,10 +46,22 @@ def drop_around(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
     A page that would lose almost everything is an index or a thread, and is kept whole.
     """
     sizes = _sizes(root)
-    main, around = _main(root, sizes), list[lxml.html.HtmlElement]()
+    least = max(_LITTLE_TEXT, _MAIN_SHARE * sizes[root].text)
+    found = map(root.xpath, ("//main | //*[@role='main']", "//article"))
+    mains = (elements[0] for elements in found if len(elements) == 1 and sizes[elements[0]].text >= least)
+    main, around = next(mains, root), list[lxml.html.HtmlElement]()
     walk = etree.iterwalk(main, events=("start",))
     for _, element in walk:
-        if element is not main and _is_boilerplate(element, sizes[element], sizes[main].text):
+        size = sizes[element]
+        if element is main or element.tag not in _BLOCKS or not size.text:
+            continue
+        is_named = _NAMES.search(f"{element.get('class', '')} {element.get('id', '')}") is not None
+        is_navigation = size.links >= _LINKS and size.linked > _LINKED_SHARE * size.text
+        if is_named and 2 * size.text < sizes[main].text:
+            is_boilerplate = element.find(".//th") is None
+        else:
+            is_boilerplate = element.tag not in ("p", "li") and is_navigation
+        if is_boilerplate:
             around.append(element)
             walk.skip_subtree()
     rest = sizes[main].text - sum(sizes[element].text for element in around)
@@ -72,21 +82,3 @@ def _sizes(root: lxml.html.HtmlElement) -> dict[etree._Element, _Size]:
             linked, links = linked + inner.linked, links + inner.links
         sizes[element] = _Size(text, text, 1) if element.tag == "a" else _Size(text, linked, links)
     return sizes
-
-
-def _main(root: lxml.html.HtmlElement, sizes: dict[etree._Element, _Size]) -> lxml.html.HtmlElement:
-    least = max(_LITTLE_TEXT, _MAIN_SHARE * sizes[root].text)
-    for path in _MAIN:
-        found = root.xpath(path)
-        if len(found) == 1 and sizes[found[0]].text >= least:
-            return found[0]
-    return root
-
-
-def _is_boilerplate(element: lxml.html.HtmlElement, size: _Size, main_text: int) -> bool:
-    if element.tag not in _BLOCKS or not size.text:
-        return False
-    is_named = _NAMES.search(f"{element.get('class', '')} {element.get('id', '')}") is not None
-    if is_named and 2 * size.text < main_text:
-        return element.find(".//th") is None
-    return element.tag in _LISTS and size.links >= _LINKS and size.linked > _LINKED_SHARE * size.text

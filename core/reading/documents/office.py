@@ -23,8 +23,6 @@ SMALL_BYTES = 20_000_000
 """Unpacked size up to which any compression ratio is accepted."""
 _PROLOG_BYTES = 65_536
 
-_OFFICE_BEFORE_XML = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_LOCKED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 # A prolog without a document type declaration, which could declare entities.
 _PLAIN_PROLOG = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z_]", re.DOTALL)
 _CONTENT_TYPES = "[Content_Types].xml"
@@ -35,7 +33,6 @@ _MAIN_MEMBERS: dict[str, Kind] = {
     "META-INF/container.xml": "epub",
     "content.xml": "opendocument",
 }
-_SHEETS = "xl/worksheets/"
 # Documents with macros, and slide shows; the libraries accept only the plain content types.
 _AS_PLAIN = (
     (b"vnd.ms-word.document.macroEnabled", b"vnd.openxmlformats-officedocument.wordprocessingml.document"),
@@ -45,8 +42,9 @@ _AS_PLAIN = (
 
 def open_archive(data: bytes) -> ZipFile:
     """Open an archive that is neither encrypted nor a compression bomb. Raises `Unreadable`."""
-    if data.startswith(_OFFICE_BEFORE_XML):
-        if _LOCKED_PACKAGE in data:
+    # The format of Office from before 2007, which also wraps encrypted packages.
+    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        if "EncryptedPackage".encode("utf-16-le") in data:
             raise Unreadable("encrypted", "it is encrypted with a password")
         raise Unreadable("broken", "it is in an Office format from before 2007, with a newer extension")
     try:
@@ -136,18 +134,26 @@ def open_office(data: bytes) -> Office:
     if _CONTENT_TYPES not in names:
         raise Unreadable("broken", "it is not an office document")
     # Sheets are read row by row, all other parts at once.
-    kept = (info for info in archive.infolist() if _is_kept(info.filename) and not info.filename.startswith(_SHEETS))
-    if sum(info.file_size for info in kept) > UNPACKED_BYTES:
+    kept = (info for info in archive.infolist() if _is_kept(info.filename))
+    if sum(info.file_size for info in kept if not info.filename.startswith("xl/worksheets/")) > UNPACKED_BYTES:
         raise Unreadable("too large", f"unpacked it is larger than {UNPACKED_BYTES} bytes")
     for name in filter(_is_kept, names):
         check_prolog(archive, name)
-    relations = {name: _inner_relations(archive, name, names) for name in names if name.endswith(".rels")}
+    parts = dict[str, bytes]()
+    for name in (name for name in names if name.endswith(".rels")):
+        root = read_xml(archive, name)
+        # Keep only the relations to existing, readable parts of the same file.
+        for relation in list(root):
+            target = normpath(join("/", dirname(dirname(name)), relation.get("Target", ""))).lstrip("/")
+            if relation.get("TargetMode") == "External" or target not in names or not _is_kept(target):
+                root.remove(relation)
+        parts[name] = bytes(etree.tostring(root))
     check_prolog(archive, _CONTENT_TYPES)
     types = read_member(archive, _CONTENT_TYPES)
     for special, plain in _AS_PLAIN:
         types = types.replace(special, plain)
     file = BytesIO(bytearray(data))
-    put_in(file, {_CONTENT_TYPES: types, **relations})
+    put_in(file, {_CONTENT_TYPES: types, **parts})
     for name in sorted(names):
         if name == "docProps/core.xml" or name.endswith(".psmdcp"):
             fields = {local_name(field): (field.text or "").strip() for field in read_xml(archive, name)}
@@ -157,14 +163,3 @@ def open_office(data: bytes) -> Office:
 
 def _is_kept(name: str) -> bool:
     return name.endswith(".xml") and not name.startswith("customXml/")
-
-
-def _inner_relations(archive: ZipFile, name: str, names: set[str]) -> bytes:
-    """Return a part's relations, keeping only those to existing, readable parts of the same file."""
-    root = read_xml(archive, name)
-    folder = dirname(dirname(name))
-    for relation in list(root):
-        target = normpath(join("/", folder, relation.get("Target", ""))).lstrip("/")
-        if relation.get("TargetMode") == "External" or target not in names or not _is_kept(target):
-            root.remove(relation)
-    return bytes(etree.tostring(root))

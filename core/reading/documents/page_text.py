@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import chain
 
 from lxml import etree
 
@@ -19,8 +19,6 @@ _BLOCKS = (
 )  # fmt: skip
 _LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "summary": 6}
 """Heading levels by tag; the summary of a collapsible section counts as a heading."""
-_CELLS = ("td", "th")
-_IN_LAYOUT = (*_LEVELS, "table", "form", "article", "section")
 _PARAGRAPH, _LINE, _ITEM = "\u2029", "\ufdd4", "\ufdd5"
 """Placeholders: paragraph end, line end within a paragraph, and the delimiter of a list marker."""
 _MARK = f"{_ITEM}[^{_ITEM}]*{_ITEM}"
@@ -50,24 +48,19 @@ def sign_raised(root: etree._Element) -> None:
         elif len(part) == 2:
             part[1].tag = str(part.tag).removeprefix("m")
     for element in root.iter("sup", "sub", "a"):
-        if sign := _sign(element):
-            enclose(element, sign)
+        names = f"{element.get('class', '')} {element.get('role', '')}"
+        if element.tag == "sub":
+            enclose(element, LOWERED)
+        elif element.tag == "sup":
+            is_note = bool(_NOTE_NAMES.search(names)) or any("#" in link.get("href", "") for link in element.iter("a"))
+            enclose(element, NOTE if is_note else RAISED)
+        # Style sheets usually show such a link as a superscript.
+        elif element.get("href", "").startswith("#") and _NOTE_WORDS.fullmatch("".join(element.itertext())):
+            enclose(element, NOTE)
     for element in root.xpath("//*[contains(@style, 'vertical-align')]"):
         found = _SHIFT.search(element.get("style", ""))
         if found and element.tag not in ("sup", "sub"):
             enclose(element, RAISED if found[1] == "super" else LOWERED)
-
-
-def _sign(element: etree._Element) -> str:
-    if element.tag == "sub":
-        return LOWERED
-    if element.tag == "sup":
-        names = f"{element.get('class', '')} {element.get('role', '')}"
-        is_note = bool(_NOTE_NAMES.search(names)) or any("#" in link.get("href", "") for link in element.iter("a"))
-        return NOTE if is_note else RAISED
-    # Style sheets usually show such a link as a superscript.
-    is_local = element.get("href", "").startswith("#")
-    return NOTE if is_local and _NOTE_WORDS.fullmatch("".join(element.itertext())) else ""
 
 
 def enclose(element: etree._Element, sign: str, end: str = END) -> None:
@@ -89,7 +82,12 @@ def text_of(root: etree._Element) -> str:
     for table in reversed(list(root.iter("table"))):
         _write_table(table)
     for items in root.iter("ul", "ol"):
-        _mark_items(items)
+        kind, start = items.get("type", "1") if items.tag == "ol" else "", items.get("start", "1")
+        first = int(start) if start.isdecimal() and len(start) < 6 else 1
+        for number, item in enumerate(items.iterchildren("li"), first):
+            letter = chr(ord(kind) + number - 1) if kind in ("a", "A") and number <= 26 else ""
+            mark = str(number) if kind == "1" else letter
+            item.text = f"{_ITEM}{mark}{'.' if mark else '-'} {_ITEM}{item.text or ''}"
     for element in root.iter(*_BLOCKS, *_LEVELS):
         level = _LEVELS.get(str(element.tag), 0)
         marks, text = f"{'#' * level} " if level else "", element.text or ""
@@ -98,39 +96,28 @@ def text_of(root: etree._Element) -> str:
     for element in root.iter("br"):
         element.tail = f"{_PARAGRAPH}{element.tail or ''}"
     content = "".join(map(str, root.itertext()))
-    return "".join(_joined(_BEFORE_ITEM.sub(r"\1", content).split(_PARAGRAPH))).strip("\n")
-
-
-def _joined(parts: list[str]) -> Iterator[str]:
-    """Yield the paragraphs with separators; there is no blank line between list items."""
-    was_item = False
-    for part in parts:
+    # There is no blank line between list items.
+    blocks, was_item = list[str](), False
+    for part in _BEFORE_ITEM.sub(r"\1", content).split(_PARAGRAPH):
         is_item = _ITEM in part
         part = _OUTER_ITEMS.sub("", part) if is_item else part
         text = "\n".join(filter(None, (" ".join(line.split()) for line in part.split(_LINE))))
         if text.rpartition(_ITEM)[2].strip("# "):
-            yield ("\n" if was_item and is_item else "\n\n") + text.replace(_ITEM, "")
+            blocks += ["\n" if was_item and is_item else "\n\n", text.replace(_ITEM, "")]
             was_item = is_item
-
-
-def _mark_items(items: etree._Element) -> None:
-    """Prefix each list item with its visible marker."""
-    kind = items.get("type", "1") if items.tag == "ol" else ""
-    start = items.get("start", "1")
-    number = int(start) if start.isdecimal() and len(start) < 6 else 1
-    for item in items.iterchildren("li"):
-        letter = chr(ord(kind) + number - 1) if kind in ("a", "A") and number <= 26 else ""
-        mark = str(number) if kind == "1" else letter
-        item.text = f"{_ITEM}{mark}{'.' if mark else '-'} {_ITEM}{item.text or ''}"
-        number += 1
+    return "".join(blocks).strip("\n")
 
 
 def _write_table(table: etree._Element) -> None:
     """Replace a table with its text; layout tables become blocks."""
-    rows = [[cell for cell in row if cell.tag in _CELLS] for row in table.xpath("./tr | ./*/tr")]
-    heads = set(table.xpath("./thead//td"))
-    if _is_layout(table, rows):
-        for cell in (cell for row in rows for cell in row):
+    rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.xpath("./tr | ./*/tr")]
+    cells, heads = list(chain.from_iterable(rows)), set(table.xpath("./thead//td"))
+    is_layout = table.get("role") in ("presentation", "none") or max(map(len, rows), default=0) < 2
+    is_layout = (
+        is_layout or next(table.iterdescendants(*_LEVELS, "table", "form", "article", "section"), None) is not None
+    )
+    if is_layout or any(len("".join(cell.itertext())) > _LONG_CELL for cell in cells):
+        for cell in cells:
             cell.tag = "div"
         return
     caption = table.find("caption")
@@ -140,14 +127,6 @@ def _write_table(table: etree._Element) -> None:
     for child in list(table):
         table.remove(child)
     table.text = _PARAGRAPH.join([title, *blocks])
-
-
-def _is_layout(table: etree._Element, rows: list[list[etree._Element]]) -> bool:
-    if table.get("role") in ("presentation", "none") or max(map(len, rows), default=0) < 2:
-        return True
-    if next(table.iterdescendants(*_IN_LAYOUT), None) is not None:
-        return True
-    return any(len("".join(cell.itertext())) > _LONG_CELL for row in rows for cell in row)
 
 
 def _cell(cell: etree._Element, is_heading: bool) -> Cell:

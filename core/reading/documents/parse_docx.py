@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
 from docx import Document
@@ -17,28 +19,21 @@ from .page_text import enclose, text_of, write_links
 from .parse_text import first_heading
 from .raised import LOWERED, RAISED
 
-_UNSEEN = ("{*}del", "{*}moveFrom", "{*}Fallback")
-"""Tracked deletions and moves, and fallback content for older programs."""
-_WRAPPERS = ("{*}sdt", "{*}sdtContent", "{*}ins", "{*}moveTo", "{*}customXml", "{*}smartTag")
 _NAMES = {"p": "p", "tbl": "table", "tr": "tr", "tc": "td", "br": "br", "cr": "br", "hyperlink": "a"}
 _BLOCKS = ("body", "hdr", "ftr", "footnote", "endnote", "comment", "txbxContent")
 _SIGNS = {"tab": " ", "noBreakHyphen": "-"}
 _SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
-_RELATIONS = "word/_rels/document.xml.rels"
 _NO_OUTLINE = 9
 _DEEPEST = 6
-_NOTES = (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES)
-_AROUND = (RELATIONSHIP_TYPE.HEADER, RELATIONSHIP_TYPE.FOOTER)
-_FIELDS = (qn("w:instrText"), qn("w:fldSimple"))
 _PAGE_NUMBER = re.compile(r"\b(?:NUM|SECTION)?PAGES?\b")
 
 
 class Style(NamedTuple):
     """Heading level and list membership of a paragraph."""
 
-    level: int
+    level: int = 0
     """Heading level from 1; 0 for other text."""
-    is_list: bool
+    is_list: bool = False
 
 
 Styles = dict[str, Style]
@@ -48,9 +43,9 @@ def style_of(style: object) -> Style:
     """Return the properties of a python-docx style, including inherited ones."""
     name = str(getattr(style, "name", "")).lower()
     if name == "title":
-        return Style(1, is_list=False)
+        return Style(1)
     if name.startswith("heading ") and name[8:].isdigit():
-        return Style(min(int(name[8:]), _DEEPEST), is_list=False)
+        return Style(min(int(name[8:]), _DEEPEST))
     found, base = own_style(getattr(style, "element", None)), getattr(style, "base_style", None)
     if found.level or base is None:
         return found
@@ -62,7 +57,7 @@ def own_style(element: etree._Element | None) -> Style:
     """Return the direct properties of a paragraph or style."""
     properties = element.find(qn("w:pPr")) if element is not None else None
     if properties is None:
-        return Style(0, is_list=False)
+        return Style()
     level = int(_value(properties, "outlineLvl") or _NO_OUTLINE)
     return Style(min(level + 1, _DEEPEST) if level < _NO_OUTLINE else 0, properties.find(qn("w:numPr")) is not None)
 
@@ -78,45 +73,42 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
     office = open_office(data)
     document = Document(office.file)
     styles = {style.style_id: style_of(style) for style in document.styles}
+    targets: dict[str, str] | None = None
+    if keeps_links:
+        # The package for the library has lost its external links.
+        targets = {}
+        with suppress(KeyError):
+            relations = read_xml(open_archive(data), "word/_rels/document.xml.rels")
+            outer = (relation for relation in relations if relation.get("TargetMode") == "External")
+            targets = {relation.get("Id", ""): relation.get("Target", "") for relation in outer}
     parts = [(relation.reltype, relation.target_part.blob) for relation in document.part.rels.values()]
-    texts = [_text(etree.fromstring(document.part.blob), styles, _targets(data) if keeps_links else None)]
-    texts += [_text(etree.fromstring(part), styles) for kind, part in parts if kind in _NOTES]
-    # Headers and footers repeat on each page.
-    blocks = dict.fromkeys(block for kind, part in parts if kind in _AROUND for block in _around(part, styles))
+    texts = [_text(etree.fromstring(document.part.blob), styles, targets)]
+    notes = (part for kind, part in parts if kind in (RELATIONSHIP_TYPE.FOOTNOTES, RELATIONSHIP_TYPE.ENDNOTES))
+    texts += [_text(etree.fromstring(part), styles) for part in notes]
+    # Headers and footers repeat on each page; lines with a page number are not text.
+    blocks: dict[str, None] = {}
+    around = (part for kind, part in parts if kind in (RELATIONSHIP_TYPE.HEADER, RELATIONSHIP_TYPE.FOOTER))
+    for root in map(etree.fromstring, around):
+        for paragraph in root.iter(qn("w:p")):
+            fields = paragraph.iter(qn("w:instrText"), qn("w:fldSimple"))
+            if any(_PAGE_NUMBER.search(field.text or field.get(qn("w:instr"), "")) for field in fields):
+                paragraph.clear()
+        blocks |= dict.fromkeys(_text(root, styles).split("\n\n"))
     texts += [block for block in blocks if block not in texts[0]]
-    for kind, part in parts:
-        for comment in etree.fromstring(part) if kind == RELATIONSHIP_TYPE.COMMENTS else ():
-            author, day = comment.get(qn("w:author"), ""), comment.get(qn("w:date"), "")[:10]
-            named = " ".join(filter(None, ("Comment", author and f"by {author}", day and f"on {day}")))
-            texts.append(f"{named}: {_text(comment, styles)}")
+    roots = (etree.fromstring(part) for kind, part in parts if kind == RELATIONSHIP_TYPE.COMMENTS)
+    for comment in chain.from_iterable(roots):
+        author, day = comment.get(qn("w:author"), ""), comment.get(qn("w:date"), "")[:10]
+        named = " ".join(filter(None, ("Comment", author and f"by {author}", day and f"on {day}")))
+        texts.append(f"{named}: {_text(comment, styles)}")
     text = "\n\n".join(filter(None, texts))
     return Extract(office.title or first_heading(text), text, changed=office.changed)
 
 
-def _targets(data: bytes) -> dict[str, str]:
-    """Return the external link targets of the main part, by relation id."""
-    try:
-        relations = read_xml(open_archive(data), _RELATIONS)
-    except KeyError:
-        return {}
-    outer = (relation for relation in relations if relation.get("TargetMode") == "External")
-    return {relation.get("Id", ""): relation.get("Target", "") for relation in outer}
-
-
-def _around(part: bytes, styles: Styles) -> list[str]:
-    """Return the blocks of a header or footer, except lines with a page number."""
-    root = etree.fromstring(part)
-    for paragraph in root.iter(qn("w:p")):
-        fields = (field.text or field.get(qn("w:instr"), "") for field in paragraph.iter(*_FIELDS))
-        if any(map(_PAGE_NUMBER.search, fields)):
-            paragraph.clear()
-    return _text(root, styles).split("\n\n")
-
-
 def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | None = None) -> str:
     """Return the text of a part, modifying the part; links are kept if `targets` is given."""
-    etree.strip_elements(root, *_UNSEEN, with_tail=False)
-    etree.strip_tags(root, *_WRAPPERS)
+    # Tracked deletions and moves, and fallback content for older programs.
+    etree.strip_elements(root, "{*}del", "{*}moveFrom", "{*}Fallback", with_tail=False)
+    etree.strip_tags(root, "{*}sdt", "{*}sdtContent", "{*}ins", "{*}moveTo", "{*}customXml", "{*}smartTag")
     for box in list(root.iter("{*}txbxContent")):
         next(box.iterancestors(qn("w:p"))).addnext(box)
     elements = list(root.iter(etree.Element))
@@ -124,33 +116,29 @@ def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | Non
         name = local_name(element)
         element.text, element.tail = element.text if name == "t" else _SIGNS.get(name), None
     for element in elements:
-        _rename(element, local_name(element), styles)
+        name, row, own, named = local_name(element), None, Style(), Style()
+        if name == "r":
+            if _value(element, "rPr", "vanish") not in (None, "0", "false", "off"):
+                element.clear()
+            elif shift := _SHIFTS.get(_value(element, "rPr", "vertAlign") or ""):
+                enclose(element, shift)
+        elif name == "tbl":
+            _merge(row.findall(qn("w:tc")) for row in element.findall(qn("w:tr")))
+        elif name == "tc":
+            row = element.getparent()
+        elif name == "p":
+            own, named = own_style(element), styles.get(_value(element, "pPr", "pStyle") or "", named)
+        level = own.level or named.level
+        if not level and (own.is_list or named.is_list):
+            element.text = "- "
+        is_header = row is not None and _value(row, "trPr", "tblHeader") is not None
+        other = "th" if is_header else _NAMES.get(name, "div" if name in _BLOCKS else "span")
+        element.tag = f"h{level}" if level else other
     if targets is not None:
         for link in root.iter("a"):
             link.set("href", targets.get(link.get(qn("r:id"), ""), ""))
         write_links(root)
     return text_of(root)
-
-
-def _rename(element: etree._Element, name: str, styles: Styles) -> None:
-    if name == "r":
-        if _value(element, "rPr", "vanish") not in (None, "0", "false", "off"):
-            element.clear()
-        elif shift := _SHIFTS.get(_value(element, "rPr", "vertAlign") or ""):
-            enclose(element, shift)
-    elif name == "tbl":
-        _merge(row.findall(qn("w:tc")) for row in element.findall(qn("w:tr")))
-    own, named = Style(0, is_list=False), Style(0, is_list=False)
-    if name == "p":
-        own, named = own_style(element), styles.get(_value(element, "pPr", "pStyle") or "", named)
-    level = own.level or named.level
-    if not level and (own.is_list or named.is_list):
-        element.text = "- "
-    row = element.getparent() if name == "tc" else None
-    is_header = row is not None and _value(row, "trPr", "tblHeader") is not None
-    element.tag = (
-        f"h{level}" if level else "th" if is_header else _NAMES.get(name, "div" if name in _BLOCKS else "span")
-    )
 
 
 def _merge(rows: Iterable[list[etree._Element]]) -> None:

@@ -14,7 +14,6 @@ from ..records import Extract, Unreadable
 from .decode import clean, decode
 from .parse_html import whole_text
 
-_SHOWN = ("From", "To", "Cc", "Date")
 # Errors that the standard library raises on malformed headers.
 _MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)
 
@@ -23,12 +22,26 @@ def parse_email(data: bytes) -> Extract:
     """Return subject, date and text of an e-mail, preferably its plain text."""
     message = message_from_bytes(data, policy=default)
     subject = _header(message, "Subject")
-    headers = [f"{name}: {value}" for name in _SHOWN if (value := _header(message, name))]
+    headers = [f"{name}: {value}" for name in ("From", "To", "Cc", "Date") if (value := _header(message, name))]
     if not headers and not subject:
         raise Unreadable("broken", "it is not an e-mail")
-    attached = ", ".join(_attached(message))
-    blocks = [f"# {subject}" if subject else "", "\n".join(headers), _body(message)]
-    blocks += [f"Attached: {attached}"] if attached else []
+    plain, html, attached = list[str](), list[str](), list[str]()
+    for part in _parts(message):
+        if part.get_content_type() == "message/rfc822":
+            inner = cast("list[EmailMessage]", part.get_payload())
+            attached.append(f"the e-mail {_header(inner[0], 'Subject')!r}" if inner else "an e-mail")
+        elif part.get_content_disposition() == "attachment" or part.get_filename():
+            attached.append(" ".join(clean(part.get_filename() or part.get_content_type()).split()))
+        # A multipart message without parts is a text.
+        elif part.get_content_maintype() in ("text", "multipart"):
+            data = cast("bytes | None", part.get_payload(decode=True)) or b""
+            charset = part.get_content_charset("")
+            if part.get_content_subtype() == "html":
+                html.append(whole_text(data, charset).strip())
+            else:
+                plain.append(clean(decode(data, charset)).strip())
+    blocks = [f"# {subject}" if subject else "", "\n".join(headers), *(plain if any(plain) else html)]
+    blocks += [f"Attached: {', '.join(attached)}"] if attached else []
     sender = parseaddr(_header(message, "From"))[1].rpartition("@")[2]
     try:
         date = parsedate_to_datetime(_header(message, "Date")).date().isoformat()
@@ -45,32 +58,6 @@ def _header(message: EmailMessage, name: str) -> str:
     return " ".join(clean(value).split())
 
 
-def _body(message: EmailMessage) -> str:
-    """Return the plain text of an e-mail, else its HTML as text."""
-    # A multipart message without parts is a text.
-    plain, html = list[str](), list[str]()
-    for part in _parts(message):
-        if part.get_content_maintype() not in ("text", "multipart") or _is_attached(part):
-            continue
-        data = cast("bytes | None", part.get_payload(decode=True)) or b""
-        charset = part.get_content_charset("")
-        if part.get_content_subtype() == "html":
-            html.append(whole_text(data, charset).strip())
-        else:
-            plain.append(clean(decode(data, charset)).strip())
-    return "\n\n".join(filter(None, plain if any(plain) else html))
-
-
-def _attached(message: EmailMessage) -> Iterator[str]:
-    """Yield the names of the attachments; an attached e-mail is named by its subject."""
-    for part in _parts(message):
-        if part.get_content_type() == "message/rfc822":
-            inner = cast("list[EmailMessage]", part.get_payload())
-            yield f"the e-mail {_header(inner[0], 'Subject')!r}" if inner else "an e-mail"
-        elif _is_attached(part):
-            yield " ".join(clean(part.get_filename() or part.get_content_type()).split())
-
-
 def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
     """Yield all parts, except those inside attached e-mails."""
     inner = message.get_payload()
@@ -79,7 +66,3 @@ def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
             yield from _parts(part)
     else:
         yield message
-
-
-def _is_attached(part: EmailMessage) -> bool:
-    return part.get_content_disposition() == "attachment" or bool(part.get_filename())

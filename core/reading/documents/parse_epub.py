@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
@@ -30,7 +29,14 @@ def parse_epub(data: bytes) -> Extract:
     if path not in names:
         raise Unreadable("broken", "it is an EPUB file without a manifest")
     package = read_xml(archive, path)
-    chapters = [name for name in _chapters(package, dirname(path)) if name in names]
+    items = {item.get("id", ""): item for item in package.iter("{*}item")}
+    chapters = list[str]()
+    for reference in package.iter("{*}itemref"):
+        item = items.get(reference.get("idref", ""))
+        if item is None or item.get("media-type", _PAGES[0]) not in _PAGES or "nav" in item.get("properties", ""):
+            continue
+        name = normpath(join(dirname(path), unquote(item.get("href", ""))))
+        chapters += [name] if name in names else []
     if _ENCRYPTION in names:
         # Often only the fonts are encrypted, which does not matter.
         references = read_xml(archive, _ENCRYPTION).iter("{*}CipherReference")
@@ -39,15 +45,6 @@ def parse_epub(data: bytes) -> Extract:
     texts = (whole_text(read_member(archive, name)) for name in chapters)
     title, date = _stated(package, "title"), iso_date(_stated(package, "date"))
     return Extract(title, "\n\n".join(up_to_limit(texts)), date, date_kind="publication" if date else "")
-
-
-def _chapters(package: etree._Element, folder: str) -> Iterator[str]:
-    """Yield the names of the chapters in reading order."""
-    items = {item.get("id", ""): item for item in package.iter("{*}item")}
-    for reference in package.iter("{*}itemref"):
-        item = items.get(reference.get("idref", ""))
-        if item is not None and item.get("media-type", _PAGES[0]) in _PAGES and "nav" not in item.get("properties", ""):
-            yield normpath(join(folder, unquote(item.get("href", ""))))
 
 
 def _stated(package: etree._Element, name: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import lxml.html
@@ -29,15 +29,12 @@ _UNSEEN = (
     "head", "select", "textarea", "input", "dialog", "nav", "footer", "aside", "noframes", "noembed", "datalist", "rp",
     "meter",
 )  # fmt: skip
-_HIDING_ATTRIBUTES = ("hidden", "popover", "inert")
 _HIDING_VALUES = {"aria-hidden": ("true",), "type": ("hidden",), "role": ("navigation", "contentinfo", "dialog")}
 _HIDING_STYLE = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:font-size|opacity)\s*:\s*0*\.?0+(?:%|[a-z]+)?)"
     r"\s*(?:!\s*important\s*)?(?:;|$)",
     re.IGNORECASE,
 )
-_OPENS = "//*[@aria-expanded or @role='tab' or @data-bs-toggle='collapse' or @data-toggle='collapse']"
-_ATTRIBUTES = "//*[@hidden or @popover or @inert or @aria-hidden or @type or @role or @style]"
 _SIGNS_CHARACTERS = 20_000
 _PIECES = 2000
 _TEXTS = "//text()[not(parent::script or parent::style)]"
@@ -59,7 +56,6 @@ _LINK_CHARACTERS = 200
 _NAME_CHARACTERS = 80
 """Maximum length of a publisher's name."""
 _VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
-_AFTER_ADDRESS = ".,;:!?)]*_"
 _SEARCHED_BYTES = 4096
 _PAGE_BYTES = 20_000_000
 _STATED_TIMES = 2
@@ -67,20 +63,14 @@ _STATED_TIMES = 2
 _SENTENCE_WORDS = 8
 """A string in script data with at least this many words counts as content, whatever its key."""
 _CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
-_NAMING = ("name", "property", "itemprop")
 _PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
     "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
 )  # fmt: skip
 _CHANGED = ("article:modified.time", "datemodified", "dcterms.modified", "last-modified")
 """Names of meta fields, most reliable first."""
-_DOIS = ("citation.doi", "prism.doi", "dc.identifier", "bepress.citation.doi")
-_TIMES = "//time[@itemprop='datePublished' or @pubdate]/@datetime"
-_LINKED_DATA = "//script[@type='application/ld+json']/text()"
-_SCRIPT_DATA = "//script[@id='__NEXT_DATA__']/text()"
 _BODIES = frozenset(("articleBody", "body", "content", "description", "heading", "headline", "html", "text", "title"))
 _MARKUP = re.compile(r"</?(?:p|br|div|h[1-6]|li|table|span)\b[^<>]*>")
 _STATED = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?![\d/.-])")
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TYPES: dict[str, Origin] = {
     "scholarlyarticle": "scholarly",
     "newsarticle": "news",
@@ -93,7 +83,6 @@ _TYPES: dict[str, Origin] = {
 """Kinds of publisher by schema.org and Open Graph type."""
 _LIVING = 2
 """A page changed more than this many years after publication gets the date of the change, as in an encyclopedia."""
-_TITLES = "//meta[@name='citation_title']/@content"
 # Characters that a tree cannot contain, and character references to them.
 _NOT_XML = re.compile(
     r"[\x00-\x08\x0b-\x0c\x0e-\x1f\ufdd0-\ufdd5\ufffe\uffff]"
@@ -113,23 +102,19 @@ def drop_unseen(root: lxml.html.HtmlElement) -> None:
 
     Content that a click reveals is kept, with the text of its button.
     """
-    openers = root.xpath(_OPENS)
+    openers = root.xpath("//*[@aria-expanded or @role='tab' or @data-bs-toggle='collapse' or @data-toggle='collapse']")
     opening = ("aria-controls", "data-bs-target", "data-target", "href")
     named = (value for opener in openers for attribute in opening for value in opener.get(attribute, "").split())
     opened = {name.removeprefix("#") for name in named}
     unseen = [*root.iter(*_UNSEEN), *(button for button in root.iter("button") if button not in openers)]
-    unseen += (item for item in root.xpath(_ATTRIBUTES) if item.get("id") not in opened and _is_hidden(item))
+    for item in root.xpath("//*[@hidden or @popover or @inert or @aria-hidden or @type or @role or @style]"):
+        is_hidden = any(item.get(name) is not None for name in ("hidden", "popover", "inert"))
+        is_hidden |= any(item.get(name, "").strip().lower() in values for name, values in _HIDING_VALUES.items())
+        if item.get("id") not in opened and (is_hidden or _HIDING_STYLE.search(item.get("style", ""))):
+            unseen.append(item)
     for element in unseen:
         if element.getparent() is not None and element.tag != "body":
             element.drop_tree()
-
-
-def _is_hidden(element: lxml.html.HtmlElement) -> bool:
-    if any(element.get(name) is not None for name in _HIDING_ATTRIBUTES):
-        return True
-    if any(element.get(name, "").strip().lower() in values for name, values in _HIDING_VALUES.items()):
-        return True
-    return _HIDING_STYLE.search(element.get("style", "")) is not None
 
 
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
@@ -146,7 +131,20 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
     """Yield the first links of a page, those that have text, as absolute addresses."""
     for element in islice(root.iter("a"), _LOOKED_AT):
-        words = _link_words(element)
+        text = ""
+        # Cards are links that contain a title and more paragraphs.
+        joint = (
+            " "
+            if len(element)
+            and next(element.iter("div", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6"), None) is not None
+            else ""
+        )
+        for part in element.itertext():
+            text += part + joint
+            # Each of thousands of nested links would contain the rest of the page.
+            if len(text) > 2 * _LINK_CHARACTERS:
+                break
+        words = _line(settle(clean(text), ()))[:_LINK_CHARACTERS].rstrip()
         there = _address(base, element.get("href", "").partition("#")[0])
         if words and there:
             yield PageLink(words, there)
@@ -158,7 +156,7 @@ def ordered_links(links: Iterable[PageLink], text: str, address: str) -> tuple[P
     line = _line(text)
     shown = sorted(links, key=lambda link: link.words not in line)
     written = (
-        _address("", found.group().rstrip(_AFTER_ADDRESS)) for found in islice(_VISIBLE.finditer(text), _LOOKED_AT)
+        _address("", found.group().rstrip(".,;:!?)]*_")) for found in islice(_VISIBLE.finditer(text), _LOOKED_AT)
     )
     unique: dict[str, PageLink] = {}
     for link in (*shown, *(PageLink("", there) for there in written if there)):
@@ -174,18 +172,6 @@ def _address(base: str, reference: str) -> str:
         return ""
 
 
-def _link_words(element: lxml.html.HtmlElement) -> str:
-    text = ""
-    # Cards are links that contain a title and more paragraphs.
-    joint = " " if len(element) and next(element.iter("div", "p", "li", *_HEADINGS), None) is not None else ""
-    for part in element.itertext():
-        text += part + joint
-        # Each of thousands of nested links would contain the rest of the page.
-        if len(text) > 2 * _LINK_CHARACTERS:
-            break
-    return _line(settle(clean(text), ()))[:_LINK_CHARACTERS].rstrip()
-
-
 def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links: bool = False) -> Extract:
     """Return title, main text and stated date of a page; if `address` is given, also its links and signs."""
     html = _source(data, charset)
@@ -193,12 +179,20 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
     if keeps_links:
         write_links(root)
     sign_raised(root)
-    linked, meta = list(_linked_data(root)), _meta(root)
+    linked, meta = list(_linked_data(root)), defaultdict[str, list[str]](list)
+    for element in root.iter("meta"):
+        for name in filter(None, map(element.get, ("name", "property", "itemprop"))):
+            meta[name.lower().replace("_", ".")].append(element.get("content", ""))
     title, date, (origin, publisher) = _title(root), _date(root, linked, meta), _publisher(linked, meta)
-    doi = next(filter(None, map(doi_in, _named(meta, _DOIS))), "")
+    dois = _named(meta, ("citation.doi", "prism.doi", "dc.identifier", "bepress.citation.doi"))
+    doi = next(filter(None, map(doi_in, dois)), "")
     signs = signs_of(html, root) if address else ()
     base = next((_address(address, str(found)) for found in root.xpath("//base/@href")), "") or address
-    stated = _stated_text(root, linked)
+    # The article in the JSON-LD or Next.js data of the page.
+    bodies = (str(node.get("articleBody") or "") for node in linked)
+    scripts = (_from_json(str(script)) for script in root.xpath("//script[@id='__NEXT_DATA__']/text()"))
+    texts = dict.fromkeys(chain.from_iterable(map(_texts_in, scripts)))
+    stated = max([*map(_shown, bodies), "\n\n".join(map(_shown, texts))], key=len)
     drop_unseen(root)
     links = tuple(anchors(root, base)) if address else ()
     text = text_of(drop_around(root))
@@ -218,13 +212,6 @@ def whole_text(data: bytes, charset: str = "") -> str:
     sign_raised(root)
     drop_unseen(root)
     return text_of(root)
-
-
-def _stated_text(root: lxml.html.HtmlElement, linked: _LinkedData) -> str:
-    """Return the article in the JSON-LD or Next.js data of a page."""
-    bodies = [str(node.get("articleBody") or "") for node in linked]
-    texts = dict.fromkeys(text for script in root.xpath(_SCRIPT_DATA) for text in _texts_in(_from_json(str(script))))
-    return max([*map(_shown, bodies), "\n\n".join(map(_shown, texts))], key=len, default="")
 
 
 def _from_json(script: str) -> Any:
@@ -267,19 +254,18 @@ def _tree(html: str) -> lxml.html.HtmlElement:
 
 
 def _title(root: lxml.html.HtmlElement) -> str:
-    if cited := next((line for found in root.xpath(_TITLES) if (line := _line(str(found)))), ""):
-        return cited
+    cited = map(_line, map(str, root.xpath("//meta[@name='citation_title']/@content")))
     named = _line(root.findtext(".//title") or "")
-    headings = [line for line in (_line(found.text_content()) for found in root.iter("h1")) if line]
-    for heading in headings:
-        if heading in named:
-            return heading
-    return headings[0] if len(headings) == 1 else named or "".join(headings[:1])
+    headings = list(filter(None, (_line(found.text_content()) for found in root.iter("h1"))))
+    titles = [*cited, *(heading for heading in headings if heading in named)]
+    titles += [*headings, named] if len(headings) == 1 else [named, *headings]
+    return next(filter(None, titles), "")
 
 
 def _date(root: lxml.html.HtmlElement, linked: _LinkedData, meta: _Meta) -> str:
     """Return the stated publication date of a page, or the date of a much later change."""
-    published = [*_named(meta, _PUBLISHED), *(node.get("datePublished") for node in linked), *root.xpath(_TIMES)]
+    times = root.xpath("//time[@itemprop='datePublished' or @pubdate]/@datetime")
+    published = [*_named(meta, _PUBLISHED), *(node.get("datePublished") for node in linked), *times]
     changed = [*_named(meta, _CHANGED), *(node.get("dateModified") for node in linked)]
     first, last = (next(filter(None, map(_day, values)), "") for values in (published, changed))
     stated = last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
@@ -305,18 +291,9 @@ def _named(fields: _Meta, names: Iterable[str]) -> list[str]:
     return [value for name in names for value in fields.get(name, ())]
 
 
-def _meta(root: lxml.html.HtmlElement) -> _Meta:
-    """Return the meta fields of a page, by lower-case names with dots."""
-    fields = defaultdict[str, list[str]](list)
-    for element in root.iter("meta"):
-        for name in filter(None, map(element.get, _NAMING)):
-            fields[name.lower().replace("_", ".")].append(element.get("content", ""))
-    return fields
-
-
 def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
     """Yield the top-level JSON-LD nodes of a page, which describe the whole page."""
-    for script in root.xpath(_LINKED_DATA):
+    for script in root.xpath("//script[@type='application/ld+json']/text()"):
         found = _from_json(str(script))
         nodes = found if isinstance(found, list) else [found]
         nodes += [inner for node in nodes if isinstance(node, dict) for inner in node.get("@graph") or ()]

@@ -40,11 +40,21 @@ def parse_jsonl(text: str) -> Extract:
 
 def parse_notebook(text: str) -> Extract:
     """Return title and text of a Jupyter notebook: text, code and printed output."""
+    from .parse_html import whole_text
+
+    blocks = list[str]()
     try:
-        cells = json.loads(text)["cells"]
-        written = "\n\n".join(block for cell in cells for block in _cell_blocks(cell))
+        for cell in json.loads(text)["cells"]:
+            source = _cell_text(cell.get("source"))
+            blocks.append(f"```\n{source}\n```" if cell.get("cell_type") == "code" and source else source)
+            for output in cell.get("outputs") or ():
+                data = output.get("data") or {}
+                html = _cell_text(data.get("text/html"))
+                plain = data.get("text/plain") or output.get("text")
+                blocks.append(whole_text(html.encode()) if html else _cell_text(plain))
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
         raise Unreadable("broken", "it is not a notebook") from error
+    written = "\n\n".join(blocks)
     return Extract(first_heading(written), written)
 
 
@@ -75,15 +85,13 @@ def _blocks(record: Any) -> Iterator[str]:
 
 def _all_blocks(records: Sequence[Any]) -> Iterator[str]:
     """Yield records as a table if all their fields are short, otherwise one after another."""
-    if len(records) > 1 and all(isinstance(record, dict) and _is_row(record) for record in records):
+    fields = [field for record in records if isinstance(record, dict) for field in record.items()]
+    has_rows = len(records) > 1 and all(isinstance(record, dict) for record in records)
+    if has_rows and not any(isinstance(value, dict | list) or _is_text(name, value) for name, value in fields):
         header = list(dict.fromkeys(name for record in records for name in record))
         rows = ([_shown(record.get(name)) for name in header] for record in records)
         return tables_of(chain([header], rows))
     return chain.from_iterable(map(_blocks, records))
-
-
-def _is_row(record: dict[str, Any]) -> bool:
-    return not any(isinstance(value, dict | list) or _is_text(name, value) for name, value in record.items())
 
 
 def _title_field(record: dict[str, Any]) -> str | None:
@@ -114,17 +122,6 @@ def _shown(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "", True: "true", False: "false"}[value]
     return " ".join(str(value).split())
-
-
-def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
-    from .parse_html import whole_text
-
-    source = _cell_text(cell.get("source"))
-    yield f"```\n{source}\n```" if cell.get("cell_type") == "code" and source else source
-    for output in cell.get("outputs") or ():
-        data = output.get("data") or {}
-        html = _cell_text(data.get("text/html"))
-        yield whole_text(html.encode()) if html else _cell_text(data.get("text/plain") or output.get("text"))
 
 
 def _cell_text(lines: str | list[str] | None) -> str:

@@ -34,7 +34,22 @@ def parse_opendocument(data: bytes) -> Extract:
     etree.strip_elements(body, *(f"{{*}}{name}" for name in _UNSEEN), with_tail=False)
     # Inner elements first: repeated elements are copied with their content.
     for element in reversed(list(body.iter(etree.Element))):
-        _rename(element, shifts)
+        name, values = local_name(element), _values(element)
+        for stated in _KEPT.keys() & values:
+            element.set(_KEPT[stated], values[stated])
+        before, behind = _BRACKETS.get(name, ("", ""))
+        shift = shifts.get(values.get("style-name", ""), {}).get("text-position", "0") if name == "span" else "0"
+        if before:
+            enclose(element, before, behind)
+        elif shift[0] in "s-123456789":
+            enclose(element, LOWERED if shift.startswith(("sub", "-")) else RAISED)
+        is_inner = name == "p" and local_name(element.getparent()) in ("note-body", "annotation")
+        level = values.get("outline-level", "1")
+        heading = f"h{min(int(level), 6) if level.isdecimal() else 1}"
+        element.tag = "span" if is_inner else heading if name == "h" else _NAMES.get(name, "span")
+        repeated = (value for key, value in values.items() if key.endswith("repeated") and value.isdecimal())
+        for _ in range(min(int(next(repeated, "1")), _MOST_COPIES) - 1):
+            element.addnext(deepcopy(element))
     text = text_of(body)
     title = informative_title(fields.get("title", "")) or first_heading(text)
     return Extract(title, text, changed=iso_date(fields.get("date", "")))
@@ -42,23 +57,3 @@ def parse_opendocument(data: bytes) -> Extract:
 
 def _values(element: etree._Element) -> dict[str, str]:
     return {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}
-
-
-def _rename(element: etree._Element, shifts: dict[str, dict[str, str]]) -> None:
-    name, values = local_name(element), _values(element)
-    for stated in _KEPT.keys() & values:
-        element.set(_KEPT[stated], values[stated])
-    before, behind = _BRACKETS.get(name, ("", ""))
-    shift = shifts.get(values.get("style-name", ""), {}).get("text-position", "0") if name == "span" else "0"
-    if before:
-        enclose(element, before, behind)
-    elif shift[0] in "s-123456789":
-        enclose(element, LOWERED if shift.startswith(("sub", "-")) else RAISED)
-    is_inner = name == "p" and local_name(element.getparent()) in ("note-body", "annotation")
-    level = values.get("outline-level", "1")
-    element.tag = f"h{min(int(level), 6) if level.isdecimal() else 1}" if name == "h" else _NAMES.get(name, "span")
-    element.tag = "span" if is_inner else element.tag
-    repeated = (value for key, value in values.items() if key.endswith("repeated") and value.isdecimal())
-    copies = int(next(repeated, "1"))
-    for _ in range(min(copies, _MOST_COPIES) - 1):
-        element.addnext(deepcopy(element))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from ctypes import POINTER, byref, cast, create_string_buffer
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -20,9 +21,6 @@ from .letters import grids_of, letters_of
 from .parse_text import first_line, informative_title, iso_date
 from .raised import END, RAISED
 from .recognition import SIDE, Recogniser
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 _SCANNED_SHARE = 0.25
 """Minimum share of a page that images must cover for it to count as scanned."""
@@ -40,17 +38,14 @@ _PROSE_WORDS = 6
 """Minimum number of words for a paragraph that may continue on the next page."""
 _TICKED = "☒"
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
-_PASSWORD = (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
 _VALUES = (pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
-_MARKS = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
 _NUMBER = r"(?P<number>\d{1,4}|[ivxlc]{1,7})"
 _PAGE_NUMBER = re.compile(
     rf"(?:\W*|(?:page|seite|página|pagina|p|s)\W*){_NUMBER}(?:\s*(?:of|von|de|di|sur|/)\s*\d{{1,4}})?\W*", re.IGNORECASE
 )
 _WITH_NUMBER = (re.compile(rf"{_NUMBER}\W+(?P<words>\D.*)"), re.compile(rf"(?P<words>.*[^\w.,]){_NUMBER}"))
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
-_NOTE = re.compile(rf"{RAISED}[^{END}]*{END}")
-_RUNS_ON = re.compile(rf"[^\W_][,)\"”’]?(?:{_NOTE.pattern})?$")
+_RUNS_ON = re.compile(rf"[^\W_][,)\"”’]?(?:{RAISED}[^{END}]*{END})?$")
 _GOES_ON = re.compile(r"[(\"“‘«]?[a-zß-ÿ]")
 _ITEM = re.compile(r"\d{1,3}[.)]\s|[^\W_]?[^\w\s]\s")
 _SENTENCE_END = re.compile(r"[^\W_][.!?][\"”’»)]*(?:\s|$)")
@@ -77,46 +72,43 @@ class _Page(NamedTuple):
 
 
 def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
-    """Return title, text and modification date of a PDF; notes name broken pages, and scanned pages are recognised."""
+    """Return title, text and modification date of a PDF; notes name broken pages, and scanned pages are recognised.
+
+    A page header is kept only on its first page.
+    """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("broken", "it is not a PDF file")
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
-        if error.err_code in _PASSWORD:
+        if error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
             raise Unreadable("encrypted", "it is encrypted") from error
         raise Unreadable("broken", "it is a broken PDF file") from error
     with document:
-        pages = list(_texts(document, recogniser))
-        text = _joined(text for text, _ in pages)
+        if document.get_formtype() != pdfium.FORMTYPE_NONE:
+            document.init_forms()
+        texts, labels, seen = list[str](), list[str](), set[str]()
+        near: deque[_Page] = deque(maxlen=2 * _NEAR_PAGES + 1)
+        for number in range(1, len(document) + _NEAR_PAGES + 1):
+            near.append(_page(document, number, recogniser) if number <= len(document) else _Page(number))
+            if number % _TIMED_PAGES == 0:
+                recogniser.on_page()
+            if number > _NEAR_PAGES:
+                page = near[-1 - _NEAR_PAGES]
+                heads, lines, printed = _without_margin(page, [other for other in near if other is not page], seen)
+                # At the end of a page, headers would split a sentence that continues on the next one.
+                texts.append("\n\n".join(filter(None, [*heads, in_order(lines), *page.others])))
+                labels.append(document.get_page_label(page.number - 1) or printed)
+        text = _joined(texts)
         if not text.strip():
             raise recogniser.unread() or Unreadable("no text", "there is no text in it")
         title = informative_title(document.get_metadata_value("Title")) or first_line(text)
-        text += _printed(label for _, label in pages) if len(pages) > 1 else ""
+        text += _printed(labels) if len(labels) > 1 else ""
         stamp, changed = _STAMP.match(document.get_metadata_value("ModDate")), ""
         # For reproducible output, programs write the first second of a year.
         if stamp and tuple(map(int, stamp.groups("0")[1:])) != (1, 1, 0, 0):
             changed = iso_date("-".join(stamp.groups("00")[:3]))
         return Extract(title, text, is_cut=recogniser.misses, changed=changed, note=recogniser.note())
-
-
-def _texts(document: pypdfium2.PdfDocument, recogniser: Recogniser) -> Iterator[tuple[str, str]]:
-    """Yield text and printed page number of each page; a page header is kept only on its first page."""
-    if document.get_formtype() != pdfium.FORMTYPE_NONE:
-        document.init_forms()
-    seen: set[str] = set()
-    near: deque[_Page] = deque(maxlen=2 * _NEAR_PAGES + 1)
-    for number in range(1, len(document) + _NEAR_PAGES + 1):
-        near.append(_page(document, number, recogniser) if number <= len(document) else _Page(number))
-        if number % _TIMED_PAGES == 0:
-            recogniser.on_page()
-        if number > _NEAR_PAGES:
-            page = near[-1 - _NEAR_PAGES]
-            others = [other for other in near if other is not page]
-            heads, lines, printed = _without_margin(page, others, seen)
-            # At the end of a page, they would split a sentence that continues on the next one.
-            text = "\n\n".join(filter(None, [*heads, in_order(lines), *page.others]))
-            yield text, document.get_page_label(page.number - 1) or printed
 
 
 def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) -> _Page:
@@ -129,9 +121,14 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
             for grid in grids_of(page) if upright is letters.lines[0] else ():
                 lines = with_grid(lines, *grid)
             known = len(re.findall(r"\w", " ".join([*(line.text for line in lines), *others])))
-            if known < _SCANNED_LETTERS or letters.unknown > known:
-                scan = _scan_of(page, is_drawn=letters.unknown > known)
-                recognised = recogniser.page(number, scan) if scan else ""
+            is_drawn = letters.unknown > known
+            if known < _SCANNED_LETTERS or is_drawn:
+                width, height = page.get_size()
+                images = [image.get_bounds() for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE])]
+                covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
+                is_scan = bool(images) and covered >= _SCANNED_SHARE * width * height
+                draw = partial(page.render, scale=SIDE / max(width, height))
+                recognised = recogniser.page(number, lambda: draw().to_pil()) if is_scan or is_drawn else ""
                 # OCR also finds the page's own text, unless a picture hides it.
                 lines = [] if in_order(lines) in recognised else lines
                 others.append(recognised)
@@ -141,16 +138,6 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
         recogniser.miss(number, "it is broken")
         return _Page(number)
     return _Page(number, lines, list(_margin(lines)), others)
-
-
-def _scan_of(page: pypdfium2.PdfPage, is_drawn: bool = False) -> Callable[[], Image] | None:
-    """Return a function that renders a page; None unless the page is a scan or `is_drawn` (unmapped letters)."""
-    width, height = page.get_size()
-    images = [image.get_bounds() for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE])]
-    covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
-    if not is_drawn and (not images or covered < _SCANNED_SHARE * width * height):
-        return None
-    return lambda: page.render(scale=SIDE / max(width, height)).to_pil()
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[Line]:
@@ -165,8 +152,8 @@ def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterato
             letters = create_string_buffer(size)
             pdfium.FPDFAnnot_GetFormFieldValue(form, field, cast(letters, POINTER(pdfium.FPDF_WCHAR)), size)
             value = " ".join(letters.raw.decode("utf-16-le", "replace").strip("\0").split())
-        elif kind in _MARKS and pdfium.FPDFAnnot_IsChecked(form, field):
-            value = _TICKED
+        elif kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
+            value = _TICKED if pdfium.FPDFAnnot_IsChecked(form, field) else ""
         pdfium.FPDFAnnot_GetRect(field, byref(rectangle))
         pdfium.FPDFPage_CloseAnnot(field)
         if value:
@@ -200,7 +187,10 @@ def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
             found = found or next(filter(None, (form.fullmatch(line.text) for form in _WITH_NUMBER)), None)
             fields = found.groupdict() if found else {}
             words, printed = fields.get("words", "") if found else line.text, fields.get("number", "")
-            yield _Margin(line, words, _value(printed), printed)
+            # Arabic or Roman.
+            digits = [] if printed.isdigit() else [_ROMAN[letter] for letter in printed.lower()]
+            value = sum(-digit if digit < behind else digit for digit, behind in pairwise([*digits, 0]))
+            yield _Margin(line, words, int(printed) if printed.isdigit() else value if digits else -1, printed)
 
 
 def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
@@ -215,14 +205,6 @@ def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
         heads = [head for head in rows[count - 1] if any(map(head.stands_over, cells))]
         count -= min(len(heads), len(cells)) > 1
     return {row[0].top: row for row in rows[:count]}
-
-
-def _value(number: str) -> int:
-    """Return the value of an Arabic or Roman page number; -1 if empty."""
-    if number.isdigit():
-        return int(number)
-    digits = [_ROMAN[letter] for letter in number.lower()]
-    return sum(-digit if digit < following else digit for digit, following in pairwise([*digits, 0])) if digits else -1
 
 
 def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tuple[list[str], list[Line], str]:
@@ -263,24 +245,17 @@ def _joined(pages: Iterable[str]) -> str:
     parts = list[str]()
     for page in pages:
         last, first = parts[-1].rpartition("\n\n")[2] if parts else "", page.partition("\n\n")[0]
+        words, following = len(last.split()), len(first.split())
         if _HYPHENATED.search(last) and _GOES_ON.match(first):
             word, _, page = page.partition(" ")
             parts[-1] = f"{parts[-1][:-1]}{word}"
             parts += [PAGE_END, page]
-        elif parts:
-            parts += [PAGE_END if _continues(last, first) else f"\n\n{PAGE_END}", page]
-        else:
-            parts.append(page)
+            continue
+        runs_on = words >= _PROSE_WORDS and bool(_RUNS_ON.search(last)) and "|" not in (last[:1], first[:1])
+        continues = runs_on and bool(_GOES_ON.match(first))
+        if runs_on and following >= _PROSE_WORDS and _SENTENCE_END.search(first) and not _ITEM.match(first):
+            # The next page starts with a number, name or heading.
+            continues = continues or first[0].isdigit() or words >= 2 * _PROSE_WORDS
+        parts += [PAGE_END if continues else f"\n\n{PAGE_END}"] if parts else []
+        parts.append(page)
     return "".join(parts)
-
-
-def _continues(last: str, first: str) -> bool:
-    """Whether the last paragraph of a page continues in the first of the next page."""
-    words, following = len(last.split()), len(first.split())
-    if last.startswith("|") or first.startswith("|") or not _RUNS_ON.search(last) or words < _PROSE_WORDS:
-        return False
-    if _GOES_ON.match(first):
-        return True
-    # The next page starts with a number, name or heading.
-    is_prose = following >= _PROSE_WORDS and bool(_SENTENCE_END.search(first)) and not _ITEM.match(first)
-    return is_prose and (first[0].isdigit() or words >= 2 * _PROSE_WORDS)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from ...evidence.text.sentences import UNSPACED_ENDS
 from ...evidence.text.words import date_at
@@ -53,9 +54,7 @@ _UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
 _DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "published", "pubdate", "created")
 _CELL_CHARACTERS = 100_000
 """Maximum length of a CSV cell; a longer one means an unclosed quotation mark."""
-_DELIMITERS = ",;\t|"
 _SAMPLED_LINES = 50
-_DECLARED = re.compile(r"sep=(.)\n", re.IGNORECASE)
 _SHORT_LINE = 4
 """Minimum length of a heading's underline, unless the heading is shorter."""
 # A line after an empty line, with a line of repeated punctuation below or on both sides.
@@ -142,16 +141,18 @@ def parse_rst(text: str) -> Extract:
 def parse_csv(text: str) -> Extract:
     """Return the text of a CSV file, which has neither title nor date."""
     text = text.lstrip("\n")
-    declared = _DECLARED.match(text)
+    declared = re.match(r"sep=(.)\n", text, re.IGNORECASE)
     text = text[declared.end() :] if declared else text
     lines = text.split("\n", _SAMPLED_LINES)[:_SAMPLED_LINES]
     # Use the delimiter that leaves no quotation marks and splits most lines into the same number of cells.
-    delimiter = declared.group(1) if declared else max(_DELIMITERS, key=lambda delimiter: _evenness(lines, delimiter))
+    delimiter = declared.group(1) if declared else max(",;\t|", key=lambda delimiter: _evenness(lines, delimiter))
+    csv.field_size_limit(_CELL_CHARACTERS)
+    rows = partial(csv.reader, text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True)
     try:
-        blocks = list(up_to_limit(tables_of(_rows(text, delimiter, csv.QUOTE_MINIMAL))))
+        blocks = list(up_to_limit(tables_of(rows(quoting=csv.QUOTE_MINIMAL))))
     except csv.Error:
         # The quotation mark is unclosed, so read it as a plain character.
-        blocks = list(up_to_limit(tables_of(_rows(text, delimiter, csv.QUOTE_NONE))))
+        blocks = list(up_to_limit(tables_of(rows(quoting=csv.QUOTE_NONE))))
     return Extract("", "\n\n".join(blocks))
 
 
@@ -159,11 +160,6 @@ def first_heading(text: str) -> str:
     """Return the first heading of a Markdown text; empty if there is none."""
     heading = _HEADING.search(text) or _UNDERLINED.search(text)
     return heading.group(1).rstrip() if heading else ""
-
-
-def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[str]]:
-    csv.field_size_limit(_CELL_CHARACTERS)
-    return csv.reader(text.splitlines(keepends=True), delimiter=delimiter, quoting=quoting, skipinitialspace=True)
 
 
 def _evenness(lines: list[str], delimiter: str) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, time
-from io import BytesIO
+from functools import partial
 from itertools import chain
 from typing import Any
 from zipfile import ZipFile
@@ -33,35 +33,27 @@ _BARE = {
 def parse_xlsx(data: bytes) -> Extract:
     """Return title, text and modification date of an Excel document."""
     office = open_office(data)
-    _sign_raised(office.file)
-    with warnings.catch_warnings():
-        # The library warns about unknown formatting.
-        warnings.simplefilter("ignore")
-        blocks = chain.from_iterable(map(_sheet, _book(office.file).worksheets))
-        text = "\n\n".join(up_to_limit(blocks))
-    return Extract(office.title, text, changed=office.changed)
-
-
-def _sign_raised(file: BytesIO) -> None:
-    """Mark superscripts and subscripts in the XML, since the library drops formatting inside cells."""
+    # Mark superscripts and subscripts in the XML, since the library drops formatting inside cells.
     signs = {b"super": RAISED.encode(), b"sub": LOWERED.encode()}
-    with ZipFile(file) as archive:
+    with ZipFile(office.file) as archive:
+        names = archive.namelist()
         infos = [info for info in archive.infolist() if info.filename.startswith(_TEXTS)]
         parts = {info.filename: archive.read(info) for info in infos if info.file_size < SMALL_BYTES}
     for name, part in parts.items():
         parts[name] = _SHIFTED.sub(lambda found: found[1] + signs[found[2]] + found[3] + END.encode(), part)
-    put_in(file, {name: part for name, part in parts.items() if b"vertAlign" in part})
-
-
-def _book(file: BytesIO) -> Any:
-    try:
-        return load_workbook(file, read_only=True, data_only=True, keep_links=False)
-    except (ValueError, TypeError):
-        # The library rejects styles and properties that other programs accept.
-        with ZipFile(file) as archive:
-            names = set(archive.namelist())
-        put_in(file, {name: part for name, part in _BARE.items() if name in names})
-        return load_workbook(file, read_only=True, data_only=True, keep_links=False)
+    put_in(office.file, {name: part for name, part in parts.items() if b"vertAlign" in part})
+    opened = partial(load_workbook, office.file, read_only=True, data_only=True, keep_links=False)
+    with warnings.catch_warnings():
+        # The library warns about unknown formatting.
+        warnings.simplefilter("ignore")
+        try:
+            book = opened()
+        except (ValueError, TypeError):
+            # The library rejects styles and properties that other programs accept.
+            put_in(office.file, {name: part for name, part in _BARE.items() if name in names})
+            book = opened()
+        text = "\n\n".join(up_to_limit(chain.from_iterable(map(_sheet, book.worksheets))))
+    return Extract(office.title, text, changed=office.changed)
 
 
 def _sheet(sheet: Any) -> Iterator[str]:
@@ -77,8 +69,6 @@ def _sheet(sheet: Any) -> Iterator[str]:
 def _shown(cell: Any) -> str:
     """Format the value of a cell approximately as the sheet shows it."""
     value = cell.value
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, datetime):
@@ -89,4 +79,4 @@ def _shown(cell: Any) -> str:
             if "%" in (getattr(cell, "number_format", "") or ""):
                 return f"{shown_number(100 * value)}%"
         return shown_number(value)
-    return str(value)
+    return "" if value is None else str(value)

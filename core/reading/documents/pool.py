@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from ..records import Extract, Kind, PageLink, Unreadable
 from .decode import clean
@@ -183,14 +183,18 @@ class _Worker:
         scan_seconds = _SCAN_FACTOR * seconds
         headers = [{**file._asdict(), "data": len(file.data)} for file in files]
         request = {"seconds": seconds, "scan_seconds": scan_seconds, "files": headers}
-        answers, scans = list[dict[str, Any]](), 0
+        answers, scans = list[Extract | Unreadable](), 0
         self._is_late = False
         timer = self._started_timer(seconds)
         try:
             send(process.stdin, request, b"".join(file.data for file in files))
             while len(answers) < len(files) and (message := receive(process.stdout)):
-                if SCANS not in message[0]:
-                    answers.append(message[0])
+                answer = message[0]
+                if "reason" in answer:
+                    answers.append(Unreadable(answer["reason"], answer["message"], str(answer.get("trace", ""))))
+                elif SCANS not in answer:
+                    links = tuple(PageLink(*link) for link in answer["links"])
+                    answers.append(Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])}))
                 elif scans <= PAGES:
                     # Each page with OCR extends the time limit, up to the maximum number of such pages.
                     scans, seconds = scans + 1, scan_seconds
@@ -202,7 +206,7 @@ class _Worker:
         finally:
             timer.cancel()
         if len(answers) == len(files) and not self._is_late:
-            return list(map(_extract, answers))
+            return answers
         self.stop()
         if self._is_late:
             raise Unreadable("timed out", f"reading it takes longer than {seconds:g} seconds")
@@ -257,10 +261,3 @@ def _logged(file: _File, extract: Extract | Unreadable) -> Extract | Unreadable:
         level = logging.WARNING if is_failure else logging.INFO
         logging.getLogger(__name__).log(level, "%r gave no text: %s", file.name, why)
     return extract
-
-
-def _extract(answer: dict[str, Any]) -> Extract | Unreadable:
-    if "reason" in answer:
-        return Unreadable(answer["reason"], answer["message"], str(answer.get("trace", "")))
-    links = tuple(PageLink(*link) for link in answer["links"])
-    return Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])})

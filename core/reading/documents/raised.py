@@ -41,7 +41,14 @@ def settle(text: str, notes: Collection[str]) -> str:
     written, before = list[str](), ""
     for (sign, words), following in pairwise([*_pieces(text), ("", "")]):
         behind = "" if following[0] else following[1][:_NEAR]
-        written.append(_written(sign, " ".join(words.split()), before, behind, notes) if sign else words)
+        shown = words = " ".join(words.split()) if sign else words
+        if sign == LOWERED and before[-1:].isdigit() and words[:1].isdigit():
+            shown = f"_{words}"
+        elif sign in (RAISED, NOTE) and words:
+            shown = _raised(sign, words, before, behind, notes)
+        if sign and words and (shown or before)[-1:].isdigit() and behind[:1].isdigit():
+            shown += " "
+        written.append(shown)
         before = (before + written[-1])[-_NEAR:]
     return "".join(written)
 
@@ -66,17 +73,6 @@ def _pieces(text: str) -> list[tuple[str, str]]:
                 part = pieces.pop()[1] + part
             pieces.append((sign, part))
     return pieces
-
-
-def _written(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
-    if not words:
-        return ""
-    if sign == LOWERED:
-        shown = f"_{words}" if before[-1:].isdigit() and words[0].isdigit() else words
-    else:
-        shown = _raised(sign, words, before, behind, notes)
-    last = (shown or before)[-1:]
-    return f"{shown} " if last.isdigit() and behind[:1].isdigit() else shown
 
 
 def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:

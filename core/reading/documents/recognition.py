@@ -1,4 +1,7 @@
-"""Recognises text in pictures (OCR): detects the lines of a page, reads them, and puts them in order."""
+"""Recognises text in pictures (OCR): scans, photographs and screenshots.
+
+It detects the lines of a page, reads them, and puts them in order.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import groupby, pairwise
+from io import BytesIO
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..records import Unreadable
+from ...evidence.text.sentences import PAGE_END
+from ..records import Extract, Unreadable
 from .layout import Line, in_order
+from .parse_text import first_line
 
 if TYPE_CHECKING:
     import numpy
@@ -31,7 +37,8 @@ _FEWEST_LETTERS = 0.4
 """Minimum letters per width of one line height; fewer mean that the model does not know the script."""
 _UNSURE, _UNREAD = 0.85, 0.5
 """Mean confidence below which a page is reported as uncertain, and below which it counts as not read."""
-_UPSIDE_DOWN = "180"
+_SMALLEST_PICTURE = 100
+"""Minimum pixels of the shorter side for a picture to be searched for text."""
 _NOT_INSTALLED = 'recognising text needs RapidOCR: pip install ".[ocr]" in the checkout of deep_research'
 
 
@@ -119,6 +126,30 @@ def load_models() -> Any:
     return rapidocr.RapidOCR(params={"Global.log_level": "critical", **files, **threads, **size})
 
 
+def parse_image(data: bytes, recogniser: Recogniser) -> Extract:
+    """Return the text of a picture, page by page; a TIFF file may contain several pages."""
+    from PIL import Image, ImageSequence
+
+    # Errors that Pillow raises on broken files; `UnidentifiedImageError` is an `OSError`.
+    broken = (Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError)
+    pages = list[str]()
+    try:
+        picture = Image.open(BytesIO(data))
+        if min(picture.size) < _SMALLEST_PICTURE:
+            raise Unreadable("picture", "it is too small a picture for text")
+        frames = ImageSequence.Iterator(picture) if picture.format == "TIFF" else iter([picture])
+        for number, frame in enumerate(frames, 1):
+            pages.append(recogniser.page(number, frame.copy))
+    except broken as error:
+        if not pages:
+            raise Unreadable("broken", "it is a broken picture") from error
+        recogniser.miss(len(pages) + 1, "the file is broken there")
+    text = f"\n\n{PAGE_END}".join(pages)
+    if not any(map(str.isalnum, chain.from_iterable(pages))):
+        raise recogniser.unread() or Unreadable("picture", "no text was recognised in it")
+    return Extract(first_line(text), text, is_cut=recogniser.misses, note=recogniser.note())
+
+
 def _as_array(picture: Image) -> numpy.ndarray:
     """Return the pixels of a picture in BGR, upright, on a white background."""
     import numpy
@@ -152,7 +183,7 @@ def _recognised(pixels: numpy.ndarray, models: Any) -> tuple[str, float]:
     pieces = [_pieces(crop) for crop in crops]
     images = [image for line in pieces for image in line]
     labels = [label for label, _ in models.cls_and_rotate(images)[1].cls_res]
-    is_upside_down = labels.count(_UPSIDE_DOWN) * 2 > len(labels)
+    is_upside_down = labels.count("180") * 2 > len(labels)
     if is_upside_down:
         images = [numpy.ascontiguousarray(numpy.rot90(image, 2)) for image in images]
     read = models.recognize_txt(images)

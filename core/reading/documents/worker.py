@@ -38,7 +38,11 @@ _RECORDS: frozenset[Kind] = frozenset({"json", "jsonl"})
 _TABLES: frozenset[Kind] = frozenset({"csv", "xlsx"})
 """Kinds in which a date in a row is not the file's date; text above a table is about the file."""
 
-_MODULES: dict[Kind, str] = {"csv": "text", "jsonl": "json", "markdown": "text", "notebook": "json", "rst": "text"}
+_MODULES: dict[Kind, str] = {
+    **dict.fromkeys(("csv", "markdown", "rst"), "parse_text"),
+    **dict.fromkeys(("jsonl", "notebook"), "parse_json"),
+    "image": "recognition",
+}
 """Parser modules of kinds that have no module of their own."""
 _LENGTHS = struct.Struct(">IQ")
 SCANS = "scans"
@@ -127,7 +131,7 @@ def _parse_kind(
     if kind == "registered":
         return Extract("", load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data))
     # Parsers are loaded on demand, so that a child process starts fast.
-    module = import_module(f".parse_{_MODULES.get(kind, kind)}", __package__)
+    module = import_module(f".{_MODULES.get(kind, f'parse_{kind}')}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
     if kind == "html":
         return parser(data, charset, address, keeps_links=keeps_links)
