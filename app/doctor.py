@@ -10,8 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 from urllib.request import getproxies
 
-from langchain_core.language_models import BaseChatModel
-
 from ..core.library.library import Library
 from ..core.models.abilities import load_ability, location_of, remember_ability
 from ..core.models.caller import Caller
@@ -132,19 +130,18 @@ def _models(context: Context) -> list[Diagnosis]:
 
 
 def _model(role: Role, context: Context) -> str:
-    model = resolve_model(role, context)
-    tool_calls, profile = _tool_calls(model, role, context), profile_of(role, context)
+    tool_calls, profile = _tool_calls(role, context), profile_of(role, context)
     if profile.name == EXTRACTIVE:
         return f"extractive: only quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: http://localhost:11434/v1)"
     window = f"{profile.window} tokens" if profile.is_window_known else f"window unknown, {profile.window} assumed"
     kind = "reasoning model, " if profile.reasons else ""
-    return f"{location_of(model, role, context).model}: {window}, {kind}{tool_calls}"
+    return f"{location_of(role, context).model}: {window}, {kind}{tool_calls}"
 
 
-def _tool_calls(model: BaseChatModel, role: Role, context: Context) -> str:
+def _tool_calls(role: Role, context: Context) -> str:
     if context.tool_calls != "auto":
         return f"calls tools as set in tool_calls: {context.tool_calls}"
-    if ability := asyncio.run(load_ability(location_of(model, role, context))):
+    if ability := asyncio.run(load_ability(location_of(role, context))):
         learned = wishes(ability.quirks, ability.output_tokens)
         verifier = "; cannot judge as a verifier" if ability.judges is False else ""
         wanted = f"; its server requires {learned}" if learned else ""

@@ -19,15 +19,14 @@ from ..run.events.packets import Activity
 from ..run.logs import log_failure
 from .caller import Caller
 from .faults import explain_any
-from .ladder import Ability, RungName
 from .ladder.probe import find_ability
+from .ladder.rungs import Ability, RungName
 from .quirks import ModelTraits
 from .resolve import (
     is_extractive,
     is_named,
     known_to_need_help,
     known_to_reason,
-    name_at_server,
     profile_of,
     resolve_model,
     windows_at_servers,
@@ -47,17 +46,22 @@ class Location(NamedTuple):
     model: str
 
 
-def location_of(model: BaseChatModel, role: Role, context: Context) -> Location:
+def location_of(role: Role, context: Context) -> Location:
     """Return where the ability of the role's model is stored."""
     # Results with a user-chosen way of calling tools say nothing about the best one, so they get their own key.
     way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"
-    return Location(context.data_dir / _FILE_NAME, f"{name_at_server(profile_of(role, context).name, model)}{way}")
+    return Location(context.data_dir / _FILE_NAME, f"{profile_of(role, context).at_server}{way}")
 
 
 async def load_ability(location: Location) -> Ability | None:
     """Return the stored ability, or None."""
     if location not in _known:
-        _known[location] = await asyncio.to_thread(_read, location)
+        stored = (await asyncio.to_thread(_read_file, location.path)).get(location.model)
+        try:
+            ability = Ability(**{**stored, "quirks": tuple(stored.get("quirks", ()))}) if stored else None
+        except (AttributeError, TypeError):
+            ability = None
+        _known[location] = ability if ability and ability.rung in get_args(RungName) else None
     if known := _known[location]:
         _note(location, known)
     return known
@@ -78,15 +82,6 @@ def _note(location: Location, ability: Ability) -> None:
         known_to_need_help.add(location.model)
     if ability.window and not windows_at_servers.get(location.model):
         windows_at_servers[location.model] = ability.window
-
-
-def _read(location: Location) -> Ability | None:
-    stored = _read_file(location.path).get(location.model)
-    try:
-        ability = Ability(**{**stored, "quirks": tuple(stored.get("quirks", ()))}) if stored else None
-    except (AttributeError, TypeError):
-        return None
-    return ability if ability and ability.rung in get_args(RungName) else None
 
 
 def _write(location: Location, ability: Ability) -> None:
@@ -118,8 +113,7 @@ async def ability_of(caller: Caller, *, may_try: bool, has_tools: bool) -> Abili
     answer. Errors of failed calls are raised too.
     """
     role, context = caller.role, caller.context
-    model = resolve_model(role, context)
-    location = location_of(model, role, context)
+    model, location = resolve_model(role, context), location_of(role, context)
     async with _locks.lock(location):
         known = await load_ability(location)
         if known and hasattr(model, "recall"):
@@ -130,22 +124,20 @@ async def ability_of(caller: Caller, *, may_try: bool, has_tools: bool) -> Abili
         is_enough = known and (known.calls_tools or not has_tools)
         if is_enough or is_described or not may_try:
             return known or Ability()
-        return await _try_out(model, caller, has_tools=has_tools)
+        return await _try_out(caller, has_tools=has_tools)
 
 
 async def other_ability(caller: Caller, refused: Ability) -> Ability:
     """Return another way to call tools after the server `refused` one; raises the same errors as `ability_of`."""
-    model = resolve_model(caller.role, caller.context)
-    location = location_of(model, caller.role, caller.context)
+    location = location_of(caller.role, caller.context)
     async with _locks.lock(location):
         known = await load_ability(location)
-        return known if known and known.rung != refused.rung else await _try_out(model, caller, has_tools=True)
+        return known if known and known.rung != refused.rung else await _try_out(caller, has_tools=True)
 
 
 async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
     """Store the ability of the role's model, including what this process has learned about its server."""
-    model = resolve_model(role, context)
-    await save_ability(location_of(model, role, context), with_learned(ability, model))
+    await save_ability(location_of(role, context), with_learned(ability, resolve_model(role, context)))
 
 
 def with_learned(ability: Ability, model: BaseChatModel) -> Ability:
@@ -156,22 +148,22 @@ def with_learned(ability: Ability, model: BaseChatModel) -> Ability:
 
 async def judges_soundly(role: Role, context: Context) -> bool | None:
     """Return whether the role's model passed its trial as a verifier; None if it had no trial."""
-    known = await load_ability(location_of(resolve_model(role, context), role, context))
+    known = await load_ability(location_of(role, context))
     return known.judges if known else None
 
 
 async def remember_judging(role: Role, context: Context, *, sound: bool) -> None:
     """Store whether the role's model passed its trial as a verifier."""
-    known = await load_ability(location_of(resolve_model(role, context), role, context)) or Ability()
+    known = await load_ability(location_of(role, context)) or Ability()
     await remember_ability(role, context, known._replace(judges=sound))
 
 
-async def _try_out(model: BaseChatModel, caller: Caller, *, has_tools: bool) -> Ability:
+async def _try_out(caller: Caller, *, has_tools: bool) -> Ability:
     role, context, events = caller.role, caller.context, caller.events
     name = profile_of(role, context).name
     events.emit(Activity(placement=events.placement, text=f"Testing how {name} calls tools", icon="brain"))
     try:
-        ability = await find_ability(model, caller.message)
+        ability = await find_ability(resolve_model(role, context), caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
         ours = explain_any(error, role, name)
         if not isinstance(ours, UserMistake):

@@ -20,31 +20,13 @@ from ..run.conversation import clean, mark_of
 from ..run.errors import UserMistake
 from ..run.events.call import CallEvents
 from ..run.logs import Secrets, log_failure
-from ..run.transcripts import (
-    BROKEN,
-    CHARACTERS_PER_TOKEN,
-    WITHHELD,
-    finish_of,
-    fit_window,
-    is_result,
-    tokens_of,
-)
+from ..run.transcripts import BROKEN, CHARACTERS_PER_TOKEN, WITHHELD, finish_of, fit_window, is_result, tokens_of
 from .abilities import ability_of, other_ability, remember_ability, with_learned
 from .caller import Assembly, Caller, bind_call
-from .extractive import ExtractiveChatModel
-from .faults import (
-    AnswerRefused,
-    Kind,
-    PromptCut,
-    cut_short,
-    explain,
-    explain_any,
-    is_transient,
-    kind_of,
-    retry_reason,
-)
-from .ladder import Ability, prepare, read_reply
-from .ladder.reply import Piece, ThoughtFilter, reasoning_of, split
+from .extractive.chat import ExtractiveChatModel
+from .faults import AnswerRefused, Kind, PromptCut, cut_short, explain, explain_any, is_transient, kind_of, retry_reason
+from .ladder.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split
+from .ladder.rungs import Ability, prepare
 from .ladder.written_calls import CallGuard
 from .request import Request
 from .resolve import host_of, is_named, output_tokens, profile_of, resolve_model
@@ -103,10 +85,8 @@ class AnswerEmitter:
             self._events.on_text(words)
         streamed = [argument.text for argument in self._arguments.values()]
         for number, call in enumerate(call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL):
-            thought, shown = (
-                str(call["args"].get(_THOUGHT_ARGUMENT, "")),
-                streamed[number] if number < len(streamed) else "",
-            )
+            thought = str(call["args"].get(_THOUGHT_ARGUMENT, ""))
+            shown = streamed[number] if number < len(streamed) else ""
             if thought.startswith(shown):
                 self._think(self._source if shown else f"whole {number}", thought[len(shown) :])
         self._events.end()
@@ -251,7 +231,15 @@ class Remedies:
     def meet(self, error: Exception, kind: Kind) -> bool:
         """Change the request after a failure; return whether to try again."""
         if kind == "refused":
-            return self._leave_out(error)
+            if self._suspects is None:
+                suspects = _suspects(self._request.messages)
+                self._suspects = iter(suspects)
+                # A refused prompt is always refused, but an answer may be refused by chance: retry once unchanged.
+                if isinstance(error, AnswerRefused) and suspects:
+                    return True
+            self.left_out = next(self._suspects, ())
+            logger.info("%d results are left out of a call that a filter refused", len(self.left_out))
+            return bool(self.left_out)
         if kind in self._met:
             return False
         self._met.add(kind)
@@ -261,17 +249,6 @@ class Remedies:
         shorter = fit_window(messages, tokens_of(messages) // 2, self._request.shorten)
         self._request = self._request._replace(messages=shorter)
         return shorter != list(messages)
-
-    def _leave_out(self, error: Exception) -> bool:
-        if self._suspects is None:
-            suspects = _suspects(self._request.messages)
-            self._suspects = iter(suspects)
-            # A refused prompt is always refused, but an answer may be refused by chance: retry once unchanged.
-            if isinstance(error, AnswerRefused) and suspects:
-                return True
-        self.left_out = next(self._suspects, ())
-        logger.info("%d results are left out of a call that a filter refused", len(self.left_out))
-        return bool(self.left_out)
 
 
 def withheld_result(call_id: str) -> ToolMessage:
@@ -319,13 +296,8 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     # Only a stream shows that a long answer is still in progress.
     streamed = request.is_long or events.is_watched
     parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed, most_tokens=most)
-    new_emitter = partial(
-        AnswerEmitter,
-        events,
-        Secrets(context.mcp),
-        is_prose=not _may_call(request),
-        begins_inside=ability.begins_inside,
-    )
+    is_prose, begins_inside = not _may_call(request), ability.begins_inside
+    new_emitter = partial(AnswerEmitter, events, Secrets(context.mcp), is_prose=is_prose, begins_inside=begins_inside)
     answer, emitter = Assembly(), new_emitter()
     cut: Exception | None = None
     try:
@@ -366,5 +338,4 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
 
 
 def _may_call(request: Request) -> bool:
-    """Return whether the answer can be a call."""
     return bool(request.tools) and request.tool_choice != "none"

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
@@ -22,14 +23,14 @@ from ..records.research import Spent
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed
 from ..run.events.call import CallEvents
-from ..run.limits import Limits
+from ..run.network import is_loopback
 from ..run.store.pages import text_hash
 from ..run.tracing import untraced
 from ..run.transcripts import message_from_chunks
 from .deltas import counts
 from .faults import AnswerSilent, ToolsUnbound
 from .ladder.reply import reasoning_of
-from .resolve import EXTRACTIVE, cost_of, is_extractive, is_on_this_machine, profile_of, resolve_model
+from .resolve import EXTRACTIVE, cost_of, host_of, is_extractive, profile_of, resolve_model
 from .retries import RetryBudget, has_words
 
 logger = logging.getLogger(__name__)
@@ -105,79 +106,6 @@ def bind_call(
         raise ToolsUnbound from error
 
 
-async def timed_parts(
-    model: Runnable[Any, Any],
-    messages: Sequence[AnyMessage],
-    role: Role,
-    config: RunnableConfig,
-    limits: Limits,
-    *,
-    most_tokens: int | None = None,
-    first_seconds: float = _FIRST_SECONDS,
-    is_long: bool,
-    is_streamed: bool,
-) -> AsyncGenerator[AIMessage, None]:
-    """Yield the parts of one try, or a single part if not streamed (cheaper).
-
-    The idle timeout is `idle_seconds`, or `report_idle_seconds` for `is_long` and unstreamed answers; until the first
-    word it is at least `first_seconds`. Every part restarts it. An answer far longer than `most_tokens` is cut.
-    Raises `AnswerSilent` on an idle timeout, `ModelFailed` when the call takes longer than `call_seconds`.
-    """
-    loop = asyncio.get_running_loop()
-
-    async def whole() -> AsyncGenerator[Any, None]:
-        yield await model.ainvoke(list(messages), config)
-
-    stream = cast(AsyncGenerator[Any, None], model.astream(list(messages), config) if is_streamed else whole())
-    most = left_characters = CHARACTERS_A_TOKEN * (most_tokens or limits.report_tokens + limits.reasoning_tokens)
-    limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
-    usual: float = getattr(limits, limit)
-    idle = max(usual, first_seconds)
-    paused, tail = loop.time(), ""
-    end = paused + limits.call_seconds
-    while True:
-        left = end - loop.time()
-        silence = asyncio.timeout(min(idle, left))
-        try:
-            async with silence:
-                part = await anext(stream)
-        except StopAsyncIteration:
-            return
-        except TimeoutError as error:
-            if not silence.expired():
-                raise
-            if left < idle:
-                limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
-                raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
-            raise AnswerSilent(idle, limit if idle == usual else "first_token_seconds") from error
-        # Buffered parts arrive at once: yield so that other tasks can run.
-        if loop.time() - paused > _SLICE_SECONDS:
-            await asyncio.sleep(0)
-            paused = loop.time()
-        # A model that cannot stream yields its whole message.
-        if isinstance(part, AIMessage):
-            idle = usual if has_words(part) else idle
-            left_characters -= _characters(part)
-            tail = (tail + part.text)[-LOOP:]
-            if left_characters < 0:
-                logger.warning("An answer of the %s's model was cut at %d characters: it exceeds its limit", role, most)
-                await stream.aclose()
-                yield _cut(part, max(0, len(part.text) + left_characters))
-                return
-            if loop_start(tail) is not None:
-                logger.warning("An answer of the %s's model was stopped: it repeats itself endlessly", role)
-                await stream.aclose()
-                yield _cut(part, len(part.text), "stop")
-                return
-            yield part
-
-
-def _characters(part: AIMessage) -> int:
-    """Return the length of a part including thoughts and calls; at least 4, since even an empty part takes time."""
-    chunks = part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls
-    return max(4, len(part.text) + len(reasoning_of(part)) + sum(len(str(chunk.get("args") or "")) for chunk in chunks))
-
-
 def _cut(part: AIMessage, characters: int, reason: str = "length") -> AIMessage:
     """Return the last part of an answer, cut to this many characters, with this finish reason."""
     ended = {**part.response_metadata, "finish_reason": reason}
@@ -224,15 +152,6 @@ class Caller(NamedTuple):
     retries: RetryBudget
     events: CallEvents
 
-    @property
-    def config(self) -> RunnableConfig:
-        """Tags and metadata for tracers; `TAG_NOSTREAM`, since `ReportEvents` feeds LangGraph's `messages` mode."""
-        who = {"user_id": self.context.user, "session_id": self.context.session}
-        return {
-            "tags": [self.role, TAG_NOSTREAM],
-            "metadata": {"role": self.role, **{name: value for name, value in who.items() if value}},
-        }
-
     async def parts(
         self,
         model: Runnable[Any, Any],
@@ -246,7 +165,7 @@ class Caller(NamedTuple):
 
         Every try's cost is reported, even if it broke off; such a try is retried unless its words were already shown.
         If the calling node was stopped after the answer arrived, the stored answer is replayed at no cost. Options and
-        errors are those of `timed_parts` and `RetryBudget.stream`.
+        errors are those of `_timed_parts` and `RetryBudget.stream`.
         """
         answer, key = Assembly(), ""
         answers = None if is_extractive(self.role, self.context) else self.events.bill.answers
@@ -257,19 +176,9 @@ class Caller(NamedTuple):
                 self.events.bill.add(spent, earlier.key)
             yield earlier.message, answer
             return
-        limits, name = self.context.limits, profile_of(self.role, self.context).name
-        is_here = is_on_this_machine(resolve_model(self.role, self.context))
+        name = profile_of(self.role, self.context).name
         start = partial(
-            timed_parts,
-            model,
-            messages,
-            self.role,
-            self.config,
-            limits,
-            first_seconds=limits.first_token_seconds or (_FIRST_SECONDS_HERE if is_here else _FIRST_SECONDS),
-            is_long=is_long,
-            is_streamed=is_streamed,
-            most_tokens=most_tokens,
+            self._timed_parts, model, messages, is_long=is_long, is_streamed=is_streamed, most_tokens=most_tokens
         )
         tries = self.retries.stream(
             # Calls outside a run, such as those of `refresh`, are not traced.
@@ -297,6 +206,78 @@ class Caller(NamedTuple):
             pending_calls.pop(tries, None)
             self._report_cost(answer, messages, key)
 
+    async def _timed_parts(
+        self,
+        model: Runnable[Any, Any],
+        messages: Sequence[AnyMessage],
+        *,
+        is_long: bool,
+        is_streamed: bool,
+        most_tokens: int | None,
+    ) -> AsyncGenerator[AIMessage, None]:
+        """Yield the parts of one try, or a single part if not streamed (cheaper).
+
+        The idle timeout is `idle_seconds`, or `report_idle_seconds` for `is_long` and unstreamed answers; until the
+        first word it is at least `first_token_seconds`. Every part restarts it. An answer far longer than `most_tokens`
+        is cut. Raises `AnswerSilent` on an idle timeout, `ModelFailed` when the call exceeds `call_seconds`.
+        """
+        role, limits, loop = self.role, self.context.limits, asyncio.get_running_loop()
+        who = {"role": role, "user_id": self.context.user, "session_id": self.context.session}
+        # For tracers; `TAG_NOSTREAM`, since `ReportEvents` feeds LangGraph's `messages` mode.
+        metadata = {name: value for name, value in who.items() if value}
+        config = RunnableConfig(tags=[role, TAG_NOSTREAM], metadata=metadata)
+
+        async def whole() -> AsyncGenerator[Any, None]:
+            yield await model.ainvoke(list(messages), config)
+
+        stream = cast(AsyncGenerator[Any, None], model.astream(list(messages), config) if is_streamed else whole())
+        most = left_characters = CHARACTERS_A_TOKEN * (most_tokens or limits.report_tokens + limits.reasoning_tokens)
+        limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
+        usual: float = getattr(limits, limit)
+        host = urlsplit(f"//{host_of(resolve_model(role, self.context))}").hostname or ""
+        idle = max(usual, limits.first_token_seconds or (_FIRST_SECONDS_HERE if is_loopback(host) else _FIRST_SECONDS))
+        paused, tail = loop.time(), ""
+        end = paused + limits.call_seconds
+        while True:
+            left = end - loop.time()
+            silence = asyncio.timeout(min(idle, left))
+            try:
+                async with silence:
+                    part = await anext(stream)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                if not silence.expired():
+                    raise
+                if left < idle:
+                    limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
+                    raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
+                raise AnswerSilent(idle, limit if idle == usual else "first_token_seconds") from error
+            # Buffered parts arrive at once: yield so that other tasks can run.
+            if loop.time() - paused > _SLICE_SECONDS:
+                await asyncio.sleep(0)
+                paused = loop.time()
+            # A model that cannot stream yields its whole message.
+            if isinstance(part, AIMessage):
+                idle = usual if has_words(part) else idle
+                chunks = part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls
+                arguments = sum(len(str(chunk.get("args") or "")) for chunk in chunks)
+                # Even an empty part takes time.
+                left_characters -= max(4, len(part.text) + len(reasoning_of(part)) + arguments)
+                tail = (tail + part.text)[-LOOP:]
+                cut, last = "", part
+                if left_characters < 0:
+                    cut = f"cut at {most} characters: it exceeds its limit"
+                    last = _cut(part, max(0, len(part.text) + left_characters))
+                elif loop_start(tail) is not None:
+                    cut, last = "stopped: it repeats itself endlessly", _cut(part, len(part.text), "stop")
+                if cut:
+                    logger.warning("An answer of the %s's model was %s", role, cut)
+                    await stream.aclose()
+                    yield last
+                    return
+                yield part
+
     async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
         """Make a call without streaming and return the whole answer."""
         answer = Assembly()
@@ -313,7 +294,6 @@ class Caller(NamedTuple):
             self.events.on_spent(spent, key)
 
     def _call_key(self, messages: Sequence[AnyMessage]) -> str:
-        """Return a hash of the role, the model and the messages."""
         said = [
             (message.type, message.content, getattr(message, "tool_calls", ""), getattr(message, "tool_call_id", ""))
             for message in messages

@@ -16,7 +16,6 @@ from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 _CUT = ("max_tokens", "model_length")
 """Other names of the finish reason `length`."""
-
 _MOST_COUNTED = 10**12
 """Larger numbers are not plausible as token counts or prices."""
 _END = b"[DONE]"
@@ -64,9 +63,8 @@ class Deltas:
             raise AnswerBroken("an error")
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         calls = [self._call(call) for call in delta.get("tool_calls") or ()]
-        reason: str | None = None
-        if choice.get("finish_reason") and not self._finish:
-            reason = choice["finish_reason"]
+        reason = None if self._finish else choice.get("finish_reason") or None
+        if reason:
             self._finish = reason = "length" if reason.lower() in _CUT else reason
         piece = {"delta": {"content": delta.get("content"), "tool_calls": calls}, "finish_reason": reason}
         return {"model": chunk.get("model"), "choices": [piece]}, reasoning if isinstance(reasoning, str) else ""
@@ -81,28 +79,17 @@ class Deltas:
         name, arguments = function.get("name"), function.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
             arguments = json.dumps(arguments, ensure_ascii=False)
-        given = call.get("id") or None
-        position, is_new = self._find(call.get("index"), given, bool(name))
-        identifier = None
-        if is_new:
-            identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
-            self._ids.add(identifier)
-        return {
-            "index": position,
-            "id": identifier,
-            "function": {"name": name if is_new else None, "arguments": arguments},
-        }
-
-    def _find(self, index: int | None, identifier: str | None, has_name: bool) -> tuple[int, bool]:
-        """Return the index of the call that a piece belongs to, and whether the piece starts that call."""
-        known = [position for position, (given, _) in enumerate(self._calls) if index is None or given == index]
+        index, given = call.get("index"), call.get("id") or None
+        known = [position for position, (number, _) in enumerate(self._calls) if index is None or number == index]
         if known:
-            _, last_id = self._calls[known[-1]]
-            is_other = identifier != last_id if identifier else index is None
-            if not (has_name and is_other):
-                return known[-1], False
-        self._calls.append((index, identifier))
-        return len(self._calls) - 1, True
+            is_other = given != self._calls[known[-1]][1] if given else index is None
+            if not (name and is_other):
+                # The piece continues a call.
+                return {"index": known[-1], "id": None, "function": {"name": None, "arguments": arguments}}
+        identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
+        self._ids.add(identifier)
+        self._calls.append((index, given))
+        return {"index": len(self._calls) - 1, "id": identifier, "function": {"name": name, "arguments": arguments}}
 
 
 def counts(usage: Any) -> dict[str, Any]:
@@ -161,10 +148,8 @@ def as_chunk(answer: Any) -> dict[str, Any]:
         raise AnswerBroken("JSON in an unexpected format")
     choices = answer.get("choices")
     plain = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-    return {
-        **answer,
-        "choices": [
-            {**choice, "delta": choice.get("message"), "finish_reason": choice.get("finish_reason") or "stop"}
-            for choice in plain[:1]
-        ],
-    }
+    changed = [
+        {**choice, "delta": choice.get("message"), "finish_reason": choice.get("finish_reason") or "stop"}
+        for choice in plain[:1]
+    ]
+    return {**answer, "choices": changed}

@@ -28,16 +28,9 @@ Kind = Literal[
 ]  # fmt: skip
 
 _STATUS: dict[int, Kind] = {
-    401: "key",
-    402: "quota",
-    403: "key",
-    404: "model",
-    408: "slow",
-    409: "down",
-    413: "long",
-    425: "down",
+    401: "key", 402: "quota", 403: "key", 404: "model", 408: "slow", 409: "down", 413: "long", 425: "down",
     429: "limited",
-}
+}  # fmt: skip
 # Class names instead of classes: other providers' packages use the same names and may not be installed.
 _NAMES: dict[Kind, str] = {
     "refused": "AnswerRefused ContentFilterFinishReasonError",
@@ -77,102 +70,64 @@ _SENT = frozenset((
     "include",
 ))  # fmt: skip
 """Request fields that messages may name; any other name in a server's error may be a secret."""
-_TEXTS: dict[Kind, tuple[type[DeepResearchError], str]] = {
-    "key": (KeyRefused, "{who} cannot be used: {host} rejects the key{http}; check {key}."),
-    "quota": (
-        KeyRefused,
-        "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another key.",
-    ),
+_ERRORS: dict[Kind, type[DeepResearchError]] = {
+    "key": KeyRefused, "quota": KeyRefused, "model": ModelMissing, "long": PromptTooLong, "refused": ContentRefused,
+    "limited": RateLimited,
+}  # fmt: skip
+"""Errors of the kinds that are not a `ModelFailed`."""
+_TEXTS: dict[Kind, str] = {
+    "key": "{who} cannot be used: {host} rejects the key{http}; check {key}.",
+    "quota": "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another key.",
     "model": (
-        ModelMissing,
         "{who} is not known at {host}, or the key may not use it{http}; check the setting models, and OPENAI_BASE_URL, "
-        "which often ends in /v1.",
+        "which often ends in /v1."
     ),
     "long": (
-        PromptTooLong,
         "{who} got a longer prompt than it can read{window}{http}; set window to its limit, or choose a larger model "
-        "(setting models).",
+        "(setting models)."
     ),
     "refused": (
-        ContentRefused,
-        "{who}, or a filter of its provider, declined to answer{http}; change the question or the setting models.",
+        "{who}, or a filter of its provider, declined to answer{http}; change the question or the setting models."
     ),
     "no_tools": (
-        ModelFailed,
         "{who} is served without tool calling{http}; set tool_calls to schema or tags, or choose another model "
-        "(setting models).",
+        "(setting models)."
     ),
-    "limited": (RateLimited, "{who} accepts no more calls for now{http}; {when}."),
-    "unreachable": (ModelFailed, "{who} cannot be reached: {barrier}"),
-    "slow": (ModelFailed, "{who} {silent}."),
-    "down": (ModelFailed, "{who} failed at {host}{http}; try again later, or choose another model (setting models)."),
-    "broken": (ModelFailed, "{who} returned {what}{http}; try again{check}."),
-    "cut": (ModelFailed, "{who} broke off in the middle of its answer: {what}; try again."),
+    "limited": "{who} accepts no more calls for now{http}; {when}.",
+    "unreachable": "{who} cannot be reached: {barrier}",
+    "slow": "{who} {silent}.",
+    "down": "{who} failed at {host}{http}; try again later, or choose another model (setting models).",
+    "broken": "{who} returned {what}{http}; try again{check}.",
+    "cut": "{who} broke off in the middle of its answer: {what}; try again.",
     "rejected": (
-        ModelFailed,
-        "{who} rejects the request{because}{http}; choose another model (setting models), or check OPENAI_BASE_URL.",
+        "{who} rejects the request{because}{http}; choose another model (setting models), or check OPENAI_BASE_URL."
     ),
 }
-_HINTS = {
-    "right": ", and is OPENAI_BASE_URL right",
-    "check": ", and check OPENAI_BASE_URL and the setting models",
-}
+_HINTS = {"right": ", and is OPENAI_BASE_URL right", "check": ", and check OPENAI_BASE_URL and the setting models"}
 """Hints for messages until a call has succeeded, since a setting may be wrong."""
 _LATE = "did not answer in time; try again later, or choose another model (setting models)"
-
-
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)
-
-
-# In order of precedence; the HTTP status is used only if no wording matches.
-_WORDINGS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("quota", _any("insufficient.(quota|balance|credit|fund)", "credit balance is too low", "billing.hard.limit")),
-    ("key", _any("api.key (is )?(not valid|invalid)", "(invalid|incorrect|wrong).api.key", "api_key_invalid")),
-    (
-        "long",
-        _any(
-            "context.(length|window|size)",
-            "contextwindow",
-            "(maximum|exceed(s|ed)?|max) context",
-            "context the overflows",
-            "(prompt|input|request) (is )?too (long|large)",
-            "maximum (model|prompt) length",
-            "max_model_len",
-            "input token count",
-            "input tokens exceed",
-            "too many (input )?tokens",
-            "max_new_tokens. must be <=",
-            "tokens to keep from the initial prompt",
-            "reduce the length of",
-        ),
+_WORDINGS: dict[Kind, str] = {
+    "quota": "insufficient.(quota|balance|credit|fund)|credit balance is too low|billing.hard.limit",
+    "key": "api.key (is )?(not valid|invalid)|(invalid|incorrect|wrong).api.key|api_key_invalid",
+    "long": (
+        "context.(length|window|size)|contextwindow|(maximum|exceed(s|ed)?|max) context|context the overflows"
+        "|(prompt|input|request) (is )?too (long|large)|maximum (model|prompt) length|max_model_len|input token count"
+        "|input tokens exceed|too many (input )?tokens|max_new_tokens. must be <=|reduce the length of"
+        "|tokens to keep from the initial prompt"
     ),
-    (
-        "refused",
-        _any("content.(filter|policy|management policy)", "responsibleai|data_inspection|moderation|\\bflagged"),
+    "refused": r"content.(filter|policy|management policy)|responsibleai|data_inspection|moderation|\bflagged",
+    "no_tools": (
+        r"(not|n't) support (the )?(use of )?(?<!parallel )(tool|function).?(s\b|use|call)"
+        r"|(?<!parallel[_ ])(tool|function).?(calling|calls|use|s).{0,10}(is|are) not (supported|enabled|available)"
+        r"|endpoints found that support tool use|enable-auto-tool-choice|tool-call-parser|requires --jinja"
     ),
-    (
-        "no_tools",
-        _any(
-            r"(not|n't) support (the )?(use of )?(?<!parallel )(tool|function).?(s\b|use|call)",
-            "(?<!parallel[_ ])(tool|function).?(calling|calls|use|s).{0,10}(is|are) not (supported|enabled|available)",
-            "endpoints found that support tool use",
-            "enable-auto-tool-choice",
-            "tool-call-parser",
-            "requires --jinja",
-        ),
+    "model": (
+        "model.?not.?(found|exist)|model .{0,200}(does not exist|not found|not exist)"
+        "|(no such|unknown|not a valid) model|invalid model (name|id)"
     ),
-    (
-        "model",
-        _any(
-            "model.?not.?(found|exist)",
-            "model .{0,200}(does not exist|not found|not exist)",
-            "(no such|unknown|not a valid) model",
-            "invalid model (name|id)",
-        ),
-    ),
-)
-_TOO_MANY = _any("rate.?limit", "too many requests")
+}
+"""Kinds by the wording of an error, in order of precedence; the HTTP status is used only if no wording matches."""
+_TOO_MANY = re.compile("rate.?limit|too many requests", re.IGNORECASE)
 
 
 class AnswerBroken(Exception):
@@ -223,14 +178,13 @@ def explain(error: Exception, role: str, model: str, *, has_answered: bool = Fal
     """
     if isinstance(error, DeepResearchError):
         return error
-    kind = kind_of(error)
-    if kind is None:
+    if (kind := kind_of(error)) is None:
         return None
-    ours, text = _TEXTS[kind]
     facts = {**_facts(error), **(dict.fromkeys(_HINTS, "") if has_answered else _HINTS)}
     known = connection_problem(error, facts["host"])
     facts["barrier"] = f"{known}." if known else f"the connection to {facts['host']} failed; is it up{facts['right']}?"
-    return ours(text.format_map({"who": f"The {role}'s model {model!r}", **facts}))
+    facts["who"] = f"The {role}'s model {model!r}"
+    return _ERRORS.get(kind, ModelFailed)(_TEXTS[kind].format_map(facts))
 
 
 def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:
@@ -301,7 +255,8 @@ def kind_of(error: BaseException) -> Kind | None:
     words = message_of(error)
     if kind == "broken" and _TOO_MANY.search(words):
         return "limited"
-    return next((meant for meant, pattern in _WORDINGS if pattern.search(words)), kind)
+    flags = re.IGNORECASE | re.DOTALL
+    return next((meant for meant, pattern in _WORDINGS.items() if re.search(pattern, words, flags)), kind)
 
 
 def host_in(address: str) -> str:

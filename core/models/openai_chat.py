@@ -14,7 +14,7 @@ from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, convert_to_messages
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
-from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient, Timeout
+from openai import APIConnectionError, APIStatusError, AsyncStream, DefaultAsyncHttpxClient, Timeout
 from pydantic import PrivateAttr, ValidationError
 from typing_extensions import override
 
@@ -27,11 +27,9 @@ from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, learn, room_in
 
 _AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
 """Header that makes OpenAI's client return raw responses."""
-_FINISH = {"max_output_tokens": "length", "content_filter": "content_filter"}
-"""Finish reasons of the Responses API, with the names that the chat completions API uses."""
 _CONNECT_SECONDS = 10.0
 TIMEOUT = Timeout(None, connect=_CONNECT_SECONDS)
-"""No read timeout: `timed_parts` enforces the limits, which differ between runs."""
+"""No read timeout: `Caller.parts` enforces the limits, which differ between runs."""
 _ASK_SECONDS, _LOAD_SECONDS = 5.0, 120.0
 """Timeouts for asking for the window, and for loading a model (Ollama states the window only of loaded models)."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
@@ -47,16 +45,17 @@ class LoopClient(DefaultAsyncHttpxClient):
     async def send(self, *arguments: Any, **settings: Any) -> Any:
         """See `httpx.AsyncClient.send`."""
         if self._life is None:
-            self._life = self._until_the_loop_ends()
+
+            async def until_the_loop_ends() -> AsyncGenerator[None, None]:
+                # A loop that shuts down closes generators first, while connections can still be closed.
+                try:
+                    yield
+                finally:
+                    await self.aclose()
+
+            self._life = until_the_loop_ends()
             await anext(self._life)
         return await super().send(*arguments, **settings)
-
-    async def _until_the_loop_ends(self) -> AsyncGenerator[None, None]:
-        """Stay open until the loop shuts down: it closes generators first, while connections can still be closed."""
-        try:
-            yield
-        finally:
-            await self.aclose()
 
 
 class OpenAIChat(ChatOpenAI):
@@ -75,8 +74,30 @@ class OpenAIChat(ChatOpenAI):
         return self._learned
 
     async def read_window(self) -> int | None:
-        """Return the window in tokens as stated by the server; None if it states none or is OpenAI's own."""
-        return None if self.is_at_openai else await _read_window(self.root_async_client, self.model_name)
+        """Return the window in tokens as stated by vLLM, OpenRouter, llama.cpp or Ollama.
+
+        None if the server is OpenAI's own, or states no window in time.
+        """
+        if self.is_at_openai:
+            return None
+        client, model = self.root_async_client, self.model_name
+        base = str(client.base_url).rstrip("/")
+        root = base.removesuffix("/v1")
+        gets = [f"{base}/models", f"{root}/props?model={quote(model)}", f"{root}/api/ps"]
+        for url in (*gets, f"{root}/api/show", f"{root}/api/generate", gets[-1]):
+            body = None if url in gets else {"model": model, "stream": False}
+            try:
+                async with asyncio.timeout(_LOAD_SECONDS if body else _ASK_SECONDS):
+                    asked = client.post(url, cast_to=object, body=body) if body else client.get(url, cast_to=object)
+                    answer: Any = await asked
+            except (APIStatusError, ValueError):
+                answer = {}
+            except (APIConnectionError, TimeoutError):
+                return None
+            is_ollama = isinstance(answer, dict) and answer.keys() & {"models", "model_info", "done"}
+            if (window := _window_in(answer, model)) or ("/api/" in url.removeprefix(root) and not is_ollama):
+                return window
+        return None
 
     def recall(self, learned: ModelTraits) -> None:
         """Add traits learned earlier."""
@@ -147,12 +168,13 @@ class OpenAIChat(ChatOpenAI):
                     yield ChatGenerationChunk(message=AIMessageChunk(content=""))
                     continue
                 piece, reasoning = deltas.read(chunk) or ({}, "")
-                if piece and (part := self._part(piece)):
+                if piece and (part := self._convert_chunk_to_generation_chunk(piece, AIMessageChunk, None)):
                     if reasoning:
                         part.message.additional_kwargs[REASONING] = reasoning
                     yield part
         deltas.close()
-        if last := self._part({"choices": [], "usage": deltas.usage}):
+        counted: dict[str, Any] = {"choices": [], "usage": deltas.usage}
+        if last := self._convert_chunk_to_generation_chunk(counted, AIMessageChunk, None):
             if deltas.usage and "cost" in deltas.usage:
                 last.message.response_metadata["cost"] = float(deltas.usage["cost"])
             yield last
@@ -192,16 +214,23 @@ class OpenAIChat(ChatOpenAI):
             raise AnswerBroken(what) from error
         yield as_chunk(answer)
 
-    def _part(self, chunk: dict[str, Any]) -> ChatGenerationChunk | None:
-        return self._convert_chunk_to_generation_chunk(chunk, AIMessageChunk, None)
-
     async def _respond(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
         is_whole = False
         try:
             async for part in super()._astream_responses(messages, **settings):
-                is_whole = _check_response(part.message) or is_whole
+                message = part.message
+                blocks = message.content if isinstance(message.content, list) else []
+                is_refusal = any(isinstance(block, dict) and block.get("type") == "refusal" for block in blocks)
+                is_last = isinstance(message, AIMessageChunk) and message.chunk_position == "last"
+                cause = (message.response_metadata.get("incomplete_details") or {}).get("reason") if is_last else ""
+                if is_refusal or cause == "content_filter":
+                    raise AnswerRefused
+                if is_last:
+                    # The names of the chat completions API.
+                    message.response_metadata["finish_reason"] = "length" if cause == "max_output_tokens" else "stop"
+                    is_whole = True
                 yield part
         except ValueError as error:  # how LangChain reports an error from the server
             faults = error.errors() if isinstance(error, ValidationError) else []
@@ -246,42 +275,6 @@ class OpenAIChat(ChatOpenAI):
                         plain[REASONING] = message.additional_kwargs.get(REASONING) or none
         sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))
         return sent
-
-
-def _check_response(message: BaseMessage) -> bool:
-    """Return whether this is the last part of an answer; rename its finish reason to that of chat completions."""
-    blocks = message.content if isinstance(message.content, list) else []
-    if any(isinstance(block, dict) and block.get("type") == "refusal" for block in blocks):
-        raise AnswerRefused
-    if not isinstance(message, AIMessageChunk) or message.chunk_position != "last":
-        return False
-    details = message.response_metadata.get("incomplete_details") or {}
-    reason = _FINISH.get(details.get("reason", ""), "stop")
-    if reason == "content_filter":
-        raise AnswerRefused
-    message.response_metadata["finish_reason"] = reason
-    return True
-
-
-async def _read_window(client: AsyncOpenAI, model: str) -> int | None:
-    """Return the window in tokens as stated by vLLM, OpenRouter, llama.cpp or Ollama; None if not, or not in time."""
-    base, named = str(client.base_url).rstrip("/"), {"model": model, "stream": False}
-    root = base.removesuffix("/v1")
-    gets = [f"{base}/models", f"{root}/props?model={quote(model)}", f"{root}/api/ps"]
-    for url in (*gets, f"{root}/api/show", f"{root}/api/generate", gets[-1]):
-        body = None if url in gets else named
-        try:
-            async with asyncio.timeout(_LOAD_SECONDS if body else _ASK_SECONDS):
-                asked = client.post(url, cast_to=object, body=body) if body else client.get(url, cast_to=object)
-                answer: Any = await asked
-        except (APIStatusError, ValueError):
-            answer = {}
-        except (APIConnectionError, TimeoutError):
-            return None
-        is_ollama = isinstance(answer, dict) and answer.keys() & {"models", "model_info", "done"}
-        if (window := _window_in(answer, model)) or ("/api/" in url.removeprefix(root) and not is_ollama):
-            return window
-    return None
 
 
 def _window_in(answer: Any, model: str) -> int | None:

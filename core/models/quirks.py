@@ -110,22 +110,18 @@ def adapt(payload: Payload, learned: ModelTraits) -> Payload:
             payload[other if _OUTPUT_NAME in quirks else name] = min(limit, learned.output_tokens or limit)
             break
     if "messages" in payload:
-        payload["messages"] = _reordered(payload["messages"], quirks)
+        messages = [*payload["messages"]]
+        if _CALL_IDS in quirks:
+            messages = list(map(_with_short_ids, messages))
+        if _SINGLE_CALLS in quirks:
+            messages = list(_by_call(messages))
+        if _NO_SYSTEM in quirks or _TURNS in quirks:
+            for number, message in enumerate(messages):
+                if message["role"] == "system" and (number or _NO_SYSTEM in quirks):
+                    messages[number] = {**message, "role": "user"}
+            messages = _in_turns(messages)
+        payload["messages"] = messages
     return payload
-
-
-def _reordered(messages: Sequence[Message], quirks: frozenset[str]) -> list[Message]:
-    if _CALL_IDS in quirks:
-        messages = [_with_short_ids(message) for message in messages]
-    if _SINGLE_CALLS in quirks:
-        messages = [part for message in _by_call(messages) for part in message]
-    if _NO_SYSTEM in quirks or _TURNS in quirks:
-        messages = [
-            {**message, "role": "user"} if message["role"] == "system" and (number or _NO_SYSTEM in quirks) else message
-            for number, message in enumerate(messages)
-        ]
-        messages = _in_turns(messages)
-    return list(messages)
 
 
 def _with_short_ids(message: Message) -> Message:
@@ -137,17 +133,18 @@ def _with_short_ids(message: Message) -> Message:
     return {**message, **answered, **({"tool_calls": calls} if calls else {})}
 
 
-def _by_call(messages: Sequence[Message]) -> Iterator[list[Message]]:
+def _by_call(messages: Sequence[Message]) -> Iterator[Message]:
     """Yield the messages split so that each has one call and is followed by its result."""
     results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
     for message in messages:
         calls = message.get("tool_calls") or ()
         if len(calls) > 1:
             for number, call in enumerate(calls):
-                said = message if number == 0 else {**message, "content": None}
-                yield [{**said, "tool_calls": [call]}, *filter(None, [results.pop(call["id"], None)])]
+                yield {**message, **({"content": None} if number else {}), "tool_calls": [call]}
+                if call["id"] in results:
+                    yield results.pop(call["id"])
         elif message["role"] != "tool" or results.get(message["tool_call_id"]) is message:
-            yield [message]
+            yield message
 
 
 def _in_turns(messages: Sequence[Message]) -> list[Message]:
@@ -159,13 +156,13 @@ def _in_turns(messages: Sequence[Message]) -> list[Message]:
         pairs = (("tool", "user"), ("user", "user"), ("assistant", "assistant"))
         if (before["role"], role) in pairs and not has_calls:
             contents = before["content"], message["content"]
+            joined: Any = []
             if all(isinstance(content, str) for content in contents):
-                turns[-1] = {**before, "content": "\n\n".join(contents)}
+                joined = "\n\n".join(contents)
             else:
-                blocks = [
-                    [{"type": "text", "text": part}] if isinstance(part, str) else part or [] for part in contents
-                ]
-                turns[-1] = {**before, "content": [*blocks[0], *blocks[1]]}
+                for content in contents:
+                    joined += [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+            turns[-1] = {**before, "content": joined}
         else:
             turns.append(message)
     return turns

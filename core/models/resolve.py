@@ -20,10 +20,10 @@ from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role
 from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
 from ..run.logs import log_failure
-from ..run.network import is_loopback, usable_proxy
+from ..run.network import usable_proxy
 from ..run.settings import read_settings, with_configurable
 from ..run.user_settings import UserSettings
-from .extractive import ExtractiveChatModel
+from .extractive.chat import ExtractiveChatModel
 from .faults import host_in
 
 _OPENAI = "openai:"
@@ -53,11 +53,11 @@ _REASONING_NAME = re.compile(
 )
 """Matches names of reasoning models, for models without a profile."""
 known_to_reason = set[str]()
-"""Models (`name_at_server`) that showed a thought in their trial."""
+"""Models (`Profile.at_server`) that showed a thought in their trial."""
 known_to_need_help = set[str]()
-"""Models (`name_at_server`) that do not call tools through their API."""
+"""Models (`Profile.at_server`) that do not call tools through their API."""
 windows_at_servers = dict[str, int | None]()
-"""Windows in tokens as stated by the servers, by `name_at_server`; None: not stated."""
+"""Windows in tokens as stated by the servers, by `Profile.at_server`; None: not stated."""
 Value = TypeVar("Value")
 _made = PerLoop(dict[object, Any])
 QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
@@ -79,7 +79,7 @@ class Server(NamedTuple):
         return f".{urlsplit(self.url).hostname}".endswith(_OPENAI_HOSTS)
 
 
-def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
+def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
     """Return the named model for the running event loop; raises `UnknownModel`, or `KeyRefused` without a key."""
     provider, sign, model = name.partition(":")
     if name.startswith("{"):
@@ -91,23 +91,6 @@ def make_model(name: str, role: Role, context: Context) -> BaseChatModel:
         )
     if f"{provider}:" != _OPENAI:
         return _kept(name, lambda: _of_other_provider(provider, model, role))
-    server = _server(role)
-    key = (model, server, context.responses_api, context.reasoning)
-    return _kept(key, lambda: _at_openai(model, server, context))
-
-
-def host_of(model: BaseChatModel) -> str:
-    """Return the host and port of a model's server; empty if its class does not state them."""
-    addresses = (getattr(model, name, None) for name in _ADDRESSES)
-    return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
-
-
-def is_on_this_machine(model: BaseChatModel) -> bool:
-    """Whether a model's server runs on this machine."""
-    return is_loopback(urlsplit(f"//{host_of(model)}").hostname or "")
-
-
-def _server(role: Role) -> Server:
     url = _base_url() or _OPENAI_URL
     try:
         parts = urlsplit(url)
@@ -124,7 +107,14 @@ def _server(role: Role) -> Server:
         raise KeyRefused(
             f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server."
         )
-    return server
+    kept_as = (model, server, context.responses_api, context.reasoning)
+    return _kept(kept_as, lambda: _at_openai(model, server, context))
+
+
+def host_of(model: BaseChatModel) -> str:
+    """Return the host and port of a model's server; empty if its class does not state them."""
+    addresses = (getattr(model, name, None) for name in _ADDRESSES)
+    return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
 
 
 def _base_url() -> str:
@@ -213,9 +203,8 @@ def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: flo
         return reported or 0.0
     cached_price = price.input if price.cached is None else price.cached
     fresh = spent.input_tokens - spent.cached_tokens
-    return (
-        fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output
-    ) / _TOKENS_PER_PRICE
+    usd = fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output
+    return usd / _TOKENS_PER_PRICE
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
@@ -237,8 +226,10 @@ class Profile(NamedTuple):
     """Whether it is a reasoning model, which does not need the think tool."""
     calls_tools: bool | None
     """Whether it calls tools through the API; None: not known before its trial."""
-    output: int | None = None
+    output: int | None
     """Maximum output tokens of a call; None: not known."""
+    at_server: str
+    """Name with the server, since servers may use the same name for different models."""
 
 
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
@@ -248,7 +239,7 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
         return model
     if model == EXTRACTIVE:
         return ExtractiveChatModel(role=role)
-    return make_model(model, role, context)
+    return _make_model(model, role, context)
 
 
 def profile_of(role: Role, context: Context) -> Profile:
@@ -259,24 +250,14 @@ def profile_of(role: Role, context: Context) -> Profile:
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
     name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
-    at_server = name_at_server(name, model)
+    at_server = f"{name} at {host_of(model) or type(model).__name__}"
     window = context.window or windows_at_servers.get(at_server) or known.get("max_input_tokens")
     reasons = known.get("reasoning_output") if context.reasoning is None else context.reasoning
     if reasons is None:
         reasons = bool(_REASONING_NAME.search(name)) or at_server in known_to_reason
-    return Profile(
-        name,
-        int(window or _UNKNOWN_WINDOW),
-        window is not None,
-        bool(reasons),
-        known.get("tool_calling"),
-        known.get("max_output_tokens"),
-    )
-
-
-def name_at_server(name: str, model: BaseChatModel) -> str:
-    """Return a model's name and server, since servers may use the same name for different models."""
-    return f"{name} at {host_of(model) or type(model).__name__}"
+    is_known, window = window is not None, int(window or _UNKNOWN_WINDOW)
+    calls_tools, output = known.get("tool_calling"), known.get("max_output_tokens")
+    return Profile(name, window, is_known, bool(reasons), calls_tools, output, at_server)
 
 
 def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:
@@ -299,8 +280,8 @@ def is_small(role: Role, context: Context) -> bool:
     profile = profile_of(role, context)
     if profile.name == EXTRACTIVE or context.small != "auto":
         return context.small == "on" and profile.name != EXTRACTIVE
-    is_helped = name_at_server(profile.name, resolve_model(role, context)) in known_to_need_help
-    is_helped = is_helped if context.tool_calls == "auto" else context.tool_calls != "native"
+    is_tried = context.tool_calls == "auto"
+    is_helped = profile.at_server in known_to_need_help if is_tried else context.tool_calls != "native"
     return is_helped or profile.window < _LITTLE_WINDOW
 
 
@@ -319,7 +300,7 @@ async def load_models(context: Context) -> None:
     for role in {str(_chosen(role, context)): role for role in ROLES}.values():
         with suppress(DeepResearchError):
             await in_thread(partial(resolve_model, role, context))
-            name = name_at_server(profile_of(role, context).name, model := resolve_model(role, context))
+            model, name = resolve_model(role, context), profile_of(role, context).at_server
             if not context.window and name not in windows_at_servers and hasattr(model, "read_window"):
                 windows_at_servers[name] = await model.read_window()
 
@@ -329,7 +310,7 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
 
     Raises `UnknownModel`, `KeyRefused` or `WindowTooSmall`.
     """
-    notices = dict.fromkeys(filter(None, (quotes_only(roles, context),)))
+    notices = [quotes_only(roles, context)]
     least, is_small_allowed = context.limits.min_window, context.allow_small_window
     least = min(least, _SMALL_WINDOW) if is_small_allowed else least
     for role in roles:
@@ -341,14 +322,13 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
                 "larger model, raise the limit of its server (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), "
                 f"{allow}or set window or the limit min_window if this is wrong."
             )
+        name = profile.name
         if not profile.is_window_known:
-            notices[f"The window of the model {profile.name} is not known; {_UNKNOWN_WINDOW} tokens are assumed."] = (
-                None
-            )
-        if context.limits.max_usd and profile.name != EXTRACTIVE and not price_of(profile.name, context.prices):
-            no_price = f"No price is set for the model {profile.name} (prices)"
-            notices[f"{no_price}: max_usd only works if its provider reports costs."] = None
-    return tuple(notices)
+            notices.append(f"The window of the model {name} is not known; {_UNKNOWN_WINDOW} tokens are assumed.")
+        if context.limits.max_usd and name != EXTRACTIVE and not price_of(name, context.prices):
+            no_price = f"No price is set for the model {name} (prices)"
+            notices.append(f"{no_price}: max_usd only works if its provider reports costs.")
+    return tuple(dict.fromkeys(filter(None, notices)))
 
 
 def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
@@ -367,7 +347,6 @@ def _chosen(role: Role, context: Context) -> Model:
 
 
 def _given(role: Role, context: Context) -> Model | None:
-    """Return a role's model from the settings, or None."""
     named = context.models
     if isinstance(named, dict):
         return named.get(role) or (named.get("writer") if role == "verifier" else None)

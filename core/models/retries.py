@@ -68,10 +68,13 @@ class RetryBudget:
         `may_repeat`: whether to retry, once, a call that breaks off after its first word; a `None` then tells the
         caller to discard the earlier parts. Raises the last try's error.
         """
-        call = _Call(self._gates[model], may_repeat)
+        call, has_repeated = _Call(self._gates[model]), False
         try:
             while True:
-                await call.enter()
+                if not call.holds_gate:
+                    # Wait while another call holds the gate.
+                    async with call.gate.lock:
+                        pass
                 try:
                     async with aclosing(start()) as parts:
                         async for part in parts:
@@ -80,21 +83,30 @@ class RetryBudget:
                             yield part
                     return
                 except Exception as error:
-                    if not is_transient(error) or not call.may_go_on:
+                    is_lost = call.has_spoken and (has_repeated or not may_repeat())
+                    if is_lost or not is_transient(error):
                         raise
                     await self._wait(call, error, on_wait)
-                if call.starts_over():
+                if call.has_spoken:
+                    call.has_spoken, has_repeated = False, True
                     yield None
         finally:
             call.leave()
 
     async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
         """Wait before the next try, or raise the error if no more tries are allowed."""
+        gate = call.gate
         if asks_to_wait(error):
-            if await call.finds_gate_open():
+            passed = gate.passed
+            if not call.holds_gate:
+                await gate.lock.acquire()
+                call.holds_gate = True
+            if gate.passed != passed:
+                # Another call succeeded meanwhile.
+                call.leave()
                 return
-            call.gate.refusals += 1
-            earlier = call.gate.refusals
+            gate.refusals += 1
+            earlier = gate.refusals
         else:
             call.failures += 1
             earlier = call.failures
@@ -121,56 +133,25 @@ class _Gate:
     """Number of successful calls."""
 
 
+@dataclass
 class _Call:
-    """One call and its tries."""
-
-    def __init__(self, gate: _Gate, may_repeat: Callable[[], bool]) -> None:
-        self.gate = gate
-        self.failures = 0
-        self._may_repeat = may_repeat
-        self._has_spoken = self._has_repeated = False
-        self._holds_gate = False
-
-    @property
-    def may_go_on(self) -> bool:
-        """Whether a retry is allowed: no words arrived yet, or they may be discarded."""
-        return not self._has_spoken or (not self._has_repeated and self._may_repeat())
-
-    async def enter(self) -> None:
-        """Wait while another call holds the gate."""
-        if not self._holds_gate:
-            async with self.gate.lock:
-                pass
+    gate: _Gate
+    failures: int = 0
+    has_spoken: bool = False
+    """Whether words of the current try arrived."""
+    holds_gate: bool = False
 
     def get_through(self) -> None:
         """Open the gate, since the first words arrived."""
-        if not self._has_spoken:
-            self._has_spoken = True
+        if not self.has_spoken:
+            self.has_spoken = True
             self.gate.passed += 1
             self.gate.refusals = 0
             self.leave()
 
-    async def finds_gate_open(self) -> bool:
-        """Acquire the gate; return whether another call succeeded meanwhile, in which case it is released again."""
-        passed = self.gate.passed
-        if not self._holds_gate:
-            await self.gate.lock.acquire()
-            self._holds_gate = True
-        if self.gate.passed == passed:
-            return False
-        self.leave()
-        return True
-
-    def starts_over(self) -> bool:
-        """Return whether the caller has to discard the words so far; happens at most once."""
-        has_spoken, self._has_spoken = self._has_spoken, False
-        self._has_repeated |= has_spoken
-        return has_spoken
-
     def leave(self) -> None:
-        """Release the gate."""
-        if self._holds_gate:
-            self._holds_gate = False
+        if self.holds_gate:
+            self.holds_gate = False
             self.gate.lock.release()
 
 

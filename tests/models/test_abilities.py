@@ -1,13 +1,15 @@
-"""How a model calls tools is found out once per server, and stored in a file."""
+"""How a model calls tools and how large its window is are found out once per server, and stored in a file."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kit.model_calls import Wire
 from kit.models import ScriptedChatModel
 from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server, say, use
 
@@ -22,21 +24,24 @@ from deep_research.core.models.abilities import (
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.ladder.rungs import Ability
 from deep_research.core.models.quirks import ModelTraits
-from deep_research.core.models.resolve import resolve_model
+from deep_research.core.models.resolve import check_models, load_models, profile_of, resolve_model, windows_at_servers
 from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.run.context import Context
+from deep_research.core.run.errors import WindowTooSmall
 from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.events.log import Emitter
 from deep_research.core.run.events.packets import Placement
 
-Patch = pytest.MonkeyPatch
-CALL = use(("save_word", {"word": "amber"}))
 NOTHING_LEARNED: dict[str, Any] = {**Ability()._asdict(), "quirks": []}
 TEXT = say('<tool name="save_word">{"word": "amber"}</tool>')
 
 
-def caller(folder: Path, **settings: Any) -> Caller:
-    context = Context(**{"models": "openai:fake-1", "data_dir": folder, **settings})
+def settings(folder: Path, **given: Any) -> Context:
+    return Context(**{"models": "openai:fake-1", "data_dir": folder, **given})
+
+
+def caller(folder: Path, **given: Any) -> Caller:
+    context = settings(folder, **given)
     events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
     return Caller("researcher", context, retry_budget_of("q", context.limits), events)
 
@@ -48,14 +53,9 @@ def only_text(request: Received) -> Reply:
     return fail(400, "response_format is not supported") if "response_format" in request.json else TEXT
 
 
-def led_to(server: OpenAIServer, monkeypatch: Patch) -> None:
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-
-
-async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: Path, wire: Wire) -> None:
     with openai_server(only_text) as server:
-        led_to(server, monkeypatch)
+        wire(server)
         found = await asyncio.gather(*(ability_of(caller(tmp_path), may_try=True, has_tools=True) for _ in range(3)))
         assert [ability.rung for ability in found] == ["tags"] * 3
         assert len(server.requests) == 3, "one for each of the rungs native, schema, tags"
@@ -63,24 +63,20 @@ async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: P
         assert len(server.requests) == 6, "another folder knows nothing"
 
 
-async def test_nothing_is_tried_where_no_tools_are_needed_or_all_is_known(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_nothing_is_tried_where_no_tools_are_needed_or_all_is_known(tmp_path: Path, wire: Wire) -> None:
     with openai_server([]) as server:
-        led_to(server, monkeypatch)
-        described = {"models": "openai:gpt-5-mini"}
-        instance = {"models": ScriptedChatModel(replies=[])}
-        for settings, may_try, rung in (
-            ({}, False, "native"),
-            ({"tool_calls": "tags"}, True, "tags"),
-            (instance, True, "native"),
-            (described, True, "native"),
-        ):
-            asked = caller(tmp_path, **settings)
-            assert (await ability_of(asked, may_try=may_try, has_tools=True)).rung == rung
+        wire(server)
+        assert (await ability_of(caller(tmp_path), may_try=False, has_tools=True)).rung == "native"
+        set_by_user = caller(tmp_path, tool_calls="tags")
+        assert (await ability_of(set_by_user, may_try=True, has_tools=True)).rung == "tags"
+        for described in ("openai:gpt-5-mini", ScriptedChatModel(replies=[])):
+            asked = caller(tmp_path, models=described)
+            assert (await ability_of(asked, may_try=True, has_tools=True)).rung == "native"
         assert server.requests == []
 
 
 async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_that_was_set(
-    tmp_path: Path, monkeypatch: Patch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
@@ -113,14 +109,125 @@ async def test_an_unreadable_file_is_no_error(tmp_path: Path, text: str) -> None
     assert await load_ability(Location(tmp_path / "models.json", "m")) is None
 
 
-async def test_what_was_learned_about_a_server_is_known_before_the_first_call(
-    tmp_path: Path, monkeypatch: Patch
-) -> None:
+async def test_what_was_learned_about_a_server_is_known_before_the_first_call(tmp_path: Path, wire: Wire) -> None:
     with openai_server([]) as server:
-        led_to(server, monkeypatch)
+        wire(server)
         asked = caller(tmp_path)
         model = resolve_model("researcher", asked.context)
         kept = Ability(quirks=("single_calls", "turns"), output_tokens=8192)
-        await save_ability(location_of(model, "researcher", asked.context), kept)
+        await save_ability(location_of("researcher", asked.context), kept)
         assert await ability_of(asked, may_try=True, has_tools=True) == kept
         assert model.learned == ModelTraits(frozenset(kept.quirks), 8192)  # type: ignore[attr-defined]  # ours alone learn
+
+
+LISTED = {"id": "fake-1", "object": "model", "created": 1, "owned_by": "somebody"}
+UNKNOWN = ["/v1/models", "/props?model=fake-1", "/api/ps"]
+SHOWN = {"parameters": "", "details": {"family": "qwen3"}, "model_info": {"qwen3.context_length": 40_960}}
+VLLM = {"/v1/models": {"object": "list", "data": [{**LISTED, "root": "fake-1", "max_model_len": 131_072}]}}
+OPENROUTER = {"/v1/models": {"data": [{"id": "other", "context_length": 7}, {**LISTED, "context_length": 163_840}]}}
+LLAMA_CPP = {
+    "/v1/models": {"object": "list", "data": [{**LISTED, "meta": {"n_ctx_train": 32_768}}], "models": []},
+    "/props": {"default_generation_settings": {"params": {"n_predict": -1}, "n_ctx": 16_384}, "total_slots": 2},
+}
+
+
+def ollama(*loaded: dict[str, Any], parameters: str = "") -> dict[str, Any]:
+    """Ollama with these models in memory."""
+    running = [*loaded]
+
+    def load(asked: dict[str, Any]) -> dict[str, Any]:
+        running.append({"name": f"{asked['model']}:latest", "context_length": 4096})
+        return {"model": asked["model"], "response": "", "done": True}
+
+    return {
+        "/v1/models": {"object": "list", "data": [LISTED]},
+        "/api/ps": lambda _: {"models": running},
+        "/api/show": lambda asked: {**SHOWN, "parameters": parameters} if asked["model"] == "fake-1" else {},
+        "/api/generate": load,
+    }
+
+
+@pytest.fixture
+def server(wire: Wire) -> Iterator[OpenAIServer]:
+    with openai_server([use(("save_word", {"word": "amber"}))]) as server:
+        server.paths = {}
+        wire(server)
+        yield server
+
+
+def window(context: Context) -> int | None:
+    profile = profile_of("writer", context)
+    return profile.window if profile.is_window_known else None
+
+
+@pytest.mark.parametrize(
+    ("paths", "tokens", "asked"),
+    [
+        (VLLM, 131_072, ["/v1/models"]),
+        (OPENROUTER, 163_840, ["/v1/models"]),
+        (LLAMA_CPP, 16_384, ["/v1/models", "/props?model=fake-1"]),
+        ({**LLAMA_CPP, "/props": {"default_generation_settings": {"n_ctx": 0}}}, None, UNKNOWN),
+        (ollama({"name": "fake-1:latest", "context_length": 65_536}), 65_536, UNKNOWN),
+        (
+            ollama({"name": "other", "context_length": 9}, parameters='stop   "</s>"\nnum_ctx   65536'),
+            40_960,
+            [*UNKNOWN, "/api/show"],
+        ),
+        (ollama(), 4_096, [*UNKNOWN, "/api/show", "/api/generate", "/api/ps"]),
+        ({}, None, UNKNOWN),
+        ({"/v1/models": [1], "/props": "no", "/api/ps": {"models": 1}}, None, None),
+        ({"/v1/models": {"data": [LISTED]}, "/props": {"error": "?"}, "/api/ps": {"error": "?"}}, None, UNKNOWN),
+    ],
+)
+async def test_the_window_is_what_the_server_says(
+    server: OpenAIServer, tmp_path: Path, paths: dict[str, Any], tokens: int | None, asked: list[str] | None
+) -> None:
+    server.paths, context = paths, settings(tmp_path)
+    await load_models(context)
+    assert window(context) == tokens
+    assert asked in (None, server.asked)
+    assert server.requests == [], "no answer of a model is paid for it"
+
+
+async def test_a_window_that_is_set_wins_and_a_small_one_is_refused_with_the_setting_of_its_server(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
+    server.paths, context = ollama(), settings(tmp_path, window=60_000)
+    await load_models(context)
+    assert (window(context), server.asked) == (60_000, [])
+    context = settings(tmp_path)
+    await load_models(context)
+    with pytest.raises(WindowTooSmall, match=r"'fake-1' reads 4096 tokens; 50000 are needed.*OLLAMA_CONTEXT_LENGTH"):
+        check_models(("planner",), context)
+
+
+async def test_the_window_is_kept_with_the_ability_and_holds_where_the_server_says_nothing(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
+    server.paths, context = LLAMA_CPP, settings(tmp_path)
+    await load_models(context)
+    await load_models(context)
+    assert len(server.asked) == 2, "a process asks once"
+    asked = caller(tmp_path)
+    await ability_of(asked, may_try=True, has_tools=True)
+    assert [kept["window"] for kept in json.loads((tmp_path / "models.json").read_text("utf-8")).values()] == [16_384]
+    (name,) = [name for name, tokens in windows_at_servers.items() if tokens and server.url[7:-3] in name]
+    windows_at_servers[name] = None
+    assert window(context) is None
+    await ability_of(asked, may_try=True, has_tools=True)
+    assert window(context) == 16_384
+
+
+async def test_openai_is_never_asked_and_a_server_that_cannot_be_reached_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    for url in ("https://api.openai.com/v1", "https://me.openai.azure.com/openai/v1/"):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        model: Any = resolve_model("writer", settings(tmp_path))
+        assert model.is_at_openai
+        assert await model.read_window() is None
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    context = settings(tmp_path)
+    await load_models(context)
+    assert window(context) is None

@@ -1,22 +1,28 @@
-"""Requests fit the window, and are changed when they fail."""
+"""Requests fit the window, are bound as the model's class expects them, and are changed when they fail."""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kit.model_calls import TOOL as LOOK
+from kit.model_calls import Wire
 from kit.models import ScriptedChatModel, call, calls
 from kit.openai_server import Received, Reply, fail, openai_server, say, use
-from kit.wire import END, FACTS, hand_out, noted, task_of, wire_lab
+from kit.wire import END, FACTS, hand_out, noted, wire_lab
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
 
 from deep_research.core.models.ask import ask_model
-from deep_research.core.models.caller import CHARACTERS_A_TOKEN
+from deep_research.core.models.caller import CHARACTERS_A_TOKEN, bind_call
 from deep_research.core.models.deltas import MOST_BYTES
 from deep_research.core.models.ladder.reply import reasoning_of
 from deep_research.core.models.request import Request
@@ -65,7 +71,6 @@ async def test_text_that_was_shown_is_not_taken_back_by_another_try(tmp_path: Pa
 
 @pytest.mark.fault(20, logs="WARNING core.models.ask")
 async def test_a_prompt_is_shortened_only_once(tmp_path: Path, monkeypatch: Patch) -> None:
-
     def orchestrator(request: Received) -> Reply:
         found = request.prompt.count("Found:")
         return hand_out(list(FACTS)[found]) if found < 2 else END
@@ -74,9 +79,7 @@ async def test_a_prompt_is_shortened_only_once(tmp_path: Path, monkeypatch: Patc
     wordy += "".join(f"In hour {hour} the wind blew. " for hour in range(600))
     script = {
         "orchestrator": orchestrator,
-        "finding": lambda request: (
-            say(f"{noted(request).text}\n{wordy}") if task_of(request) == "light" else noted(request)
-        ),
+        "finding": lambda request: say(f"{noted(request).text}\n{wordy}"),
         "writer": lambda _: fail(400, "maximum context length is 10 tokens", code="context_length_exceeded"),
     }
     with wire_lab(tmp_path, monkeypatch, script) as wire:
@@ -107,14 +110,13 @@ async def test_a_prompt_that_its_server_cuts_silently_is_shortened_once_and_then
 
 
 async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought(events: CallEvents) -> None:
-    written = {"calls": [{"name": "look", "arguments": {"at": "what </think> means, and <think>this</think>"}}]}
+    arguments = {"at": "what </think> means, and <think>this</think>"}
+    written = {"calls": [{"name": "look", "arguments": arguments}]}
     model = ScriptedChatModel(replies=[f"<think>Hm.</think>{json.dumps(written)}"])
     look = {**TOOL, "function": {**TOOL["function"], "parameters": {"properties": {"at": {"type": "string"}}}}}
     request = Request("researcher", "q", [HumanMessage("Look!")], tools=[look])
     reply = await ask_model(request, Context(models=model, tool_calls="schema"), events)
-    assert [asked["args"] for asked in reply.message.tool_calls] == [
-        {"at": "what </think> means, and <think>this</think>"}
-    ]
+    assert [asked["args"] for asked in reply.message.tool_calls] == [arguments]
     assert events.thoughts.startswith("Hm.")
 
 
@@ -146,16 +148,112 @@ class Endless(str):
     ],
 )
 async def test_an_answer_without_end_is_cut_at_a_multiple_of_its_limit_and_named(
-    events: CallEvents, reply: Reply, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    events: CallEvents, reply: Reply, wire: Wire, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "deep_research")
     request = Request("writer", "1", [HumanMessage("Say it.")], tools=[LOOK], max_tokens=LIMIT)
     with openai_server([reply]) as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        message = (await ask_model(request, Context(models="openai:fake-1", tool_calls="native"), events)).message
+        context = wire(server, tool_calls="native").context
+        message = (await ask_model(request, context, events)).message
     said = message.text + reasoning_of(message) + "".join(str(call["args"]) for call in message.invalid_tool_calls)
     assert 0.9 * CHARACTERS_A_TOKEN * LIMIT < len(said) <= CHARACTERS_A_TOKEN * LIMIT
     assert was_cut_off(message)
     assert not message.tool_calls
     assert "An answer of the writer's model was cut at 8000 characters: it exceeds its limit" in caplog.text
+
+
+LEVELS: Any = {"reasoning_effort_levels": ["low", "high"]}
+
+
+class Plain(GenericFakeChatModel):
+    """Binds what comes, as the classes of all providers do."""
+
+    messages: Any = ()
+    model: str = "plain-1"
+
+    def bind_tools(
+        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **settings: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model with tools."""
+        return self.bind(tools=list(tools), **settings)
+
+
+class ChatOllama(Plain):
+    """Has its limit as a field only."""
+
+    num_predict: int | None = None
+
+
+class ChatGoogleGenerativeAI(Plain):
+    """Has another name for its limit."""
+
+    max_output_tokens: int | None = None
+
+
+class ChatGroq(Plain):
+    """Has a field for the effort."""
+
+    reasoning_effort: str | None = None
+
+
+class ChatAnthropic(ChatGroq):
+    """Thinks if an effort is set."""
+
+
+class OwnAnthropic(ChatAnthropic):
+    """An app's own version of it."""
+
+
+def bound_to(
+    model: Any,
+    *,
+    tools: Sequence[dict[str, Any]] = (),
+    choice: str = "any",
+    max_tokens: int | None = None,
+    effort: str = "",
+    settings: dict[str, Any] | None = None,
+) -> tuple[Any, dict[str, Any]]:
+    """The model that would be called, and what is bound to it."""
+    bound: Any = bind_call(model, tools, choice, max_tokens, effort, settings or {})
+    return bound.bound, bound.kwargs
+
+
+def test_each_class_gets_the_limit_under_its_own_name() -> None:
+    assert bound_to(Plain(), max_tokens=50)[1] == {"max_tokens": 50}
+    assert bound_to(ChatGoogleGenerativeAI(), max_tokens=50)[1] == {"max_output_tokens": 50}
+    ollama = ChatOllama()
+    called, settings = bound_to(ollama, max_tokens=50, tools=[LOOK])
+    assert (called.num_predict, settings) == (50, {"tools": [LOOK], "tool_choice": "any"})
+    assert ollama.num_predict is None
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "is_accepted"),
+    [
+        (ChatGroq(profile=LEVELS), "low", True),
+        (ChatGroq(profile=LEVELS), "medium", False),
+        (ChatGroq(profile={"reasoning_output": True}), "low", False),
+        (ChatGroq(), "low", False),
+        (Plain(profile=LEVELS), "low", False),
+        (ScriptedChatModel(replies=[]), "low", True),
+        (ScriptedChatModel(replies=[]), "", False),
+    ],
+)
+def test_an_effort_is_bound_if_the_model_is_known_to_accept_it(model: Any, effort: str, is_accepted: bool) -> None:
+    expected = {"reasoning_effort": effort} if is_accepted else {}
+    assert bound_to(model, effort=effort)[1] == expected
+
+
+def test_a_forced_call_has_no_effort_if_the_server_rejects_both() -> None:
+    model = OwnAnthropic(profile=LEVELS)
+    for choice in ("any", "auto"):
+        _, settings = bound_to(model, tools=[LOOK], choice=choice, effort="low")
+        assert (settings["tool_choice"], settings.get("reasoning_effort")) == (choice, {"auto": "low"}.get(choice))
+    assert bound_to(model, effort="low")[1] == {"reasoning_effort": "low"}
+    assert bound_to(ChatGroq(profile=LEVELS), tools=[LOOK], effort="low")[1]["reasoning_effort"] == "low"
+
+
+def test_a_model_without_forced_calls_may_choose() -> None:
+    _, settings = bound_to(ChatAnthropic(profile=LEVELS | {"tool_choice": False}), tools=[LOOK], effort="low")
+    assert settings == {"tools": [LOOK], "tool_choice": "auto", "reasoning_effort": "low"}
+    assert bound_to(Plain(profile={"tool_choice": True}), tools=[LOOK])[1]["tool_choice"] == "any"

@@ -6,16 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from kit.openai_server import Received, Reply, say
-from kit.planned import REPORT as PLANNED_REPORT
-from kit.planned import Asked, planned_lab
-from kit.wire import FACTS, REPORT, form_server, found_by, is_right, noted, task_of, wire_lab, written
+from kit.openai_server import Received, Reply
+from kit.wire import FACTS, REPORT, found_by, is_right, noted, task_of, wire_lab, written
 
-from deep_research.core.run.context import ROLES
 from deep_research.core.run.errors import ModelFailed
 from deep_research.core.run.spending import total
 from deep_research.core.writing.write import last_words
@@ -47,16 +44,13 @@ def breaking(answer: Answer, *breaks: Break) -> Answer:
         begun = request.messages[-2]
         if begun["role"] == "assistant" and "It ends with: " in str(request.messages[-1]):
             assert good.text.startswith(begun["content"])
-            good = replace(good, text=from_last_words(good.text, begun["content"]))
+            # The rest, beginning with the last words of what is known.
+            known = begun["content"]
+            good = replace(good, text=good.text[len(known) - len(last_words(known)) :])
         end = next(left, None)
         return replace(good, ending=end.ending, after=end.after) if end else good
 
     return reply
-
-
-def from_last_words(text: str, begun: str) -> str:
-    """The rest of a text, beginning with the last words of its known part."""
-    return text[len(begun) - len(last_words(begun)) :]
 
 
 def one_task(answer: Answer, *breaks: Break) -> Answer:
@@ -68,48 +62,26 @@ def one_task(answer: Answer, *breaks: Break) -> Answer:
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83", "O-86")
 @pytest.mark.parametrize("end", EVERYWHERE)
-async def test_a_report_whose_stream_breaks_is_made_whole_by_one_more_call(
+async def test_a_finding_and_a_report_whose_streams_break_are_made_whole_by_one_more_call_each(
     tmp_path: Path, monkeypatch: Patch, end: Break
 ) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, end)}) as wire:
+    script = {"finding": one_task(noted, end), "writer": breaking(written, end)}
+    with wire_lab(tmp_path, monkeypatch, script) as wire:
         state = await wire.ask()
         assert is_right(wire, state)
-        assert wire.asked() == WITHOUT_TROUBLE | {"writer": 2}
-        shown = "".join(packet["content"] for packet in wire.of_type("message_delta"))
-        assert shown == REPORT
-        continued = wire.of_type("call_continued")
-        assert len(continued) == (end.after > 1)
-        assert len(wire.of_type("call_delayed")) == (end.after < 2)
-        assert all(
-            packet["reason"] == f"the connection to {urlsplit(wire.models.url).netloc} broke" for packet in continued
-        )
-        # Half an answer is paid as well.
-        assert total(state.spending).calls == len(wire.requests()) - (end.after < 2)
-
-
-@pytest.mark.fault(5, 6)
-@pytest.mark.behaviour("O-83", "O-86")
-@pytest.mark.parametrize("end", [FIRST_BYTE, MIDDLE, Break(9, "cut")])
-async def test_a_finding_whose_stream_breaks_is_made_whole_by_one_more_call(
-    tmp_path: Path, monkeypatch: Patch, end: Break
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"finding": one_task(noted, end)}) as wire:
-        state = await wire.ask()
-        assert is_right(wire, state)
-        assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4}
+        assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4, "writer": 2}
         keeper = found_by(state)["keeper"]
         assert (keeper.ended, keeper.reason, keeper.text) == ("done", "", f"Found: {FACTS['keeper']} [1]")
-        assert findings_shown(wire.packets) == sorted(finding.text for finding in state.findings.values())
-        assert len(wire.of_type("call_continued")) == (end.after > 1)
-
-
-def findings_shown(packets: list[dict[str, Any]]) -> list[str]:
-    """The findings as they were streamed, one a researcher."""
-    shown = defaultdict[int, str](str)
-    for packet in packets:
-        if packet["type"] == "intermediate_report_delta":
+        shown = defaultdict[int, str](str)
+        for packet in wire.of_type("intermediate_report_delta"):
             shown[packet["placement"]["tab_index"]] += packet["content"]
-    return sorted(shown.values())
+        assert sorted(shown.values()) == sorted(finding.text for finding in state.findings.values())
+        assert "".join(packet["content"] for packet in wire.of_type("message_delta")) == REPORT
+        reasons = [packet["reason"] for packet in wire.of_type("call_continued")]
+        assert reasons == [f"the connection to {urlsplit(wire.models.url).netloc} broke"] * 2 * (end.after > 1)
+        assert len(wire.of_type("call_delayed")) == 2 * (end.after < 2)
+        # Half an answer is paid as well.
+        assert total(state.spending).calls == len(wire.requests()) - 2 * (end.after < 2)
 
 
 @pytest.mark.fault(5, 6)
@@ -146,37 +118,3 @@ async def test_a_finding_that_breaks_twice_is_replaced_by_what_was_read_and_says
         assert f"the connection to {urlsplit(wire.models.url).netloc} broke" in keeper.reason
         assert "OPENAI_BASE_URL" not in keeper.reason
         assert state.run and state.run.status == "completed_with_gaps"
-
-
-@pytest.mark.fault(5, 6)
-@pytest.mark.parametrize("breaks", [1, 2])
-async def test_a_planned_report_is_continued_once_and_what_the_steps_have_learned_is_not_paid_again(
-    tmp_path: Path, monkeypatch: Patch, breaks: int
-) -> None:
-    ends = iter([Break(2), Break(2)][:breaks])
-
-    def report(asked: Asked) -> Reply:
-        end = next(ends, None)
-        begun = asked.messages[-2].text if "It ends with: " in asked.reminder else ""
-        rest = say(from_last_words(PLANNED_REPORT, begun))
-        return replace(rest, ending=end.ending, after=end.after) if end else rest
-
-    with form_server({"report": report}) as (server, forms):
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        run = planned_lab(tmp_path, tool_calls="native", window=100_000)
-        run.models = dict.fromkeys(ROLES, "openai:fake-1")  # type: ignore[arg-type]  # a name is a model as well
-        if breaks > 1:
-            with pytest.raises(ModelFailed, match=r"the connection to 127\.0\.0\.1:\d+ broke"):
-                await run.ask()
-            assert run.types().count("stop") == 0
-            paid = forms.paid.copy()
-            state = await run.ask(None)
-            assert [key[0] for key in (forms.paid - paid).elements() if key[0] != "judge_units"] == ["report"]
-        else:
-            state = await run.ask()
-            assert run.words("message_delta").strip() == PLANNED_REPORT
-        assert state.report and state.report.text == PLANNED_REPORT
-        assert run.types().count("call_continued") == 1
-        assert sum(count for key, count in forms.paid.items() if key[0] == "report") == breaks + 1
-        assert (run.types().count("stop"), run.types()[-1]) == (1, "stop")

@@ -18,8 +18,6 @@ from deep_research.core.writing.forms import MakePlan, RecordRound
 from deep_research.tools.control import GENERATE_PLAN
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
-
-
 PIECES = (*"{}[]()\"':,\\\n ", "```", "name", "arguments", "generate_report", "</", "<think>", "</think>")
 
 
@@ -51,9 +49,7 @@ def test_the_words_around_a_call_are_kept(form: str) -> None:
     text, wanted = FORMS[form]
     message = read(f"I look first.\n\n{text}\n\nThen I go on.")
     assert asked(message) == wanted
-    assert message.text.split("\n")[0] == "I look first."
-    assert message.text.split("\n")[-1] == "Then I go on."
-    assert "internal_search" not in message.text
+    assert message.text.split() == ["I", "look", "first.", "Then", "I", "go", "on."]
 
 
 @pytest.mark.fault(8)
@@ -121,34 +117,19 @@ def test_a_call_that_was_cut_off_is_answered(text: str) -> None:
     ]
 
 
-@pytest.mark.fault(11)
-def test_half_a_text_is_no_argument_even_where_the_server_does_not_say_that_it_cut_it_off() -> None:
-    message = read('{"name": "research_agent", "arguments": {"task": "Find out whether the')
-    assert message.tool_calls == []
-    assert [entry["name"] for entry in message.invalid_tool_calls] == ["research_agent"]
-
-
-@pytest.mark.fault(12, logs="INFO core.run.transcripts")
-@pytest.mark.parametrize("arguments", ['"foo"', '["a"]', "3", '"[1]"'])
-def test_arguments_that_are_no_object_are_answered(arguments: str) -> None:
-    message = read(f'{{"name": "internal_search", "arguments": {arguments}}}')
+@pytest.mark.fault(11, 12, logs="INFO core.run.transcripts")
+@pytest.mark.parametrize("arguments", ['"foo"', '["a"]', "3", '"[1]"', '{"task": "Find out whether the'])
+def test_arguments_that_are_no_object_or_end_within_a_text_are_answered(arguments: str) -> None:
+    message = read(f'{{"name": "internal_search", "arguments": {arguments}' + "}" * (arguments[0] != "{"))
     assert message.tool_calls == []
     [refusal] = read_calls(message, NAMES, ()).refused
     assert refusal.reason == "Not run: its arguments are not valid JSON."
 
 
 @pytest.mark.fault(13, logs="INFO core.run.transcripts")
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<tool_call>{"name": "nope", "arguments": {}}</tool_call>',
-        '<tool name="nope">{}</tool>',
-        '{"calls": [{"name": "nope", "arguments": {}}]}',
-        '```json\n{"name": "nope", "arguments": {}}\n```',
-    ],
-)
-def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(text: str) -> None:
-    [refusal] = read_calls(read(text), NAMES, ()).refused
+@pytest.mark.parametrize("form", ["<tool_call>{}</tool_call>", '{{"calls": [{}]}}', "```json\n{}\n```"])
+def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(form: str) -> None:
+    [refusal] = read_calls(read(form.format('{"name": "nope", "arguments": {}}')), NAMES, ()).refused
     assert "there is no tool 'nope'; the tools are generate_report, internal_search" in refusal.reason
 
 
@@ -172,16 +153,6 @@ def test_a_native_call_by_nearly_the_right_name_is_meant_for_that_tool(written: 
     assert message.tool_calls == [call(name, id="c1", task="t")]
 
 
-def test_native_arguments_take_the_form_that_the_tool_asks_for() -> None:
-    sent = calls(
-        call("internal_search", id="c1", queries='["a"]', limit=None), call("think_tool", id="c2", reasoning="[1]")
-    )
-    assert asked(read_reply(sent, TOOLS)) == [
-        ("internal_search", {"queries": ["a"]}),
-        ("think_tool", {"reasoning": "[1]"}),
-    ]
-
-
 def test_a_name_that_fits_two_tools_fits_none() -> None:
     twins = [{**SEARCH, "function": {**SEARCH["function"], "name": name}} for name in ("a_b", "ab")]
     message = read_reply(calls(call("A-B", id="c1"), call("ab", id="c2")), twins)
@@ -190,9 +161,8 @@ def test_a_name_that_fits_two_tools_fits_none() -> None:
 
 @pytest.mark.fault(12)
 def test_native_arguments_are_repaired_unless_they_were_cut_off() -> None:
-    broken = [
-        invalid_tool_call(name="Open-URL", args=args, id=args) for args in ("{'urls': ['x'],}", '{"urls": ["x', "foo")
-    ]
+    written = ("{'urls': ['x'],}", '{"urls": ["x', "foo")
+    broken = [invalid_tool_call(name="Open-URL", args=args, id=args) for args in written]
     message = AIMessage("", invalid_tool_calls=broken)
     repaired = read_reply(message, TOOLS)
     assert repaired.tool_calls == [call("open_url", id="{'urls': ['x'],}", urls=["x"])]
@@ -220,18 +190,8 @@ def test_every_call_in_a_text_has_an_id_of_its_own() -> None:
 def test_bare_arguments_are_a_call_of_the_only_tool() -> None:
     assert asked(read(f"Here you are:\n```json\n{WRITTEN}\n```", [SEARCH])) == ONE
     assert asked(read("{}", [GENERATE_PLAN])) == [("generate_plan", {})]
-    for text, tools in (
-        (WRITTEN, TOOLS),
-        ("{}", [SEARCH]),
-        ('{"other": 1}', [SEARCH]),
-        ("no {} here", [GENERATE_PLAN]),
-    ):
-        assert read(text, tools).tool_calls == []
-
-
-def test_a_message_is_left_alone_where_no_tools_were_offered() -> None:
-    message = AIMessage(CALL)
-    assert read_reply(message, []) is message
+    refused = ((WRITTEN, TOOLS), ("{}", [SEARCH]), ('{"other": 1}', [SEARCH]), ("no {} here", [GENERATE_PLAN]))
+    assert [read(text, tools).tool_calls for text, tools in refused] == [[]] * 4
 
 
 STEPS: list[dict[str, Any]] = [
@@ -259,20 +219,19 @@ def test_a_call_with_lists_of_objects_is_read_in_every_form(text: str) -> None:
     assert read(text[: len(text) // 2], [SCHEMAS[MakePlan]], finish_reason="length").tool_calls == []
 
 
-@pytest.mark.parametrize("given", [STEPS[0], json.dumps(STEPS[0]), str(STEPS[0])], ids=["object", "JSON", "Python"])
-def test_an_object_in_place_of_a_list_is_its_only_entry(given: Any) -> None:
+@pytest.mark.parametrize(
+    ("given", "read_as"),
+    [
+        *((given, STEPS[:1]) for given in (STEPS[0], json.dumps(STEPS[0]), str(STEPS[0]))),
+        *((words, words) for words in ("none", "3", '"a"', '{"title": "Wh')),
+    ],
+)
+def test_an_object_in_place_of_a_list_is_its_only_entry_and_words_stay_words(given: Any, read_as: Any) -> None:
     message = read_reply(calls(call("make_plan", id="c1", steps=given)), [SCHEMAS[MakePlan]])
-    assert asked(message) == [("make_plan", {"steps": STEPS[:1]})]
-
-
-@pytest.mark.parametrize("given", ["none", "3", '"a"', '{"question": "Wh'])
-def test_words_in_place_of_a_list_of_objects_stay_words(given: str) -> None:
-    message = read_reply(calls(call("record_round", id="c1", gaps=given)), [SCHEMAS[RecordRound]])
-    assert asked(message) == [("record_round", {"gaps": given})]
+    assert asked(message) == [("make_plan", {"steps": read_as})]
 
 
 def test_numbers_within_objects_take_the_form_that_is_asked_for() -> None:
     gaps = [{"question": "Why?", "relevance": "0.5"}, {"question": "7", "relevance": 1}]
-    message = read_reply(calls(call("record_round", id="c1", insights=[], gaps=gaps)), [SCHEMAS[RecordRound]])
-    [(_, arguments)] = asked(message)
-    assert arguments == {"insights": [], "gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]}
+    message = read_reply(calls(call("record_round", id="c1", gaps=gaps)), [SCHEMAS[RecordRound]])
+    assert asked(message) == [("record_round", {"gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]})]

@@ -50,12 +50,7 @@ class Client(NamedTuple):
         """Read a run to its end or to a stop, inner graphs included."""
         given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
         stream: AsyncIterator[Any] = run.graph.astream(
-            given,
-            config or THREAD,
-            context=run.context,
-            stream_mode=["messages", "values"],
-            subgraphs=True,
-            **settings,
+            given, config or THREAD, context=run.context, stream_mode=["messages", "values"], subgraphs=True, **settings
         )
         async for inner, mode, part in stream:
             if mode == "values" and not inner:

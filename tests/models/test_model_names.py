@@ -24,15 +24,10 @@ def name_of(context: Context, role: Any = "planner") -> str:
     return profile_of(role, context).name
 
 
-def test_without_any_setting_no_model_is_called() -> None:
-    assert isinstance(resolve_model("writer", Context()), ExtractiveChatModel)
-    assert isinstance(resolve_model("writer", Context(models="extractive")), ExtractiveChatModel)
-    assert profile_of("writer", Context()).calls_tools is True
-
-
 @pytest.mark.parametrize(
     ("environment", "name"),
     [
+        ({}, "extractive"),
         ({"OPENAI_API_KEY": "k"}, "gpt-5-mini"),
         ({"OPENAI_API_KEY": "k", "OPENAI_MODEL": "gpt-5.4"}, "gpt-5.4"),
         ({"OPENAI_BASE_URL": LOCAL, "OPENAI_MODEL": "qwen3:8b"}, "qwen3:8b"),
@@ -65,11 +60,11 @@ def test_roles_have_models_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_profile_of_a_known_model_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     known = profile_of("planner", Context(models="openai:gpt-5-mini"))
-    assert (known.window, known.is_window_known, known.reasons, known.calls_tools) == (272_000, True, True, True)
+    assert known[1:5] == (272_000, True, True, True)
     other = profile_of("planner", Context(models="openai:llama-4"))
-    assert (other.window, other.is_window_known, other.reasons, other.calls_tools) == (128_000, False, False, None)
+    assert other[1:5] == (128_000, False, False, None)
     profile = profile_of("planner", Context(models="openai:gpt-5-mini", window=60_000, reasoning=False))
-    assert (profile.window, profile.is_window_known, profile.reasons) == (60_000, True, False)
+    assert profile[1:4] == (60_000, True, False)
     assert "window of the model llama-4 is not known" in check_models(("planner",), Context(models="openai:llama-4"))[0]
 
 
@@ -89,10 +84,9 @@ def test_a_model_that_no_profile_describes_is_known_to_reason_by_its_name(
     assert profile_of("planner", Context(models=f"openai:{name}", reasoning=not reasons)).reasons is not reasons
 
 
-@pytest.mark.parametrize("key", ["", "  ", "\n"])
-async def test_a_key_that_is_set_to_nothing_is_not_sent(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+async def test_a_key_that_is_set_to_nothing_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     with openai_server([say("Yes.")]) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", key)
+        monkeypatch.setenv("OPENAI_API_KEY", " \n")
         monkeypatch.setenv("OPENAI_BASE_URL", f" {server.url}\n")
         await resolve_model("planner", Context(models="openai:fake-1")).ainvoke("What is known?")
     assert server.requests[0].key == "none"

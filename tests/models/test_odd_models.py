@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from deep_research.core.models.faults import AnswerRefused
 from deep_research.core.run.transcripts import MOST_GAPS, REASONING, WITHHELD
 
 POISON = "ferry sails twice"
+ENDLESS = [search(f"Skerry Light {number}") for number in range(3)]
 Script = Callable[[list[BaseMessage], dict[str, Any]], Any]
 
 
 @pytest.mark.fault(17)
 async def test_the_very_same_call_is_not_made_a_third_time(tmp_path: Path) -> None:
-    same = [search("Skerry Light") for _ in range(3)]
-    run = lab(tmp_path, researcher=[*same, "It was lit in 1844. [1]"])
+    run = lab(tmp_path, researcher=[*[search("Skerry Light")] * 3, "It was lit in 1844. [1]"])
     state = await run.ask()
     finding = in_order(state)[0]
     assert [action.inputs for action in finding.actions] == [("Skerry Light",)] * 2
@@ -37,8 +37,7 @@ async def test_the_very_same_call_is_not_made_a_third_time(tmp_path: Path) -> No
 
 @pytest.mark.fault(18, "R13", logs="WARNING nodes.researcher.think_or_act")
 async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_path: Path) -> None:
-    endless = [search(f"Skerry Light {number}") for number in range(2)]
-    run = lab(tmp_path, researcher=[*endless, "Lit in 1844. [1]"], limits={"max_iterations": 2})
+    run = lab(tmp_path, researcher=[*ENDLESS[:2], "Lit in 1844. [1]"], limits={"max_iterations": 2})
     finding = in_order(await run.ask())[0]
     assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
     assert "max_iterations" in finding.reason
@@ -46,8 +45,7 @@ async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_
 
 @pytest.mark.fault(18)
 async def test_a_researcher_without_searches_is_asked_to_write(tmp_path: Path) -> None:
-    endless = [search(f"Skerry Light {number}") for number in range(3)]
-    run = lab(tmp_path, researcher=[*endless, REPORT, "Lit in 1844. [1]"], limits={"max_searches": 1})
+    run = lab(tmp_path, researcher=[*ENDLESS, REPORT, "Lit in 1844. [1]"], limits={"max_searches": 1})
     finding = in_order(await run.ask())[0]
     assert finding.numbered == "Lit in 1844. [1]"
     assert [bool(action.found) for action in finding.actions] == [True, False, False]
@@ -112,29 +110,23 @@ async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(
 @pytest.mark.parametrize(
     "writer",
     [
+        ["Let me see [7].\n</think>\n\nLit in 1844. [1] It stands."],
         ["Lit in 1844. [1]\n\n<think>Now the keeper.</think>\n\nIt stands."],
         [
             AIMessage("Lit in 1844. [1] ", response_metadata={"finish_reason": "length"}),
             AIMessage("It stands.", additional_kwargs={REASONING: "I go on."}),
         ],
     ],
-    ids=["in its middle", "between its parts"],
+    ids=["before it", "in its middle", "between its parts"],
 )
-async def test_a_thought_within_a_report_does_not_break_it(tmp_path: Path, writer: list[Any]) -> None:
-    run = lab(tmp_path, writer=writer)
+async def test_a_thought_in_a_report_does_not_break_it(tmp_path: Path, writer: list[Any]) -> None:
+    # What is learned here about the model would hold for the other tests too.
+    run = lab(tmp_path, writer=writer, data_dir=tmp_path / "data")
     state = await run.ask()
     assert state.report and state.report.text.split() == ["Lit", "in", "1844.", "[1]", "It", "stands."]
-    assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {2}
-    assert "".join(p.content for p in await run.replayed() if p.type == "message_delta").startswith("Lit in 1844. [1]")
-
-
-async def test_a_report_that_begins_within_a_thought_is_left_without_it(tmp_path: Path) -> None:
-    # What is learned here about the model would hold for the other tests too.
-    folder = tmp_path / "data"
-    run = lab(tmp_path, writer=["Let me see [7].\n</think>\n\nLit in 1844. [1]"], verify="off", data_dir=folder)
-    state = await run.ask()
-    assert state.report and state.report.text == "Lit in 1844. [1]"
     assert "Let me see" not in state.messages[-1].text
+    assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {2}
+    assert "Lit in 1844. [1]" in "".join(p.content for p in await run.replayed() if p.type == "message_delta")
 
 
 @pytest.mark.parametrize("reasons", [False, True])
@@ -171,11 +163,6 @@ def unless(words: str, reply: Any, *, results: int = 1) -> Script:
     return answer
 
 
-def results_of(messages: Sequence[BaseMessage]) -> list[tuple[str, bool]]:
-    """The results in the order in which they stand, and whether they are withheld."""
-    return [(message.tool_call_id, message.text == WITHHELD) for message in messages if message.type == "tool"]  # type: ignore[attr-defined]
-
-
 @pytest.mark.fault(10)
 async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_path: Path) -> None:
     """The newer one is suspected first, and is shown again once it was cleared."""
@@ -185,7 +172,8 @@ async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_
     state = await run.ask()
     last = run.calls("researcher")[-1].messages
     assert every_call_has_one_result(last)
-    assert [is_out for _, is_out in results_of(last)] == [True, False, False], "the last one is that the end was noted"
+    is_out = [message.text == WITHHELD for message in last if message.type == "tool"]
+    assert is_out == [True, False, False], "the last one is that the end was noted"
     assert [type(message).__name__ for message in last[2:6]] == ["AIMessage", "ToolMessage"] * 2
     assert in_order(state)[0].withheld == 1
     assert "Left out: When was the Skerry Light lit? A result; the provider" in state.messages[-1].text

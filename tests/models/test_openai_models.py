@@ -1,17 +1,20 @@
-"""Requests and connections to OpenAI-compatible servers."""
+"""Requests and connections to OpenAI-compatible servers, whose quirks are learned from their refusals."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import re
 from typing import Any
 
 import pytest
 from kit.model_calls import PROMPT, TOOL, Wire
+from kit.models import call, calls
 from kit.openai_server import Reply, fail, openai_server, say, use
 from langchain_core.load import dumps
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from deep_research.core.models.faults import Kind, kind_of
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.run.context import Context
 
@@ -68,14 +71,9 @@ async def test_what_a_server_does_not_take_is_left_out_from_then_on(
 ) -> None:
     with openai_server([fail(400, complaint), say("Yes."), say("Again.")]) as server:
         model = wire(server)
-        asked: dict[str, Any] = {
-            "tool_choice": "any",
-            "parallel_tool_calls": False,
-            "max_tokens": 50,
-            "reasoning_effort": "low",
-        }
-        assert (await model(tools=[TOOL], **asked)).text == "Yes."
-        assert (await model(tools=[TOOL], **asked)).text == "Again."
+        asked: dict[str, Any] = {"tool_choice": "any", "parallel_tool_calls": False, "reasoning_effort": "low"}
+        for answer in ("Yes.", "Again."):
+            assert (await model(tools=[TOOL], max_tokens=50, **asked)).text == answer
     first, *others = (request.json for request in server.requests)
     assert first.get(name) != value
     assert [other.get(name) for other in others] == [value, value]
@@ -95,15 +93,11 @@ async def test_only_openai_is_sent_the_new_name_of_the_output_limit(
 
 
 async def test_all_models_of_a_loop_share_connections(wire: Wire) -> None:
-    with openai_server(lambda _: say("Yes.")) as server:
+    with openai_server([]) as server:
         model, other = wire(server), wire(server, "fake-2")
-        await model()
-        await model()
-        await other()
         first, second = (resolve_model("planner", each.context) for each in (model, other))
         assert first is resolve_model("writer", model.context)
         assert first.http_async_client is second.http_async_client  # type: ignore[attr-defined]
-    assert [request.json["model"] for request in server.requests] == ["fake-1", "fake-1", "fake-2"]
 
 
 def test_each_event_loop_has_connections_of_its_own_and_closes_them(wire: Wire) -> None:
@@ -133,3 +127,116 @@ async def test_the_key_is_sent_and_kept_out_of_sight(wire: Wire) -> None:
         made = resolve_model("planner", model.context)
         assert "sk-loopback" not in f"{made!r} {dumps(made)} {made._get_ls_params()}"
     assert server.requests[0].key == "sk-loopback"
+
+
+EFFORT = "Unknown parameter: reasoning_effort"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "kind", "teaches"),
+    [
+        *((fail(status, EFFORT), kind, True) for status, kind in ((400, "rejected"), (404, "model"), (500, "down"))),
+        *((fail(status, EFFORT), kind, False) for status, kind in ((401, "key"), (429, "limited"), (408, "slow"))),
+        (fail(400, f"{EFFORT}; maximum context length"), "long", False),
+        (fail(400, f"{EFFORT}; content filter"), "refused", False),
+        (fail(400, f"{EFFORT}; the model does not support tools"), "no_tools", False),
+    ],
+)
+async def test_a_refusal_of_the_request_teaches_whatever_its_status_and_other_trouble_teaches_nothing(
+    wire: Wire, refusal: Reply, kind: Kind, teaches: bool
+) -> None:
+    first: dict[str, Any] = {} if teaches else {"reasoning_effort": "low"}
+    with openai_server([refusal] * (1 + teaches) + [say("Yes.")]) as server:
+        model = wire(server)
+        with pytest.raises(Exception) as caught:
+            await model(**first)
+        assert kind_of(caught.value) == kind
+        assert (await model(reasoning_effort="low")).text == "Yes."
+    assert ["reasoning_effort" in request.json for request in server.requests[-2:]] == [not teaches] * 2
+
+
+@pytest.mark.parametrize(
+    ("refusal", "limit"),
+    [
+        ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8192),
+        ("max_tokens is too large: 20000. This model supports at most 16384 completion tokens.", 16384),
+        ("`max_completion_tokens` must be less than or equal to `8192`, the maximum value is less than the "
+         "`context_window` for this model", 8192),
+        ("max_tokens: 20000 > 4,096, which is the maximum allowed number of output tokens", 4096),
+        ("max_output_tokens must be between 1 and 12000 (got 20000)", 12000),
+        ("Requested 20000 output tokens; this endpoint allows 32768 in, 10000 out", 10000),
+    ],
+)  # fmt: skip
+async def test_a_limit_on_answers_is_learned_from_the_number_in_its_refusal(
+    wire: Wire, refusal: str, limit: int
+) -> None:
+    with openai_server([fail(400, refusal), say("Yes."), say("Again."), say("Short.")]) as server:
+        model = wire(server)
+        for tokens in (20_000, 20_000, 100):
+            await model(max_tokens=tokens)
+    assert [request.json["max_tokens"] for request in server.requests] == [20_000, limit, limit, 100]
+
+
+async def test_a_window_that_leaves_less_room_limits_the_answers_to_that_prompt_alone(wire: Wire) -> None:
+    refusal = (
+        "'max_tokens' is too large: 20000. This model's maximum context length is 16384 tokens and your request has "
+        "384 input tokens (20000 > 16384 - 384)."
+    )
+    with openai_server([fail(400, refusal), say("Yes."), say("Again.")]) as server:
+        model = wire(server)
+        await model(max_tokens=20_000)
+        await model(max_tokens=20_000)
+    assert [request.json["max_tokens"] for request in server.requests] == [20_000, 16_000, 20_000]
+
+
+def _call(*identifiers: str) -> AIMessage:
+    return calls(*(call("look", id=identifier) for identifier in identifiers))
+
+
+def _result(identifier: str) -> ToolMessage:
+    return ToolMessage(f"found {identifier}", tool_call_id=identifier)
+
+
+RULES, ASKED = PROMPT
+REMINDER = HumanMessage("Call a tool.")
+BEGUN = ["system: You answer.", "user: What is known?"]
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal", "prompt", "sent"),
+    [
+        (400, "Unexpected role 'user' after role 'tool'", [RULES, ASKED, _call("a"), _result("a"), REMINDER],
+         [*BEGUN, "assistant: 1 call", "tool: found a\n\nCall a tool."]),
+        (500, "Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/...",
+         [RULES, ASKED, REMINDER, AIMessage("Yes."), AIMessage("No."), REMINDER],
+         [BEGUN[0], "user: What is known?\n\nCall a tool.", "assistant: Yes.\n\nNo.", "user: Call a tool."]),
+        (500, "Jinja Exception: System message must be at the beginning.",
+         [RULES, ASKED, AIMessage("Yes."), SystemMessage("Be brief."), REMINDER],
+         [*BEGUN, "assistant: Yes.", "user: Be brief.\n\nCall a tool."]),
+        (400, "System role not supported", [RULES, ASKED], ["user: You answer.\n\nWhat is known?"]),
+        (400, "This model only supports single tool-calls at once!",
+         [RULES, ASKED, _call("a", "b"), _result("a"), _result("b")],
+         [*BEGUN, "assistant: 1 call", "tool: found a", "assistant: 1 call", "tool: found b"]),
+    ],
+)  # fmt: skip
+async def test_the_order_of_messages_is_learned(
+    wire: Wire, status: int, refusal: str, prompt: list[BaseMessage], sent: list[str]
+) -> None:
+    with openai_server([fail(status, refusal), say("Yes."), say("Again.")]) as server:
+        model = wire(server)
+        await model(prompt)
+        await model(prompt)
+    for request in server.requests[1:]:
+        contents = [said.get("content") or f"{len(said['tool_calls'])} call" for said in request.messages]
+        assert [f"{said['role']}: {words}" for said, words in zip(request.messages, contents, strict=True)] == sent
+
+
+async def test_ids_of_calls_are_shortened_where_a_server_wants_nine_characters(wire: Wire) -> None:
+    refusal = fail(400, "Tool call id was call_0123456789 but must be a-z, A-Z, 0-9, with a length of 9.")
+    prompt = [RULES, ASKED, _call("call_0123456789", "b"), _result("call_0123456789"), _result("b")]
+    with openai_server([refusal, say("Yes.")]) as server:
+        await wire(server)(prompt)
+    *_, asking, first, second = server.requests[1].messages
+    called = [call["id"] for call in asking["tool_calls"]]
+    assert [first["tool_call_id"], second["tool_call_id"]] == called
+    assert len(set(called)) == 2 and all(re.fullmatch("[a-zA-Z0-9]{9}", identifier) for identifier in called)

@@ -119,11 +119,7 @@ def duckduckgo_at(url: str) -> SearchEngine:
     ],
 )
 async def test_engines_without_a_key_are_reached_through_the_proxy(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    scheme: str,
-    make: Callable[[str], SearchEngine],
-    body: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, make: Callable[[str], SearchEngine], body: str
 ) -> None:
     with serving(lambda _: Answer(body=body)) as server, company(tmp_path, monkeypatch, search=server.url) as here:
         [result] = await make(f"{scheme}://search.example").search("light", 1)

@@ -78,15 +78,11 @@ def test_whether_words_may_be_written_stands_in_the_last_message(name: RungName,
     assert words in last.text and last.text.endswith("Go on.")
 
 
-@pytest.mark.parametrize("name", TEXT_RUNGS)
-def test_without_tools_only_the_history_changes(name: RungName) -> None:
-    prepared = prepare(name, [*CONVERSATION, AIMessage("One."), AIMessage("Two.")], [], "any")
-    assert prepared.messages[0] == CONVERSATION[0]
-    assert prepared.messages[-1].text == "One.\n\nTwo."
-    assert (prepared.tools, prepared.settings) == ([], {})
-
-
-def test_native_calls_leave_the_request_as_it_is() -> None:
+def test_without_tools_only_the_history_changes_and_with_native_calls_nothing() -> None:
+    for name in TEXT_RUNGS:
+        prepared = prepare(name, [*CONVERSATION, AIMessage("One."), AIMessage("Two.")], [], "any")
+        assert (prepared.messages[0], prepared.messages[-1].text) == (CONVERSATION[0], "One.\n\nTwo.")
+        assert (prepared.tools, prepared.settings) == ([], {})
     assert prepare("native", CONVERSATION, TOOLS, "any") == (CONVERSATION, TOOLS, {})
 
 
@@ -100,9 +96,7 @@ def objects_in(schema: Any) -> list[dict[str, Any]]:
 
 
 def test_the_words_of_a_message_are_called_what_they_are_for() -> None:
-    prepared = prepare(
-        "schema", [*CONVERSATION[:1], HumanMessage("Which?")], [GENERATE_PLAN], "auto", "question_to_user"
-    )
+    prepared = prepare("schema", CONVERSATION[:2], [GENERATE_PLAN], "auto", "question_to_user")
     held = prepared.settings["response_format"]["json_schema"]["schema"]
     assert list(held["properties"]) == ["calls", "question_to_user"]
     assert '{"calls": [], "question_to_user": "…"}' in prepared.messages[-1].text
@@ -116,18 +110,14 @@ def test_where_a_call_is_not_forced_the_model_may_answer_in_words(name: RungName
     for answer in [*answers, "Which lighthouse?"]:
         message = read(answer, [GENERATE_PLAN])
         assert (message.tool_calls, message.content) == ([], "Which lighthouse?")
-    assert "It takes no arguments." in described_call(name)
-    [example] = [line for line in described_call(name).splitlines() if "generate_plan" in line and line[0] in "{<"]
+    described = prepare(name, CONVERSATION[:2], [GENERATE_PLAN], "auto").messages[0].text
+    assert "It takes no arguments." in described
+    [example] = [line for line in described.splitlines() if "generate_plan" in line and line[0] in "{<"]
     assert asked(read(example, [GENERATE_PLAN])) == [("generate_plan", {})]
 
 
-def described_call(name: RungName) -> str:
-    return prepare(name, CONVERSATION[:2], [GENERATE_PLAN], "auto").messages[0].text
-
-
-@pytest.mark.parametrize("name", TEXT_RUNGS)
-def test_a_model_is_shown_the_fields_of_the_objects_in_a_list(name: RungName) -> None:
-    instructions = prepare(name, CONVERSATION[:2], [SCHEMAS[MakePlan]], "any").messages[0].text
+def test_a_model_is_shown_the_fields_of_the_objects_in_a_list() -> None:
+    instructions = prepare("tags", CONVERSATION[:2], [SCHEMAS[MakePlan]], "any").messages[0].text
     fields = [
         "  steps (list of object): The steps in their order; the first has the number 1.",
         "    title (text): A few words.",

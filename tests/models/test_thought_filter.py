@@ -35,11 +35,9 @@ def words(parts: list[Piece], kind: str) -> str:
         ("<think>hm</think>Yes.", "Yes.", "hm"),
         ("<think>\nhm\n</think>\n\nYes.", "Yes.", "hm\n"),
         ("<think>\n\n</think>\n\nYes.", "Yes.", ""),
-        ("<Think>hm</THINK>Yes.", "Yes.", "hm"),
+        ("<Think>hm [3].</THINK>Yes.", "Yes.", "hm [3]."),
         ("<thinking>hm</think>Yes.", "Yes.", "hm"),
-        ("<reasoning>hm</reasoning>Yes.", "Yes.", "hm"),
-        ("<seed:think>hm [3].</seed:think>Yes.", "Yes.", "hm [3]."),
-        ("<ant:reasoning>hm</ant:reasoning>Yes.", "Yes.", "hm"),
+        *((f"<{tag}>hm</{tag}>Yes.", "Yes.", "hm") for tag in ("reasoning", "seed:think", "ant:reasoning")),
         ("<think>hm</think>\n<answer>\nYes.\n</answer>\n", "Yes.\n\n", "hm"),
         ("<|channel>thought\nhm<channel|>Yes.", "Yes.", "hm"),
         ("Yes.</s><|eot_id|>", "Yes.", ""),
@@ -62,10 +60,10 @@ def test_thoughts_are_separated_from_text(text: str, visible: str, thought: str)
 
 
 @pytest.mark.fault(8)
-@pytest.mark.parametrize("text", ["<think>hm", "\n<think>hm", "<|channel|>analysis<|message|>hm", "[THINK]hm"])
-def test_a_thought_that_never_ends_leaves_an_empty_answer(text: str) -> None:
-    visible, thought = filtered(ThoughtFilter(), *text)
-    assert (visible.strip(), thought) == ("", "hm")
+def test_a_thought_that_never_ends_leaves_an_empty_answer() -> None:
+    for text in ("<think>hm", "\n<think>hm", "<|channel|>analysis<|message|>hm", "[THINK]hm"):
+        visible, thought = filtered(ThoughtFilter(), *text)
+        assert (visible.strip(), thought) == ("", "hm")
 
 
 @pytest.mark.parametrize(

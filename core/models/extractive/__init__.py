@@ -4,7 +4,3 @@ It reads the facts of a `Request` (`models.request`) instead of the messages, an
 any model. Start with `roles`, which defines its behaviour in each role of a run. `parts` splits requests, `units`
 splits texts, `choosing` selects the quotes.
 """
-
-from .chat import ExtractiveChatModel
-
-__all__ = ["ExtractiveChatModel"]

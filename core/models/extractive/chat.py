@@ -131,10 +131,8 @@ class ExtractiveChatModel(BaseChatModel):
             # Ids must be unique in a thread.
             seen = [(message.type, message.text, getattr(message, "tool_calls", ())) for message in messages]
             turn = hashlib.sha256(repr(seen).encode()).hexdigest()[:10]
-            calls = [
-                tool_call(name=call.name, args=call.arguments, id=f"call-{turn}-{number}")
-                for number, call in enumerate(reply, 1)
-            ]
+            numbered = enumerate(reply, 1)
+            calls = [tool_call(name=name, args=args, id=f"call-{turn}-{number}") for number, (name, args) in numbered]
             message = AIMessage(content="", tool_calls=calls, response_metadata={"finish_reason": "tool_calls"})
         return ChatResult(generations=[ChatGeneration(message=message)])
 

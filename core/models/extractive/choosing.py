@@ -68,7 +68,16 @@ class Chooser:
             for document in documents
         }
         self._inflections = QuestionWords(self._words.values())
-        self._spelt = self._other_spellings()
+        # Stems in the documents, mapped to words of the request that occur only in another spelling.
+        whole = [text for document in self._documents.values() for text in (self._name_of(document), *document.texts)]
+        written = sorted({word for text in whole for word in tokens(text) if word.isalpha()})
+        known = {stem(word) for word in written}
+        self._spelt = {
+            stem(other): own
+            for own, word in self._words.items()
+            if own not in known and len(word) >= _FEWEST_LETTERS and word.isalpha()
+            for other in difflib.get_close_matches(bare(word), written, n=1, cutoff=_ALIKE)
+        }
         self._subjects = {document.number: subject_of(document.title) for document in documents}
         self._units = list[QuotableUnit]()
         for document in documents:
@@ -108,7 +117,12 @@ class Chooser:
     def choose(self, budget: int, further: int) -> tuple[list[QuotableUnit], list[QuotableUnit]]:
         """Return the answer (at most `budget` words) and other units of its chain (at most `further` more words)."""
         if len(self._part.text.split()) > PASTED:
-            return self._one_of_each(budget), []
+            # The best unit of each document, preferably a short one, in the order of the search results.
+            most = 1.25 * budget / max(1, len(self._documents))
+            best: dict[int, QuotableUnit] = {}
+            for unit in sorted(self._all, key=lambda unit: (unit.words > most, -self._worth(unit))):
+                best.setdefault(unit.number, unit)
+            return [best[number] for number in self._documents if number in best], []
         kept: list[QuotableUnit] = []
         if self._part.is_question:
             self._fill(kept, budget, _NEAR, most=_CHAIN)
@@ -119,14 +133,6 @@ class Chooser:
             own = sum(unit.number == number for unit in kept)
             self._fill(kept, whole, -math.inf, most=len(kept) + _OF_LEADING - own, only=number)
         return self._in_order(answer), kept[len(answer) :]
-
-    def _one_of_each(self, budget: int) -> list[QuotableUnit]:
-        """Return the best unit of each document, preferably a short one, in the order of the search results."""
-        most = 1.25 * budget / max(1, len(self._documents))
-        best: dict[int, QuotableUnit] = {}
-        for unit in sorted(self._all, key=lambda unit: (unit.words > most, -self._worth(unit))):
-            best.setdefault(unit.number, unit)
-        return [best[number] for number in self._documents if number in best]
 
     def missing(self, chosen: Sequence[QuotableUnit]) -> list[str]:
         """Return the names that occur in no document, or the part's text if nothing answers it; else an empty list."""
@@ -142,7 +148,14 @@ class Chooser:
             for name in names(text)
             if " " in name or not name.replace("-", "").isalpha() or not (is_german or beginning.startswith(name))
         ]
-        if absent := [name for name in named if self._is_absent(name)]:
+        absent = list[str]()
+        for name in named:
+            # A unit, its heading and title included, has to contain at least two thirds of the words.
+            stems = {stem(word) for part in name.split() if not part.islower() for word in tokens(part)}
+            stems &= self._words.keys()
+            if 3 * max((len(stems & words) for words in self._all.values()), default=0) < 2 * len(stems):
+                absent.append(name)
+        if absent:
             return absent
         in_names = {stem(word) for name in named for word in tokens(name) if self._counts[stem(word)]}
         plain = self._own - in_names
@@ -170,14 +183,9 @@ class Chooser:
         }
 
     def _fill(self, kept: list[QuotableUnit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
-        """Add the next best units to `kept`, up to `budget` words in total.
+        """Add the next best units to `kept`, up to `budget` words in total; scores are at least `least` of the best.
 
-        Args:
-            kept: The units chosen so far; changed in place.
-            budget: Maximum words of all kept units.
-            least: Minimum score as a share of the best unit's.
-            most: Maximum number of kept units; if set, they form a chain.
-            only: Number of the only document to take units from; 0: any.
+        `most` limits the number of units, which then form a chain; `only` is the only document to take units from.
         """
         room = budget - sum(unit.words for unit in kept)
         first = max(map(self._worth, kept), default=0.0)
@@ -233,18 +241,6 @@ class Chooser:
         """Whether a document is in another language than the request, so that missing words mean nothing."""
         return bool(self._language) and self._languages[number] not in ("", self._language)
 
-    def _other_spellings(self) -> dict[str, str]:
-        """Map stems in the documents to words of the request that occur only in another spelling."""
-        texts = [text for document in self._documents.values() for text in (self._name_of(document), *document.texts)]
-        written = sorted({word for text in texts for word in tokens(text) if word.isalpha()})
-        known = {stem(word) for word in written}
-        found: dict[str, str] = {}
-        for own, word in self._words.items():
-            if own not in known and len(word) >= _FEWEST_LETTERS and word.isalpha():
-                alike = difflib.get_close_matches(bare(word), written, n=1, cutoff=_ALIKE)
-                found.update((stem(other), own) for other in alike)
-        return found
-
     def _in_order(self, units: Sequence[QuotableUnit]) -> list[QuotableUnit]:
         """Sort units: first rows of the best unit's table in the order of the request, then the others by document.
 
@@ -279,16 +275,8 @@ class Chooser:
     @cached_property
     def _holders(self) -> Counter[str]:
         """Number of documents with each name."""
-        return Counter(
-            name for name, _ in {(name, unit.number) for unit, found in self.names.items() for name in found}
-        )
-
-    def _is_absent(self, name: str) -> bool:
-        """Whether no unit, its heading and title included, contains at least two thirds of a name's words."""
-        stems = {stem(word) for part in name.split() if not part.islower() for word in tokens(part)}
-        stems &= self._words.keys()
-        most = max((len(stems & words) for words in self._all.values()), default=0)
-        return 3 * most < 2 * len(stems)
+        pairs = {(name, unit.number) for unit, found in self.names.items() for name in found}
+        return Counter(name for name, _ in pairs)
 
 
 def older_editions(documents: Sequence[ShownDocument], request: str) -> frozenset[int]:

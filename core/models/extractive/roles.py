@@ -55,17 +55,6 @@ class ExtractiveCall(NamedTuple):
     arguments: Arguments
 
 
-class QuotedUnit(NamedTuple):
-    """A unit as shown, with its document's number."""
-
-    text: str
-    """Its text; for a table row, the cells separated by bars."""
-    number: int
-    header: str = ""
-    """The header of its table; empty unless it is a table row."""
-    is_item: bool = False
-
-
 def tasks_of(parts: Sequence[Part]) -> list[str]:
     """Return a task for each part: its text, followed by its position and context in brackets if needed."""
     contexts = [" ".join(part.context.split()) for part in parts]
@@ -96,9 +85,8 @@ def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     parts = parts_of(facts)
     if tool_names.GENERATE_PLAN in tools and not (len(parts) == 1 and parts[0].is_question):
         return [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
-    return [
-        ExtractiveCall(tool_names.LOOK_UP, {"queries": [queries_for(read_task(task))[0] for task in _tasks(facts)]})
-    ]
+    queries = [queries_for(read_task(task))[0] for task in _tasks(facts)]
+    return [ExtractiveCall(tool_names.LOOK_UP, {"queries": queries})]
 
 
 def plan(facts: Facts) -> str:
@@ -151,23 +139,19 @@ def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     used = [name for name, _ in facts.used if name in (*_SEARCHES, tool_names.OPEN_URL)]
     part = read_task(facts.task)
     if searches and len(used) < _MOST_CALLS:
-        if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL] and (cut := _cut_off(facts)):
-            return [ExtractiveCall(tool_names.OPEN_URL, {"urls": cut})]
+        if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL]:
+            opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
+            pages = [page for page in facts.documents if not page.is_whole and "://" in page.address]
+            # Excerpts that all end in mid-sentence.
+            cut = [page.address for page in pages if all(_CUT.search(text) for text in page.texts)]
+            if urls := [address for address in cut if address not in opened]:
+                return [ExtractiveCall(tool_names.OPEN_URL, {"urls": urls[:_MOST_OPENED]})]
         if unused := [name for name in searches if name not in used]:
             return [ExtractiveCall(unused[0], {"queries": queries_for(part)})]
         followed = sum(name in _SEARCHES for name in used) - len(searches)
         if tool_names.WEB_SEARCH in searches and followed < _MOST_FOLLOWED and (queries := _leads(facts, part)):
             return [ExtractiveCall(tool_names.WEB_SEARCH, {"queries": queries})]
     return [ExtractiveCall(tool_names.GENERATE_REPORT, {})]
-
-
-def _cut_off(facts: Facts) -> list[str]:
-    """Return the URLs of the first unopened pages whose excerpts all end in mid-sentence."""
-    opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
-    pages = [page for page in facts.documents if not page.is_whole and "://" in page.address]
-    return [
-        page.address for page in pages if page.address not in opened and all(_CUT.search(text) for text in page.texts)
-    ][:_MOST_OPENED]
 
 
 def _leads(facts: Facts, part: Part) -> list[str]:
@@ -243,8 +227,8 @@ def _nothing_on(names: Sequence[str], labels: Labels) -> str:
 def laid_out(chosen: Sequence[QuotableUnit], source: str) -> str:
     """Return Markdown with a citation after each unit; `source` is the header of the citation column in tables."""
     blocks, quotes = list[str](), _quotes(chosen)
-    for (header, is_item), group in groupby(quotes, key=lambda quote: (quote.header, quote.is_item)):
-        texts = [f"{quote.text} {'| ' if header else ''}[{quote.number}]" for quote in group]
+    for (header, is_item), group in groupby(quotes, key=lambda quote: quote[:2]):
+        texts = [text for _, _, text in group]
         if header:
             rule = f"|{' --- |' * (header.count(' | ') + 2)}"
             blocks.append("\n".join([f"| {header} | {source} |", rule, *(f"| {text} |" for text in texts)]))
@@ -269,19 +253,23 @@ def _pieces(block: str) -> list[str]:
     return block.split("\n") if "\n" in block else _AFTER_MARKER.split(block)
 
 
-def _quotes(chosen: Sequence[QuotableUnit]) -> list[QuotedUnit]:
-    """Return the units as quotes, each with the context (pronoun, lead, heading) needed to understand it."""
-    found, said = list[QuotedUnit](), set[tuple[int, str]]()
+def _quotes(chosen: Sequence[QuotableUnit]) -> list[tuple[str, bool, str]]:
+    """Return the units with citations and the context (pronoun, lead, heading) needed to understand them.
+
+    Each comes with the header of its table, empty unless it is a row, and whether it is a list item.
+    """
+    found, said = list[tuple[str, bool, str]](), set[tuple[int, str]]()
     for unit in chosen:
         text, number = unit.text, unit.number
         if unit.cells:
             cells = (*unit.cells, *("" for _ in unit.header))[: len(unit.header)]
-            found.append(QuotedUnit(" | ".join(cells), number, " | ".join(unit.header)))
+            header = " | ".join(unit.header)
+            found.append((header, False, f"{' | '.join(cells)} {'| ' if header else ''}[{number}]"))
             continue
         if (number, text) in said:
             continue
         if unit.meant and (number, unit.meant) not in said:
-            found.append(QuotedUnit(unit.meant, number))
+            found.append(("", False, f"{unit.meant} [{number}]"))
         said |= {(number, unit.meant), (number, text)}
         is_item = unit.kind != "sentence"
         if is_item and unit.lead and len(text.split()) <= _FEW_WORDS:
@@ -293,5 +281,5 @@ def _quotes(chosen: Sequence[QuotableUnit]) -> list[QuotedUnit]:
         if heading and (is_named or not any(map(str.isalpha, text))):
             text = f"{heading}: {text}"
             said.add((number, heading))
-        found.append(QuotedUnit(text, number, is_item=is_item))
+        found.append(("", is_item, f"{text} [{number}]"))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple
@@ -137,7 +137,11 @@ class _Reader:
                     self._block.clear()
                 continue
             heading, cells = _HEADING.match(line), _cells(line)
-            item = _NOTE.match(line) or _item(line, numbers)
+            item = _NOTE.match(line) or _ITEM.match(line)
+            if item and item["number"]:
+                # A number that the previous or next one does not mark too, such as the day in a date, is text.
+                nearby = {f"{item['above']}{int(item['last']) + step}{item['end']}" for step in (-1, 1)}
+                item = None if nearby.isdisjoint(numbers) or date_at(line, item.start("number")) else item
             is_message = has_messages and _STAMP.match(line) is not None
             if heading or cells or item or is_message or not line.strip():
                 yield from self._flush()
@@ -191,16 +195,6 @@ def _cells(line: str) -> tuple[str, ...]:
     inner = line.strip().removeprefix("|").removesuffix("|")
     cells = tuple(map(plain, _BAR.split(inner)))
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
-
-
-def _item(line: str, numbers: Collection[str]) -> re.Match[str] | None:
-    """Match the bullet of a list item, or its number if the previous or next number marks another line."""
-    found = _ITEM.match(line)
-    if not found or not found["number"]:
-        return found
-    # Any other number, such as the day in a date, belongs to its sentence.
-    nearby = {f"{found['above']}{int(found['last']) + step}{found['end']}" for step in (-1, 1)}
-    return None if nearby.isdisjoint(numbers) or date_at(line, found.start("number")) else found
 
 
 def _sentences(line: str, like: QuotableUnit) -> Iterator[QuotableUnit]:

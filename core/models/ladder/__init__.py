@@ -3,8 +3,3 @@
 `rungs` converts a request to one of these forms. `reply` parses the answer into thoughts (including leaked ones), text
 and tool calls; `written_calls` finds calls in text, and `lenient` repairs them. `probe` tests which form works.
 """
-
-from .reply import read_reply
-from .rungs import Ability, Prepared, RungName, prepare
-
-__all__ = ["Ability", "Prepared", "RungName", "prepare", "read_reply"]

@@ -23,17 +23,14 @@ from .rungs import LADDER, Ability, RungName, prepare
 _TRIAL_TOKENS = (200, 2000)
 """Output limits in tokens of the first try, and of a second one if thoughts used up the first."""
 _WORD = "amber"
+_PARAMETERS = {
+    "type": "object",
+    "properties": {"word": {"type": "string", "description": "The word to save."}},
+    "required": ["word"],
+}
 _TOOL: dict[str, Any] = {
     "type": "function",
-    "function": {
-        "name": "save_word",
-        "description": "Save a word.",
-        "parameters": {
-            "type": "object",
-            "properties": {"word": {"type": "string", "description": "The word to save."}},
-            "required": ["word"],
-        },
-    },
+    "function": {"name": "save_word", "description": "Save a word.", "parameters": _PARAMETERS},
 }
 _PROMPT: tuple[AnyMessage, ...] = (
     SystemMessage("You follow instructions exactly."),
@@ -88,7 +85,14 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
             continue
         except Exception as error:
             # Every provider raises its own errors.
-            if not _is_unsupported(rung, error):
+            kind = kind_of(error)
+            is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(message_of(error)))
+            is_unsupported = {
+                "native": kind in ("no_tools", "rejected"),
+                "schema": kind == "rejected" or is_about_schema,
+                "tags": False,
+            }
+            if not is_unsupported[rung]:
                 raise
             continue
         begins_inside |= split(message.text).began_inside
@@ -146,15 +150,6 @@ def _has_called(rung: RungName, message: AIMessage) -> bool:
             return False
     calls = message.tool_calls if rung == "native" else read_reply(message, [_TOOL]).tool_calls
     return any(call["name"] == "save_word" and _WORD in str(call["args"].get("word", "")).lower() for call in calls)
-
-
-def _is_unsupported(rung: RungName, error: Exception) -> bool:
-    """Whether the error says that the server does not support the rung."""
-    kind = kind_of(error)
-    if rung == "native":
-        return kind in ("no_tools", "rejected")
-    is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(message_of(error)))
-    return rung == "schema" and (kind == "rejected" or is_about_schema)
 
 
 async def check_window(model: BaseChatModel, window: int | None, call: Call, speed: Speed | None = None) -> Check:

@@ -15,7 +15,7 @@ from ...run.conversation import clean_nested
 from ...run.transcripts import REASONING, UNREAD_FORM, was_cut_off
 from .lenient import object_in
 from .rungs import Offer, coerce, how_to_tag
-from .written_calls import Stretch, answer_in, find_calls
+from .written_calls import answer_in, find_calls
 
 _BEFORE_MENTION = " \t(\"'“‘`"
 """Characters that may precede a tag that a sentence only mentions."""
@@ -178,12 +178,14 @@ class ThoughtFilter:
     def _read(self, tag: str) -> None:
         known = "closer" if tag.startswith("</") else "opener", _THOUGHT
         role, block = self._tags.get(tag.lower(), known)
+        before = self._line[-1:] if self._line.strip() else ""
         if self._open:
             if block is self._open and role != "opener":
                 self._open, self._has_block = None, True
             else:
                 self._pass_on(tag)
-        elif self._fence or self._is_mentioned(block):
+        elif self._fence or before == "`" or (before and before in _BEFORE_MENTION and not block.is_special):
+            # The sentence only mentions the tag.
             self._say(tag)
         elif role == "opener":
             self._release()
@@ -195,11 +197,6 @@ class ThoughtFilter:
             self._line, self._has_block = "", True
         elif role == "closer" and not block.is_special and (self._has_words or not self._has_block):
             self._say(tag)
-
-    def _is_mentioned(self, block: TagPair) -> bool:
-        """Whether the sentence only mentions this tag instead of using it."""
-        before = self._line[-1:] if self._line.strip() else ""
-        return before == "`" or (before != "" and before in _BEFORE_MENTION and not block.is_special)
 
     def _say(self, words: str) -> None:
         *ended, last = words.split("\n")
@@ -266,7 +263,23 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
     if not offer.tools:
         return message
     if message.tool_calls or message.invalid_tool_calls:
-        return _native(message, offer)
+        calls, broken = list[ToolCall](), list[InvalidToolCall]()
+        for given in message.tool_calls:
+            tool, name = offer.find(given["name"]), given["name"]
+            calls.append(tool_call(name=tool.name if tool else name, args=coerce(given["args"], tool), id=given["id"]))
+        for unread in message.invalid_tool_calls:
+            tool = offer.find(unread["name"] or "")
+            arguments = object_in(unread["args"] or "") if tool and not was_cut_off(message) else None
+            if tool and arguments is not None:
+                calls.append(tool_call(name=tool.name, args=coerce(arguments, tool), id=unread["id"]))
+            else:
+                broken.append(unread)
+        words = split(message.text).text
+        return message.model_copy(update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken})
+    return _read_written(message, offer)
+
+
+def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
     # Tags within the arguments of a call are text.
     text = message.text if _BEGINS_AS_CALL.match(message.text) else split(message.text).text
     stretches = find_calls(text, offer)
@@ -284,40 +297,19 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
             broken.append(_invalid(call.name, call.raw, number, fault))
         else:
             valid.append(tool_call(name=call.name, args=clean_nested(call.arguments), id=f"call-{number}"))
-    return message.model_copy(
-        update={"content": _text_beside(text, stretches), "tool_calls": valid, "invalid_tool_calls": broken}
-    )
-
-
-def _native(message: AIMessage, offer: Offer) -> AIMessage:
-    calls = list[ToolCall]()
-    for given in message.tool_calls:
-        tool, name = offer.find(given["name"]), given["name"]
-        calls.append(tool_call(name=tool.name if tool else name, args=coerce(given["args"], tool), id=given["id"]))
-    broken: list[InvalidToolCall] = []
-    for call in message.invalid_tool_calls:
-        tool = offer.find(call["name"] or "")
-        arguments = object_in(call["args"] or "") if tool and not was_cut_off(message) else None
-        if tool and arguments is not None:
-            calls.append(tool_call(name=tool.name, args=coerce(arguments, tool), id=call["id"]))
-        else:
-            broken.append(call)
-    words = split(message.text).text
-    return message.model_copy(update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken})
+    words = answer_in(text)
+    if words is not None:
+        words = words.strip()
+    elif not stretches:
+        words = split(text).text
+    else:
+        starts, ends = [stretch.start for stretch in stretches], [0, *(stretch.end for stretch in stretches)]
+        beside = "".join(text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True))
+        words = split(_WRAPPING.sub("", beside)).text.strip()
+        # Only the calls' wrapper may remain.
+        words = words if re.search(r"\w", words) else ""
+    return message.model_copy(update={"content": words, "tool_calls": valid, "invalid_tool_calls": broken})
 
 
 def _invalid(name: str, raw: str, number: int, fault: str) -> InvalidToolCall:
     return invalid_tool_call(name=name or None, args=raw, id=f"call-{number}", error=fault)
-
-
-def _text_beside(text: str, stretches: list[Stretch]) -> str:
-    """Return the text around the calls; empty if only their wrapper remains."""
-    answer = answer_in(text)
-    if answer is not None:
-        return answer.strip()
-    if not stretches:
-        return split(text).text
-    starts, ends = [stretch.start for stretch in stretches], [0, *(stretch.end for stretch in stretches)]
-    rest = "".join(text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True))
-    words = split(_WRAPPING.sub("", rest)).text.strip()
-    return words if re.search(r"\w", words) else ""

@@ -19,22 +19,14 @@ LADDER: tuple[RungName, ...] = get_args(RungName)
 _PREFIX = re.compile(r"^(?:functions?|tools?|default_api|multi_tool_use)[.:/]", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:<\||:\d+$|\(\)$).*", re.DOTALL)
 _TYPES = {
-    "string": "text",
-    "integer": "whole number",
-    "number": "number",
-    "boolean": "true or false",
-    "array": "list",
+    "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "array": "list",
     "object": "object",
-}
+}  # fmt: skip
 _KEPT = ("type", "description", "enum", "items")
 """Schema keywords to keep: servers treat others differently, and some reject them."""
 _SHAPES: dict[str, type | tuple[type, ...]] = {
-    "array": list,
-    "object": dict,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-}
+    "array": list, "object": dict, "integer": int, "number": (int, float), "boolean": bool,
+}  # fmt: skip
 WordsName = Literal["answer", "question_to_user"]
 """Key of the message's text in the JSON that also contains its calls."""
 
@@ -70,15 +62,9 @@ class Offer:
 
 def coerce(arguments: dict[str, Any], tool: Tool | None) -> dict[str, Any]:
     """Convert arguments from text to the schema's types, and drop nulls of optional ones."""
-    return arguments if tool is None else _fields(arguments, tool.parameters, tool.required)
-
-
-def _fields(values: dict[str, Any], schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
-    return {
-        name: _value(value, schemas.get(name, {}))
-        for name, value in values.items()
-        if value is not None or name in required
-    }
+    schema = {"properties": tool.parameters, "required": tool.required} if tool else {}
+    converted: dict[str, Any] = _value(arguments, schema)
+    return converted
 
 
 def _value(value: Any, schema: dict[str, Any]) -> Any:
@@ -94,21 +80,14 @@ def _value(value: Any, schema: dict[str, Any]) -> Any:
     if isinstance(value, list) and items:
         return [_value(entry, items) for entry in value]
     if isinstance(value, dict) and "properties" in schema:
-        return _fields(value, schema["properties"], schema.get("required", ()))
+        fields, required = schema["properties"], schema.get("required", ())
+        given = {name: entry for name, entry in value.items() if entry is not None or name in required}
+        return {name: _value(entry, fields.get(name, {})) for name, entry in given.items()}
     return value
 
 
 def _key(name: str) -> str:
     return re.sub(r"[\W_]+", "", _SUFFIX.sub("", _PREFIX.sub("", name.strip()))).casefold()
-
-
-def described(tools: Iterable[Tool]) -> str:
-    """Describe the tools, one per line, each with its arguments below."""
-    lines = ["Tools:"]
-    for tool in tools:
-        lines.append(f"- {tool.name}: {tool.description}" + ("" if tool.parameters else " It takes no arguments."))
-        lines += _field_lines(tool.parameters, tool.required, "  ")
-    return "\n".join(lines)
 
 
 def how_to_tag(tools: Iterable[Tool]) -> str:
@@ -120,8 +99,12 @@ def how_to_tag(tools: Iterable[Tool]) -> str:
     )
 
 
-def how_to_call(rung: RungName, tools: Sequence[Tool]) -> str:
-    """Return instructions for calls; constant within a conversation so that servers can cache the prompt."""
+def _instructions(rung: RungName, tools: Sequence[Tool]) -> str:
+    """Describe the tools and how to call them; constant within a conversation so that servers can cache the prompt."""
+    lines = ["Tools:"]
+    for tool in tools:
+        lines.append(f"- {tool.name}: {tool.description}" + ("" if tool.parameters else " It takes no arguments."))
+        lines += _field_lines(tool.parameters, tool.required, "  ")
     form = (
         how_to_tag(tools)
         if rung == "tags"
@@ -129,25 +112,21 @@ def how_to_call(rung: RungName, tools: Sequence[Tool]) -> str:
         f"{as_json([_example(tools)])}\n"
         "Several calls stand in one list. Their results come in the next message."
     )
-    return f"{form} Every message of yours is such a call and nothing else, unless you are told that it may be words."
+    only = "Every message of yours is such a call and nothing else, unless you are told that it may be words."
+    return "\n".join(lines) + f"\n\n{form} {only}"
 
 
-def response_format(tools: Iterable[Tool], *, is_forced: bool, words_name: WordsName = "answer") -> dict[str, Any]:
-    """Return the setting that limits the output to calls of these tools and, unless `is_forced`, text."""
+def _response_format(tools: Iterable[Tool], words_name: WordsName | None) -> dict[str, Any]:
+    """Return the setting that limits the output to calls of these tools and, with `words_name`, text."""
+    arguments = {tool.name: _object(_strict_fields(tool.parameters, tool.required)) for tool in tools}
     forms = [
-        _object(
-            {
-                "name": {"type": "string", "enum": [tool.name]},
-                "arguments": _object(_strict_fields(tool.parameters, tool.required)),
-            }
-        )
-        for tool in tools
+        _object({"name": {"type": "string", "enum": [name]}, "arguments": fields}) for name, fields in arguments.items()
     ]
-    calls = {"type": "array", "items": {"anyOf": forms}}
-    if is_forced:
-        schema = _object({"calls": {**calls, "minItems": 1}})
-    else:
+    calls: dict[str, Any] = {"type": "array", "items": {"anyOf": forms}}
+    if words_name:
         schema = _object({"calls": calls, words_name: {"type": "string"}})
+    else:
+        schema = _object({"calls": {**calls, "minItems": 1}})
     return {"type": "json_schema", "json_schema": {"name": "calls", "strict": True, "schema": schema}}
 
 
@@ -296,8 +275,8 @@ def prepare(
     if not tools:
         return Prepared(plain, [], {})
     offered, is_forced = list(Offer(tools).tools.values()), tool_choice == "any"
-    how_to = (described(offered), how_to_call(rung, offered))
-    system = "\n\n".join([*(message.text for message in plain[:1] if message.type == "system"), *how_to])
+    first = [message.text for message in plain[:1] if message.type == "system"]
+    system = "\n\n".join([*first, _instructions(rung, offered)])
     rest = [message for message in plain if message.type != "system"]
     if not is_forced and rest and rest[-1].type == "human":
         purpose = "ask" if words_name == "question_to_user" else "answer"
@@ -305,6 +284,7 @@ def prepare(
         how_to_say = f"To {purpose} in words instead of calling a tool, write: {form}"
         how_to_say = "Now write text, and no call." if tool_choice == "none" else how_to_say
         rest[-1] = HumanMessage(f"{how_to_say}\n\n{rest[-1].text}")
-    is_held = rung == "schema" and tool_choice != "none"
-    held_to = response_format(offered, is_forced=is_forced, words_name=words_name)
-    return Prepared([SystemMessage(system), *rest], [], {"response_format": held_to} if is_held else {})
+    settings = dict[str, Any]()
+    if rung == "schema" and tool_choice != "none":
+        settings["response_format"] = _response_format(offered, None if is_forced else words_name)
+    return Prepared([SystemMessage(system), *rest], [], settings)

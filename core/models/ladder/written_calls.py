@@ -99,10 +99,8 @@ def answer_in(text: str) -> str | None:
         value = json.loads(unfenced(text), strict=False)
     except (ValueError, RecursionError):
         return None
-    beside = {**value} if isinstance(value, dict) else {}
-    beside.pop("calls", None)
-    is_answer = len(beside) == 1 and beside.keys() <= {*get_args(WordsName)}
-    words = next(iter(beside.values())) if is_answer else None
+    beside = value.keys() - {"calls"} if isinstance(value, dict) else set()
+    words = value[beside.pop()] if len(beside) == 1 and beside <= {*get_args(WordsName)} else None
     return words if isinstance(words, str) else None
 
 
@@ -138,7 +136,6 @@ def _tagged(text: str, offer: Offer) -> Iterator[Stretch]:
 
 
 def _in_json(text: str, offer: Offer) -> Iterator[Stretch]:
-    """Yield calls in the form of JSON values."""
     position = attempts = broken = 0
     whole = len(unfenced(text))
     while attempts < _MOST_ATTEMPTS and broken < _MOST_BROKEN and (opening := _VALUE.search(text, position)):
@@ -221,7 +218,14 @@ class CallGuard:
         """Read the next words and return those that are certain to be prose."""
         if self._is_call is None:
             self._held += words
-            self._is_call = self._decided()
+            begun = _BEFORE_CALL.match(self._held)
+            head = self._held[begun.end() if begun else 0 : _HELD_CHARACTERS]
+            may_be_call = _MAY_BE_CALL.match(head) or any(name.startswith(head) for name in (*_OUR_NAMES, *_PREFIXES))
+            may_be_call = may_be_call or head.rstrip("` \n") in _OUR_NAMES
+            if _CALL.match(head):
+                self._is_call = True
+            elif not may_be_call or len(self._held) >= _HELD_CHARACTERS:
+                self._is_call = False
             words, self._held = (self._held, "") if self._is_call is False else ("", self._held)
         return "" if self._is_call else words
 
@@ -229,12 +233,3 @@ class CallGuard:
         """Return the text that is still buffered at the end of the answer."""
         is_call = self._is_call or self._held.strip("`() \n") in _OUR_NAMES
         return "" if is_call else self._held
-
-    def _decided(self) -> bool | None:
-        begun = _BEFORE_CALL.match(self._held)
-        head = self._held[begun.end() if begun else 0 : _HELD_CHARACTERS]
-        if _CALL.match(head):
-            return True
-        may_be_call = _MAY_BE_CALL.match(head) or any(name.startswith(head) for name in (*_OUR_NAMES, *_PREFIXES))
-        may_be_call = may_be_call or head.rstrip("` \n") in _OUR_NAMES
-        return None if may_be_call and len(self._held) < _HELD_CHARACTERS else False
