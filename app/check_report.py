@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from ..core.evidence.checking.reaudit import Reaudit, compare_checks
+from ..core.evidence.checking.verification import Reaudit, compare_checks
 from ..core.evidence.citations.rendering import without_marks
 from ..core.evidence.language import detect_language
 from ..core.models.resolve import check_models, load_models, profile_of

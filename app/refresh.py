@@ -14,10 +14,9 @@ from typing import Any, Literal, NamedTuple
 
 from langgraph.store.memory import InMemoryStore
 
-from ..core.evidence.checking.reaudit import checks_of
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, units_of
-from ..core.evidence.checking.verification import Verifier
+from ..core.evidence.checking.verification import Verifier, checks_of
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import plain_line, short_location, shown_title, without_marks
 from ..core.evidence.memory.observations import asked_notes

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ..core.evidence.checking.reaudit import faults_of
+from ..core.evidence.checking.verification import faults_of
 from ..core.records.report import Report
 from ..core.run.conversation import clean
 from ..core.run.errors import UnknownSetting, UserMistake

@@ -50,22 +50,21 @@ def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]
 
     A page's organisation is its registered domain. A document's is the publisher that it names, or else its folder.
     """
-    found = {source.key: _owner(source) for source in sources}
+    found = dict[str, str]()
+    for source in sources:
+        host = host_of(source.location or source.key)
+        labels = host.split(".")
+        if source.address.startswith(DOCUMENT_SCHEME):
+            found[source.key] = source.publisher.casefold() or source.address.partition("/")[0]
+        elif len(labels) < 2 or labels[-1].isdecimal():
+            found[source.key] = host or source.key
+        else:
+            is_long = (len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVELS) or ".".join(labels[-2:]) in _SHARED
+            found[source.key] = ".".join(labels[-3 if is_long else -2 :])
     for group in reprints:
         same = {found[key] for key in group if key in found}
         found = {key: min(same) if owner in same else owner for key, owner in found.items()}
     return found
-
-
-def _owner(source: Source) -> str:
-    if source.address.startswith(DOCUMENT_SCHEME):
-        return source.publisher.casefold() or source.address.partition("/")[0]
-    host = host_of(source.location or source.key)
-    labels = host.split(".")
-    if len(labels) < 2 or labels[-1].isdecimal():
-        return host or source.key
-    is_long = (len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVELS) or ".".join(labels[-2:]) in _SHARED
-    return ".".join(labels[-3 if is_long else -2 :])
 
 
 def host_of(address: str) -> str:

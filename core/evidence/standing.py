@@ -41,26 +41,23 @@ class Standing(NamedTuple):
 
 def standing_of(title: str, name: str, text: str) -> Standing:
     """Return the standing that a document's title, file name and first lines state."""
-    lines = text[:HEAD].splitlines()
+    lines, stem = text[:HEAD].splitlines(), name.rpartition(".")[0]
+    in_title, in_name = (frozenset(tokens(_APART.sub(" ", words))) for words in (title, stem))
+    # A document that has no title gets its file name, without separators, as title.
+    is_named_only = title == " ".join(_APART.sub(" ", stem).split())
+    marked = _VERSION.sub(" ", stem if is_named_only else title)
+    parts = [tokens(part) for part in _APART.split(marked) if part.strip()]
+    has_parts = len(parts) > 1 or len(tokens(marked)) == 1
+    is_draft = (
+        # A file name that repeats the title says nothing more: "draft-horses" with the title "Draft horses".
+        not _DRAFT.isdisjoint(in_name - in_title)
+        or (has_parts and any(len(words) <= _MARK_WORDS and not _DRAFT.isdisjoint(words) for words in parts))
+        or any(map(_DRAFT_LINE.search, lines))
+    )
     found = next(filter(None, map(_SUPERSEDED.search, lines)), None)
-    is_draft = _is_marked_draft(title, name) or any(map(_DRAFT_LINE.search, lines))
     return Standing(is_draft, found["by"] if found else "", in_force_from(title, text))
 
 
 def asks_for_draft(question: str) -> bool:
     """Whether a question is about a draft."""
     return not _DRAFT.isdisjoint(tokens(question))
-
-
-def _is_marked_draft(title: str, name: str) -> bool:
-    stem = name.rpartition(".")[0]
-    in_title, in_name = (frozenset(tokens(_APART.sub(" ", words))) for words in (title, stem))
-    # A file name that repeats the title says nothing more: "draft-horses" with the title "Draft horses".
-    if not _DRAFT.isdisjoint(in_name - in_title):
-        return True
-    # A document that has no title gets its file name, without separators, as title.
-    is_named_only = title == " ".join(_APART.sub(" ", stem).split())
-    marked = _VERSION.sub(" ", stem if is_named_only else title)
-    parts = [tokens(part) for part in _APART.split(marked) if part.strip()]
-    has_parts = len(parts) > 1 or len(tokens(marked)) == 1
-    return has_parts and any(len(words) <= _MARK_WORDS and not _DRAFT.isdisjoint(words) for words in parts)

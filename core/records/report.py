@@ -12,8 +12,6 @@ from .sources import NotRead, Record, Source
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
 ClaimVerdict = Literal["supported", "unchecked", "unsupported", "uncited"]
 Repair = Literal["rewritten", "cited anew", "hedged"]
-
-
 _CITATION = re.compile(r"\[[\d, ]+\]")
 
 

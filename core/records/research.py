@@ -359,9 +359,6 @@ class Progress(Record):
 
 def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:
     """Add new findings; a finding that has the thread's numbers wins over one that lacks them."""
-    merged = dict(current)
-    for key, finding in update.items():
-        known = merged.get(key)
-        if known is None or known.numbered is None or finding.numbered is not None:
-            merged[key] = finding
-    return merged
+    kept = {key for key, known in current.items() if known.numbered is not None}
+    newer = {key: found for key, found in update.items() if key not in kept or found.numbered is not None}
+    return {**current, **newer}

@@ -113,21 +113,21 @@ class Source(Record):
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
     """Merge sources by key: a read text wins over an excerpt, a newer text over an older one; numbers never change."""
-    return {**current, **{key: _richer(current.get(key, source), source) for key, source in update.items()}}
-
-
-def _richer(current: Source, update: Source) -> Source:
-    best = max(current, update, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json()))
-    date, kind = max((source.date, source.date_kind) for source in (current, update))
-    merged = {
-        "number": min((source.number for source in (current, update) if source.number), default=0),
-        "failure": "" if best.content_hash else max(current.failure, update.failure),
-        "date": date,
-        "date_kind": kind,
-        "excerpts": tuple(sorted({*current.excerpts, *update.excerpts})),
-        "engines": tuple(sorted({*current.engines, *update.engines})),
-    }
-    return best.model_copy(update=merged)
+    merged = dict(current)
+    for key, source in update.items():
+        pair = (merged.get(key, source), source)
+        best = max(pair, key=lambda known: (known.read_at, known.content_hash, known.model_dump_json()))
+        date, kind = max((known.date, known.date_kind) for known in pair)
+        fields = {
+            "number": min((known.number for known in pair if known.number), default=0),
+            "failure": "" if best.content_hash else max(known.failure for known in pair),
+            "date": date,
+            "date_kind": kind,
+            "excerpts": tuple(sorted({excerpt for known in pair for excerpt in known.excerpts})),
+            "engines": tuple(sorted({engine for known in pair for engine in known.engines})),
+        }
+        merged[key] = best.model_copy(update=fields)
+    return merged
 
 
 class NotRead(Record):

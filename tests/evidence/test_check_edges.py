@@ -1,25 +1,30 @@
-"""Edge cases of a report's check: odd drafts, odd repairs, odd sentences."""
+"""Edge cases and limits of a report's check: odd drafts, repairs and sentences, refused repairs, spending."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.models import call, calls
 from kit.reports import BOTH, audited, claim, rewritten
-from kit.runs import lab
+from kit.runs import REPORT, lab, search
+from langchain_core.messages import AIMessage
+from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import units_of
-from deep_research.core.evidence.checking.verification import Verifier
+from deep_research.core.evidence.checking.verification import Verifier, compare_checks
 from deep_research.core.evidence.citations.citing import without_unknown
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.evidence.citations.rendering import with_marks, without_marks
 from deep_research.core.evidence.text.sentences import sentences_of
+from deep_research.core.records.report import ClaimCheck, Report
 from deep_research.core.records.sources import Source
+from deep_research.core.run.store.pages import DAMAGED, Pages, text_hash
 
 TALL = "It stands 83 metres tall. [1]"
 
@@ -38,7 +43,7 @@ TALL = "It stands 83 metres tall. [1]"
 async def test_a_repair_that_adds_anything_else_is_refused(tmp_path: Path, handed_in: str) -> None:
     run = lab(tmp_path, writer=[TALL, rewritten(handed_in)], researcher=BOTH)
     state = await run.ask()
-    assert state.report and state.report.text == "It stands 83 metres tall. [1] *(not verified)*"
+    assert state.report and state.report.text == f"{TALL} *(not verified)*"
     assert claim(state).repair is None
 
 
@@ -60,12 +65,6 @@ async def test_the_same_repair_of_two_sentences_is_used_once(tmp_path: Path) -> 
     state = await run.ask()
     assert state.report and state.report.text.count("38 metres") == 1
     assert audited(state).marked == 1
-
-
-async def test_a_heading_that_no_source_mentions_gets_no_mark(tmp_path: Path) -> None:
-    written = "## 1. Lit in 1844. Rebuilt in 1901\n\nThe Skerry Light was lit for the first time in 1844. [1]"
-    state = await lab(tmp_path, writer=[written], researcher=BOTH).ask()
-    assert state.report and state.report.text == written
 
 
 @pytest.mark.parametrize(
@@ -98,12 +97,12 @@ def test_a_cell_has_the_citation_of_its_row_or_its_column() -> None:
     assert [unit.sources for unit in of_column if unit.kind == "cell"] == [("l",)]
 
 
-async def test_a_sentence_whose_citation_named_nothing_is_marked(tmp_path: Path) -> None:
-    written = "The tower glows at night. [99] The Skerry Light was lit for the first time in 1844. [1]"
+async def test_a_sentence_whose_citation_named_nothing_is_marked_and_a_heading_is_not(tmp_path: Path) -> None:
+    heading, lit = "## 1. Lit in 1844. Rebuilt in 1901", "The Skerry Light was lit for the first time in 1844. [1]"
+    written = f"{heading}\n\nThe tower glows at night. [99] {lit}"
     state = await lab(tmp_path, writer=[written], researcher=BOTH, verify="check").ask()
-    assert state.report and state.report.text == (
-        "The tower glows at night. *(not verified)* The Skerry Light was lit for the first time in 1844. [1]"
-    )
+    assert state.report
+    assert state.report.text == f"{heading}\n\nThe tower glows at night. *(not verified)* {lit}"
 
 
 @pytest.mark.parametrize(
@@ -158,3 +157,63 @@ def test_units_without_citations_are_compared_with_nearby_sources() -> None:
     text = "## Tower\n\nLit early. It stands [1].\n\n## Keeper\n\nShe kept it.\n\nBorn in Tralee [2]. So [2]."
     near = {unit.text: unit.nearby for unit in units_of(text, {1: "k", 2: "l"}) if not unit.sources}
     assert near == {"Tower": ("k", "l"), "Lit early.": ("k", "l"), "Keeper": ("l", "k"), "She kept it.": ("l", "k")}
+
+
+DEAR: Any = {"input_tokens": 1_000_000, "output_tokens": 1, "total_tokens": 1_000_001}
+
+
+@pytest.mark.parametrize(("limits", "writes"), [({"max_tokens": 100_000}, 1), ({"max_tokens": 9_000_000}, 2)])
+async def test_a_run_that_has_reached_its_limit_repairs_nothing(
+    tmp_path: Path, limits: dict[str, int], writes: int
+) -> None:
+    found = AIMessage("It was lit in 1844. [1]", usage_metadata=DEAR)
+    writer = [TALL, rewritten("It stands 38 metres tall. [1]")]
+    run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, found], writer=writer, limits=limits)
+    state = await run.ask()
+    assert len(run.calls("writer")) == writes
+    assert (audited(state).marked, audited(state).corrected) == (0, 0 if writes == 1 else 1)
+
+
+GERMAN = (
+    "Ada Moran aus Tralee hütete den Leuchtturm von Skerry neben Port Anlow und Kilrush von 1901 bis 1932, länger als "
+    "alle vor ihr."
+)
+
+
+async def test_a_repair_in_another_language_is_refused_even_if_a_source_says_it(tmp_path: Path) -> None:
+    (tmp_path / "german").mkdir()
+    (tmp_path / "german" / "moran.md").write_text(f"# Ada Moran\n\n{GERMAN}\n", "utf-8")
+    written = "Ada Moran of Tralee kept the lighthouse of Skerry by Port Anlow and Kilrush from 1801 to 1832. [1]"
+    run = lab(
+        tmp_path,
+        researcher=[search("Ada Moran"), REPORT, "Ada Moran. [1]"],
+        writer=[written, rewritten(f"{GERMAN} [1]")],
+    )
+    run.folder = tmp_path / "german"
+    state = await run.ask("Who kept the lighthouse of Skerry, and from when until when was that?")
+    assert len(run.calls("writer")) == 2
+    assert state.report and state.report.text.startswith(written)
+    assert claim(state).is_marked
+
+
+def test_a_mark_is_separated_from_the_next_word() -> None:
+    claim = ClaimCheck(start=0, end=6, verdict="unsupported")
+    marked, _ = with_marks("塔高38米。第二座塔。", [claim], labels("en"))
+    assert marked == "塔高38米。 *(not verified)* 第二座塔。"
+
+
+def test_identical_sentences_keep_their_own_marks_in_a_second_check() -> None:
+    marked = f"{TALL} *(not verified)*"
+    first = ClaimCheck(start=0, end=len(marked), verdict="unsupported", is_marked=True)
+    second = ClaimCheck(start=len(marked) + 1, end=len(marked) + 1 + len(TALL), verdict="unsupported")
+    report = Report(text=f"{marked} {TALL}", sources=("k",), claims=(first, second))
+    again = compare_checks(report, report, {"k": [SourceText("k", "It is tall.")]})
+    assert [claim.is_marked for claim in again.claims] == [True, False]
+    assert len(again.unmarked) == 1
+
+
+async def test_a_text_that_can_no_longer_be_read_is_stored_again() -> None:
+    store, words = InMemoryStore(), "It was lit in 1844."
+    pages = Pages(store, "thread")
+    await store.aput(pages.namespace, text_hash(words), {DAMAGED: True})
+    assert await pages.text(await pages.keep(words)) == words

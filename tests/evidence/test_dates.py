@@ -1,4 +1,4 @@
-"""Dates as they are written, and the date of a file by its fields, text or name."""
+"""Dates as they are written; the date of a file by its fields, text or name, its kind, and the reporting period."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from babel.dates import get_month_names
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deep_research.core.evidence.dating import dated
 from deep_research.core.evidence.text.words import all_month_names, dates_in
 from deep_research.core.reading.documents.parse_text import iso_date
 from deep_research.core.reading.documents.worker import parse
+from deep_research.core.records.sources import time_of
 
 DAYS = st.dates(date(1900, 1, 1), date(2100, 12, 31))
 FORMS = (
@@ -55,10 +57,6 @@ def test_a_date_is_as_exact_as_it_is_written(words: str, iso: str) -> None:
     assert [found.iso for found in dates_in(words)] == ([iso] if iso else [])
 
 
-def test_no_day_is_read_that_does_not_exist() -> None:
-    assert not [found.iso for found in dates_in("31.02.2024, 2023-02-29 and 31 April 2024") if len(found.iso) > 7]
-
-
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -92,6 +90,7 @@ def test_the_names_of_the_months_are_those_of_the_tables_for_all_languages() -> 
         ("1er mai 2021", "2021-05-01"),
         ("13/04/2021", "2021-04-13"),
         ("31.02.2021", ""),
+        ("2023-02-29", ""),
         ("1899-12-31", ""),
         # The day of a template.
         ("2013-12-23T23:15:00Z", ""),
@@ -103,18 +102,10 @@ def test_a_field_gives_its_date_unless_a_program_made_it_up(field: str, iso: str
     assert iso_date(field) == iso
 
 
-@pytest.mark.parametrize(
-    ("name", "iso"),
-    [
-        ("board/20240501 minutes.txt", "2024-05-01"),
-        ("minutes_2024_05_01.txt", "2024-05-01"),
-        ("fees (2024).pdf", "2024"),
-        ("12320240501.txt", ""),
-        ("2024/report.txt", ""),
-    ],
-)
-def test_a_file_has_the_date_in_its_name(name: str, iso: str) -> None:
-    assert parse(b"It was lit.", name, "text").date == iso
+def test_a_file_has_the_date_in_its_name() -> None:
+    names = ("board/20240501 minutes.txt", "minutes_2024_05_01.txt", "fees (2024).pdf", "12320240501.txt", "2024/a.txt")
+    dates = [parse(b"It was lit.", name, "text").date for name in names]
+    assert dates == ["2024-05-01", "2024-05-01", "2024", "", ""]
 
 
 def test_a_files_fields_win_over_its_text_and_its_text_over_its_name() -> None:
@@ -161,3 +152,80 @@ def test_a_web_page_has_the_date_that_it_states_as_its_own(page: str, iso: str) 
 def test_a_paper_has_the_title_of_its_citation_data() -> None:
     page = b"<head><title>Journal | 12</title><meta name='citation_title' content='On lights'></head><p>Lit.</p>"
     assert parse(page, "light.html").title == "On lights"
+
+
+TODAY = "2026-11-23"
+
+
+NO_DATE = ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "found"),
+    [
+        # The period of a report is not its date.
+        ("Annual report 2025", "Held on 3 May 2024.", ("", "", "2025")),
+        ("Annual report 2023", "Published 4 April 2024. Good.", ("2024-04-04", "publication", "2023")),
+        ("Q3 2025 fleet results", "Prepared by A. Ames, 4 October 2025", ("2025-10-04", "document", "2025-Q3")),
+        ("Memo", "Date: 05/17/2026\nRe: 1Q26 sales", ("2026-05-17", "document", "2026-Q1")),
+        ("Launch", "It is planned for Q4 2026.", NO_DATE),
+        ("Rapport, 1er semestre 2026", "Lyon, le 20 juillet 2026", ("2026-07-20", "document", "2026-H1")),
+        ("Umsatz 2. Quartal 2026", "Erstellt am 14.07.2026 von Udo", ("2026-07-14", "document", "2026-Q2")),
+        ("Verkoopcijfers, derde kwartaal 2025", "", ("", "", "2025-Q3")),
+        ("Informe, primer trimestre de 2026", "Hecho el 3 de mayo de 2026", ("2026-05-03", "document", "2026-Q1")),
+        ("2025年年度报告", "发布日期：2026年3月28日", ("2026-03-28", "publication", "2025")),
+        ("Accounts", "Year ended 31 March 2025\nSigned 4 June 2025", ("2025-06-04", "document", "2024-04/2025-03")),
+        ("Bericht 2024/25", "Geschäftsjahr von Oktober 2024 bis September 2025.", ("", "", "2024-10/2025-09")),
+        ("Season 2026/27", "", ("", "", "2026/2027")),
+        ("Roadmap 2028", "", ("", "", "2028")),
+        ("Monthly report May 2026", "", ("", "", "2026-05")),
+        # The date that the document states as its own.
+        ("Dress policy (2022)", "Superseded by the policy of 2 October 2024.", ("2022", "document", "")),
+        ("Tariff", "Valid from 1 March 2027.", ("2027-03-01", "in_force", "")),
+        ("Prices", "Effective date: 1 May 2026", ("2026-05-01", "in_force", "")),
+        ("Heat plan", "Heat plan, version 1\nMay 2024. Level 1 is called at 32 degrees.", ("2024-05", "document", "")),
+        ("Handbuch", "Version 3.0 vom 2. Mai 2026", ("2026-05-02", "document", "")),
+        ("Minutes", "Board, 3 November 2026. The fee rises from 1 January 2027.", ("2026-11-03", "document", "")),
+        ("Report on the fire of 3 May 2026", "Date: 8 June 2026", ("2026-06-08", "document", "")),
+        ("Beschluss vom 3. Mai 2026", "Veröffentlicht am 5. Mai 2026.", ("2026-05-03", "document", "")),
+        ("Study", "Received 3 March 2024. First published online 9 June 2024.", ("2024-06-09", "publication", "")),
+        ("Notice", "Posted by the crew.\n" * 40 + "\nLast updated: 4 May 2026", ("2026-05-04", "publication", "")),
+        ("Register", "Situation au 31 décembre 2025", ("2025-12-31", "as_of", "")),
+        ("Resolution", "On 5 March 2026 the board closed the pier.", ("2026-03-05", "document", "")),
+        ("取締役会議事録", "2026年4月10日、取締役会は埠頭を閉じた。", ("2026-04-10", "document", "")),
+        ("Roster, 05/06/2025", "Crew: six.", NO_DATE),
+        ("Roster, 05/06/2025", "Leeds, United Kingdom. Crew: six.", ("2025-06-05", "document", "")),
+        ("Roster, 05/06/2025", "Next on 06/20/2025.", ("2025-05-06", "document", "")),
+        ("Compte rendu, 05/06/2025", "Présents : tous.", ("2025-06-05", "document", "")),
+        # A date of the subject is not the document's date.
+        ("The lamp", "It was lit on 3 May 1999 and out in 2021. The keeper left on 4 June 2014.", NO_DATE),
+        ("The pier", "In May 2025: 312 visitors.", NO_DATE),
+        ("The book", "Hemingway published it on 3 May 2001. The book was published on 4 May 2001.", NO_DATE),
+        ("Anna Berg", "Anna Berg (3 May 1961 – 4 June 2019) was a painter.", NO_DATE),
+        ("Offer", "Valid until 31 October 2026. Next meeting: 2 October 2026", NO_DATE),
+        ("2014 Harbour Cup", "The cup was sailed off the pier.", NO_DATE),
+        ("Accord", "The accord entered into force on 3 May 1998.", NO_DATE),
+    ],
+)
+def test_a_document_has_the_date_and_the_period_that_it_states(
+    title: str, text: str, found: tuple[str, str, str]
+) -> None:
+    assert dated(title, "a.md", text, TODAY) == found
+
+
+def test_the_kind_of_a_date_says_where_it_was_found() -> None:
+    report = dated("Plant report", "plant_report_2025.md", "Plant report, 31 March 2025", TODAY)
+    assert report == ("2025-03-31", "document", "2025")
+    assert parse(b"The pier is closed.", "log_2025-08-09.txt").date_kind == "file_name"
+    assert parse(b"---\npublished: 2026-02-17\n---\nThe pier is closed.", "a.md").date_kind == "publication"
+    assert parse(b"From: a@b.example\nDate: Fri, 06 Jun 2025 10:20:00 +0200\n\nYes.", "a.eml").date_kind == "document"
+    assert parse(b"Tariff from 2026-05-01;;\nBoat;Fee;Unit\nGig;3;EUR", "a.csv").date_kind == "in_force"
+    page = b"<h1>Pier</h1><p>It is closed.</p><footer>Page last updated: 2 May 2026.</footer>"
+    found = parse(page, "pier.html", address="https://pier.example/", today=TODAY)
+    assert (found.date, found.date_kind) == ("2026-05-02", "publication")
+
+
+def test_documents_are_ordered_by_their_date_or_the_end_of_their_period() -> None:
+    assert time_of("2026-05-03", "2025") == "2026-05-03"
+    periods = ("2025-Q1", "2025-05", "2025-07/2026-06", "")
+    assert [time_of("", period) for period in periods] == ["2025", "2025-05", "2026-06", ""]

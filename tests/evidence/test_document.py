@@ -1,12 +1,17 @@
-"""The report as a document, and shortened findings."""
+"""The report as a document: its parts, its labels in each language, links to quoted words, shortened findings."""
 
 from __future__ import annotations
 
-import pytest
+from urllib.parse import unquote, urlsplit
 
-from deep_research.core.evidence.citations.labels import labels
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kit.reports import SOURCES
+
+from deep_research.core.evidence.citations.labels import all_labels, is_right_to_left, labels
 from deep_research.core.evidence.citations.markers import settle_fences
-from deep_research.core.evidence.citations.rendering import read_body, write_document
+from deep_research.core.evidence.citations.rendering import WHOLE, link_to, read_body, write_document
 from deep_research.core.evidence.text.sentences import cited_sentences
 from deep_research.core.records.report import Report
 from deep_research.core.records.sources import Source
@@ -25,13 +30,11 @@ def test_a_report_has_its_text_then_its_sources_then_its_notes() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("was_researched", "opening"),
-    [(True, "*This text cites no source.*"), (False, "*No source was consulted for this text.*")],
-)
-def test_a_report_without_citations_says_so_first(was_researched: bool, opening: str) -> None:
+def test_a_report_without_citations_says_so_first() -> None:
     report = Report(text="Words.", sources=())
-    assert write_document(report, [], [], ENGLISH, was_researched=was_researched) == f"{opening}\n\nWords."
+    researched, other = (write_document(report, [], [], ENGLISH, was_researched=found) for found in (True, False))
+    assert researched == "*This text cites no source.*\n\nWords."
+    assert other == "*No source was consulted for this text.*\n\nWords."
 
 
 @pytest.mark.parametrize(
@@ -74,3 +77,81 @@ def test_a_note_contains_no_active_markup() -> None:
 )
 def test_an_unclosed_fence_counts_as_text(text: str, settled: str) -> None:
     assert settle_fences(text) == settled
+
+
+@pytest.mark.parametrize("code", all_labels())
+def test_labels_are_complete_translated_and_without_stray_spaces_and_verdicts_are_distinct(code: str) -> None:
+    own, english = vars(labels(code)), vars(ENGLISH)
+    assert own.keys() == english.keys()
+    assert [name for name, words in own.items() if words != words.strip() or not words] == []
+    assert len({own[verdict] for verdict in ("supported", "unchecked", "unsupported", "uncited")}) == 4
+    assert code in ("en", "fr") or [name for name, words in own.items() if words == english[name]] == []
+
+
+def test_region_and_script_are_ignored_and_english_is_the_default() -> None:
+    assert [labels(code).sources for code in ("de", "de-AT", "ZH_hans")] == ["Quellen", "Quellen", "来源"]
+    assert [labels(code).sources for code in ("", "xx", "deu")] == ["Sources"] * 3
+
+
+@pytest.mark.fault(50)
+def test_arabic_persian_and_hebrew_run_from_right_to_left() -> None:
+    assert [code for code in ("ar", "fa", "he-IL", "en", "ja", "") if is_right_to_left(code)] == ["ar", "fa", "he-IL"]
+
+
+WEB, DOCUMENT, ANCHORED = SOURCES
+
+
+def directive(quote: str) -> str:
+    """The text directive in the link to a quote."""
+    return link_to(WEB, quote).partition("#:~:text=")[2]
+
+
+@pytest.mark.parametrize(
+    ("quote", "expected"),
+    [
+        ("Lit in 1844.", "Lit%20in%201844."),
+        ("well-kept, & dry", "well%2Dkept%2C%20%26%20dry"),
+        ("## A heading", "A%20heading"),
+        ("a | much longer cell | b", "much%20longer%20cell"),
+        ("one " * 15 + "two " * 15, "one%20one%20one%20one%20one,two%20two%20two%20two%20two"),
+        ("灯塔" * 40, ",".join(2 * [6 * "%E7%81%AF%E5%A1%94"])),
+    ],
+)
+def test_a_quote_is_encoded_by_its_words(quote: str, expected: str) -> None:
+    assert directive(quote) == expected
+
+
+def test_a_link_leads_to_the_page_or_to_its_anchor_and_quote() -> None:
+    assert link_to(WEB) == "https://lights.example/skerry"
+    assert link_to(ANCHORED, "Power.") == "https://www.coast.example/a?b=1&c=2#power:~:text=Power."
+
+
+def test_a_document_is_opened_at_the_page_if_that_is_known() -> None:
+    assert link_to(DOCUMENT, "Granite.") == "file:///docs/the%20keeper.md"
+    assert link_to(DOCUMENT, "Granite.", 7) == "file:///docs/the%20keeper.md#page=7"
+    pdf, paper = (
+        WEB.model_copy(update={"location": f"https://lights.example/{path}"}) for path in ("a.PDF?x=1", "b?x=1#top")
+    )
+    assert link_to(pdf, "Granite.") == "https://lights.example/a.PDF?x=1"
+    assert link_to(paper, "Granite.", 1) == "https://lights.example/b?x=1#page=1"
+
+
+@pytest.mark.parametrize(
+    "location", ["javascript:alert(1)", "//evil.example/", "data:text/html,x", "", "file:///etc/x"]
+)
+def test_an_address_outside_the_web_has_no_link(location: str) -> None:
+    assert link_to(WEB.model_copy(update={"location": location}), "x") == ""
+    assert link_to(WEB.model_copy(update={"location": location}), "x", 3) == ""
+
+
+@given(st.text())
+def test_a_link_keeps_its_form_whatever_is_quoted(quote: str) -> None:
+    link = link_to(WEB, quote)
+    parts = urlsplit(link)
+    assert link.isascii() and not set(link) & set("\"'<>\\^`{|} ")
+    assert (parts.scheme, parts.netloc, parts.path, parts.query) == ("https", "lights.example", "/skerry", "")
+
+
+@given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=WHOLE))
+def test_a_short_quote_is_linked_in_full(quote: str) -> None:
+    assert unquote(directive(quote)) == quote

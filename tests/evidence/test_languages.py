@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,44 +21,35 @@ from deep_research.core.writing.language import named_language
 pytestmark = pytest.mark.slow
 
 QUESTIONS = Path(__file__).parents[3] / "shared" / "data" / "multihop" / "questions.jsonl"
-ASKED = {
-    "de": "Wie hoch ist der Eiffelturm?",
-    "fr": "Comment fonctionne PyTorch ?",
-    "es": "¿Cuánto cuesta un iPhone?",
-    "it": "Perché Twitter è stato rinominato X?",
-    "pt": "Quais foram as causas do declínio da Liga Hanseática?",
-    "nl": "Waarom is Twitter hernoemd naar X?",
-    "pl": "Skutki uboczne metforminy",
-    "ru": "Побочные эффекты метформина",
-    "zh": "斯凯里灯塔是什么时候点亮的？",
-    "ja": "エッフェル塔の高さは？",
-    "ko": "에펠탑의 높이는?",
-    "ar": "كم يبلغ ارتفاع برج إيفل؟",
-    "hi": "एफिल टॉवर कितना ऊँचा है?",
-}
 UNDECIDED = "the language of the request"
-
-
-@pytest.mark.parametrize("code", ASKED)
-def test_the_language_of_a_question_is_detected_by_its_words(code: str) -> None:
-    assert detect_language(ASKED[code]) == code
-
-
-@pytest.mark.parametrize("words", ["Python GIL?", "Angela Merkel", "Giuseppe Verdi Aida", "?!"])
-def test_names_alone_and_too_few_words_have_no_language(words: str) -> None:
-    assert detect_language(words) == ""
 
 
 @pytest.mark.parametrize(
     ("question", "code"),
     [
+        ("Wie hoch ist der Eiffelturm?", "de"),
+        ("Comment fonctionne PyTorch ?", "fr"),
+        ("¿Cuánto cuesta un iPhone?", "es"),
+        ("Perché Twitter è stato rinominato X?", "it"),
+        ("Quais foram as causas do declínio da Liga Hanseática?", "pt"),
+        ("Waarom is Twitter hernoemd naar X?", "nl"),
+        ("Skutki uboczne metforminy", "pl"),
+        ("Побочные эффекты метформина", "ru"),
+        ("斯凯里灯塔是什么时候点亮的？", "zh"),
+        ("エッフェル塔の高さは？", "ja"),
+        ("에펠탑의 높이는?", "ko"),
+        ("كم يبلغ ارتفاع برج إيفل؟", "ar"),
+        ("एफिल टॉवर कितना ऊँचा है?", "hi"),
+        # Names, quotations and addresses do not count.
         ("Why was Karlheinz Schreiber extradited from Canada?", "en"),
         ("Welche Rolle spielte „The Rise and Fall of the Third Reich“ in der deutschen Forschung?", "de"),
         ("Was sagt https://example.com/what-is-the-answer-to-all-of-this darüber, und warum?", "de"),
         ("WHEN WAS THE FIRST LIGHTHOUSE OF SCOTLAND BUILT?", "en"),
+        # Names alone and too few words have no language.
+        *((words, "") for words in ("Python GIL?", "Angela Merkel", "Giuseppe Verdi Aida", "?!")),
     ],
 )
-def test_names_quotations_and_addresses_in_a_question_do_not_count(question: str, code: str) -> None:
+def test_the_language_of_a_question_is_detected_by_its_words(question: str, code: str) -> None:
     assert detect_language(question) == code
 
 
@@ -117,10 +107,6 @@ def test_every_detectable_language_has_a_name_with_that_code(code: str) -> None:
     assert named_language(code).code == code
 
 
-async def language(tmp_path: Path, question: str, **settings: Any) -> tuple[str, str]:
-    return of((await lab(tmp_path, **settings).ask(question)).run)
-
-
 def of(run: Run | None) -> tuple[str, str]:
     assert run
     return run.language, run.language_code
@@ -128,16 +114,24 @@ def of(run: Run | None) -> tuple[str, str]:
 
 @pytest.mark.fault(50)
 @pytest.mark.behaviour("O-91")
-async def test_a_run_is_frozen_in_the_language_of_its_question(tmp_path: Path) -> None:
-    assert await language(tmp_path, QUESTION) == ("English", "en")
-    assert await language(tmp_path, "Wann wurde der Leuchtturm gebaut?") == ("German", "de")
-    assert await language(tmp_path, "Skerry Light?") == (UNDECIDED, "")
-
-
-@pytest.mark.behaviour("O-91")
-async def test_a_language_that_is_set_wins_over_that_of_the_question(tmp_path: Path) -> None:
-    assert await language(tmp_path, QUESTION, language="Deutsch") == ("German", "de")
-    assert await language(tmp_path, QUESTION, language="rhymed verse") == ("rhymed verse", "")
+@pytest.mark.parametrize(
+    ("wanted", "question", "language", "named"),
+    [
+        ("", QUESTION, ("English", "en"), ""),
+        ("", "Wann wurde der Leuchtturm gebaut?", ("German", "de"), ""),
+        ("", "Skerry Light?", (UNDECIDED, ""), ""),
+        ("Deutsch", QUESTION, ("German", "de"), ""),
+        ("rhymed verse", QUESTION, ("rhymed verse", ""), "'rhymed verse'"),
+        ("klingon", QUESTION, ("Klingon", ""), "'Klingon'"),
+    ],
+)
+async def test_a_language_that_is_set_wins_over_that_of_the_question_and_is_noted_if_it_cannot_be_checked(
+    tmp_path: Path, wanted: str, question: str, language: tuple[str, str], named: str
+) -> None:
+    run = (await lab(tmp_path, language=wanted).ask(question)).run
+    assert of(run) == language
+    notes = [note for note in run.notices if note.startswith("The models are asked to write in ")]
+    assert len(notes) == bool(named) and all(named in note for note in notes)
 
 
 @pytest.mark.behaviour("O-91")
@@ -146,16 +140,6 @@ async def test_an_answer_in_another_language_does_not_change_that_of_the_questio
     assert of((await run.ask("Wann wurde der Leuchtturm gebaut, und von wem?")).run) == ("German", "de")
     state = await run.ask("The one that they call the Skerry Light, of course.")
     assert state.report and of(state.run) == ("German", "de")
-
-
-@pytest.mark.parametrize(
-    ("wanted", "named"), [("klingon", "'Klingon'"), ("rhymed verse", "'rhymed verse'"), ("de", ""), ("", "")]
-)
-async def test_a_note_names_a_language_that_cannot_be_checked(tmp_path: Path, wanted: str, named: str) -> None:
-    run = (await lab(tmp_path, language=wanted).ask(QUESTION)).run
-    assert run
-    notes = [note for note in run.notices if note.startswith("The models are asked to write in ")]
-    assert len(notes) == bool(named) and all(named in note for note in notes)
 
 
 def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace(tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
-"""Learnings and gaps of findings."""
+"""Learnings and gaps of findings, and the confidence in them, by a formula that can be checked by hand."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.memory.learned import (
+    CONFIDENT,
+    confidence,
     facts_of,
+    is_confident,
     learnings_of,
     merged_by_source,
     notice_findings,
@@ -18,6 +21,7 @@ from deep_research.core.evidence.memory.learned import (
 from deep_research.core.evidence.text.sentences import cited_sentences, sentences_of
 from deep_research.core.records.plan import Learning
 from deep_research.core.records.research import Finding
+from deep_research.core.records.sources import Source
 
 TASK = "Who built the light?"
 SOURCES = ("https://a.example/", "https://b.example/", "file:///c.md")
@@ -62,18 +66,15 @@ def test_each_cited_sentence_is_a_learning_of_each_source_that_it_cites(
     assert all((learning.step, learning.question_id) == ("call", "q") for learning in found)
 
 
-@pytest.mark.parametrize("fields", [{"is_withheld": True}, {"ended": "partial", "failures": ("its model failed",)}])
-def test_withheld_and_failed_findings_have_no_learnings(fields: dict[str, Any]) -> None:
-    assert learnings_of(finding("Lit in 1844 [1].", **fields)) == []
-
-
 @pytest.mark.parametrize(
     ("text", "fields", "gaps"),
     [
         ("Lit [1]. It was built by Anna Holm.", {}, []),
         ("Lit [1].", {"missing": ("its cost",)}, ["its cost"]),
         ("Nothing was found [9].", {"missing": ("its cost",)}, [TASK]),
+        # Withheld and failed findings have no learnings.
         ("Lit [1].", {"is_withheld": True}, [TASK]),
+        ("Lit [1].", {"failures": ("its model failed",)}, [TASK]),
         ("Lit [1].", {"ended": "partial", "reason": "time was up", "missing": ("its cost",)}, ["its cost", TASK]),
         ("", {"ended": "failed", "reason": "no model"}, [TASK]),
     ],
@@ -134,3 +135,65 @@ def test_sentences_of_a_text_without_code_lose_nothing(text: str) -> None:
 
 def test_a_line_that_begins_with_a_marker_counts_as_cited() -> None:
     assert cited_sentences("Open.\n[1] Lit in 1844. [2] Tall.", 1.0) == "[1] Lit in 1844. [2] Tall."
+
+
+LETTERS = [f"word{number}x" for number in range(20)]
+
+
+def source(key: str, kind: Literal["web", "document"] = "web") -> Source:
+    return Source(key=key, title=key, location=key, address=key, kind=kind)
+
+
+def learning(text: str, key: str = "") -> Learning:
+    return Learning(text=text, source=key, step="1", question_id="q")
+
+
+PAGE = source("https://a.example/one")
+
+
+def covering(covered: int, of: int, iteration: int) -> float:
+    """Confidence with one source that contains `covered` of the task's words."""
+    learnings = [learning(" ".join(LETTERS[:covered]), PAGE.key)]
+    return confidence(" ".join(LETTERS[:of]), learnings, {PAGE.key: PAGE}, iteration)
+
+
+@pytest.mark.behaviour("A-40")
+def test_confidence_is_agreement_and_coverage_and_promptness() -> None:
+    assert covering(8, 8, 1) == 0.25 + 0.4 + 0.1
+    assert covering(4, 8, 1) == 0.25 + 0.2 + 0.1
+    assert covering(8, 8, 3) == 0.25 + 0.4 + 0.06
+    assert covering(0, 8, 6) == covering(0, 8, 9) == 0.25
+    # Exactly the boundary is not confident.
+    assert covering(5, 8, 1) == CONFIDENT == 0.6
+    assert not is_confident(covering(5, 8, 1))
+    assert covering(13, 20, 1) == 0.61
+    assert is_confident(covering(13, 20, 1))
+
+
+@pytest.mark.parametrize(
+    ("sources", "agreement"),
+    [
+        ([], 0.0),
+        ([PAGE], 0.25),
+        ([PAGE, source("https://www.a.example/two"), source("http://a.example:8080/")], 0.25),
+        ([PAGE, source("https://b.example/")], 0.375),
+        ([source("file:///a.md", "document"), source("file:///b.md", "document")], 0.375),
+        ([source("http://[broken"), PAGE], 0.375),
+    ],
+)
+def test_pages_of_one_host_are_one_source_and_each_document_is_one(sources: list[Source], agreement: float) -> None:
+    learnings = [learning("a fact", source.key) for source in sources] + [learning("a thought")]
+    assert confidence("light", learnings, {source.key: source for source in sources}, 6) == round(agreement, 2)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(LETTERS), st.sampled_from(["", "https://a.example/", "https://b.example/"]))),
+    st.integers(1, 9),
+)
+def test_confidence_is_between_0_and_1_and_independent_of_order(facts: list[tuple[str, str]], iteration: int) -> None:
+    learnings = [learning(text, key) for text, key in facts]
+    sources = {key: source(key) for key in ("https://a.example/", "https://b.example/")}
+    value = confidence(" ".join(LETTERS), learnings, sources, iteration)
+    assert 0 <= value <= 1
+    assert value == round(value, 2)
+    assert confidence(" ".join(LETTERS), [*reversed(learnings), *learnings], sources, iteration) == value

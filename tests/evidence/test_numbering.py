@@ -1,4 +1,4 @@
-"""Source numbers in a thread: the table of local numbers, several researchers and rounds, and parallel writes."""
+"""Source keys, and source numbers in a thread: several researchers and rounds, and parallel writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.reports import streamed
 
-from deep_research.core.evidence.citations.citing import number_finding, number_findings
+from deep_research.core.evidence.citations.citing import number_finding, number_findings, source_key
 from deep_research.core.records.research import Finding, merge_findings
 from deep_research.core.records.sources import Source, merge_sources
 
@@ -37,25 +37,11 @@ def finding(name: str, position: int = 0, **fields: Any) -> Finding:
     return Finding(id=name, **{**given_fields, **fields})
 
 
-def collected(findings: list[LocalFinding]) -> tuple[list[str], dict[str, int]]:
-    written, numbers = [], dict[str, int]()
-    for text, local in findings:
-        numbered, numbers, _ = number_finding(text, local, numbers)
-        written.append(numbered)
-    return written, numbers
-
-
-@pytest.mark.behaviour("O-66")
-def test_row_37_the_next_number_follows_the_highest() -> None:
-    for known, number in (({}, 1), ({"a": 1, "b": 2}, 3), ({"a": 1, "b": 5, "c": 10}, 11)):
-        assert number_finding("[1]", {1: "new"}, known).numbers["new"] == number
-
-
 COLLAPSE = [
     ("c2", "[50] and [60]", {}, {50: "a", 60: "b"}, "[1] and [2]", {"a": 1, "b": 2}),
     ("c4, 36", "[50]", {"s": 1}, {50: "s"}, "[1]", {"s": 1}),
     ("c5", "[30],[31],[32]", {"a": 1, "b": 2}, {30: "a", 31: "c", 32: "b"}, "[1],[3],[2]", {"a": 1, "b": 2, "c": 3}),
-    ("c6", "[100]", {"e": 5}, {100: "n"}, "[6]", {"e": 5, "n": 6}),
+    ("c6, 37", "[100]", {"e": 5}, {100: "n"}, "[6]", {"e": 5, "n": 6}),
     ("c7", "[50] [60]", {}, {50: "d", 60: "d"}, "[1] [1]", {"d": 1}),
     ("c9", "[1] and [2]", {"p": 1, "q": 2}, {1: "q", 2: "p"}, "[2] and [1]", {"p": 1, "q": 2}),
     ("c10", "[[5]] 【5】 ［5］ 【【5】】 [5】", {}, {5: "a"}, "[1] [1] [1] [1] [1]", {"a": 1}),
@@ -86,15 +72,6 @@ def test_local_numbers_become_the_threads(
 def test_row_c8_an_unknown_local_number_never_becomes_the_number_of_a_source() -> None:
     finding = number_finding("[25] and [2], [25, 2].", {25: "z"}, {"p": 1, "q": 2})
     assert finding == ("[3] and, [3].", {"p": 1, "q": 2, "z": 3}, 2)
-
-
-@pytest.mark.behaviour("O-68")
-def test_a_source_keeps_its_number_over_rounds_and_researchers() -> None:
-    first_round = [("x [1] y [2]", {1: "a", 2: "b"}), ("x [2], y [1]", {1: "b", 2: "c"})]
-    second_round = [("x [1, 2]", {1: "d", 2: "a"}), ("x [3] [1]", {1: "c", 2: "e", 3: "b"})]
-    written, numbers = collected(first_round + second_round)
-    assert written == ["x [1] y [2]", "x [3], y [2]", "x [4, 1]", "x [2] [3]"]
-    assert numbers == {"a": 1, "b": 2, "c": 3, "d": 4}
 
 
 @pytest.mark.behaviour("O-68", "O-69")
@@ -174,3 +151,51 @@ def test_a_finding_with_numbers_stays_whatever_the_order(states: list[str | None
     assert whole["one"].numbered == ("numbered" if "numbered" in states else None)
     assert merged(merge_findings, chance.sample(parts, len(parts))) == whole
     assert merged(merge_findings, parts + parts) == whole
+
+
+PARTS = ["http", "HTTPS", "file", *":/#?&=é[]@ %", "//", "utm_a", "x.COM", ":80"]
+odd_addresses = st.text() | st.lists(st.sampled_from(PARTS)).map("".join)
+
+
+@pytest.mark.behaviour("O-62")
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("HTTPS://Example.COM/Path", "https://example.com/Path"),
+        ("http://example.com:80/a", "http://example.com/a"),
+        ("http://example.com:443/a", "http://example.com:443/a"),
+        ("https://example.com", "https://example.com/"),
+        ("  https://example.com/a #part", "https://example.com/a"),
+        ("https://example.com/a/?", "https://example.com/a/"),
+        ("https://example.com/a?b=2&a=1&&B=%20+", "https://example.com/a?b=2&a=1&&B=%20+"),
+        ("https://example.com/?utm_source=x&id=7&UTM_Medium=y&utm_campaign", "https://example.com/?id=7"),
+        ("https://example.com/?gclid=1&fbclid=2", "https://example.com/"),
+        ("https://Me:Secret@Example.com/a", "https://Me:Secret@example.com/a"),
+        ("https://Bücher.example/ä", "https://xn--bcher-kva.example/ä"),
+        ("https://a_b.example/", "https://a_b.example/"),
+        ("http://[2001:DB8::1]:8080/a", "http://[2001:db8::1]:8080/a"),
+        ("file:///data/My Report?.pdf#page=3", "file:///data/My Report?.pdf"),
+        ("ftp://Example.com/A?utm_source=x", "ftp://Example.com/A?utm_source=x"),
+        ("http://[x", "http://[x"),
+        ("www.Example.com", "www.Example.com"),
+        ("", ""),
+    ],
+)
+def test_an_address_becomes_its_key(address: str, key: str) -> None:
+    assert source_key(address) == key
+
+
+def test_tracking_parameters_are_removed() -> None:
+    names = (
+        "utm_id _ga _gl _hsenc _hsmi dclid fbclid gbraid gclid gclsrc igsh igshid li_fat_id mc_cid mc_eid mkt_tok "
+        "msclkid oly_anon_id oly_enc_id srsltid ttclid twclid vero_id wbraid yclid"
+    )
+    tracked = "".join(f"&{name}=x" for name in names.split())
+    assert source_key(f"https://example.com/?a=1{tracked}&b=2") == "https://example.com/?a=1&b=2"
+
+
+@given(odd_addresses)
+def test_a_key_is_its_own_key(address: str) -> None:
+    key = source_key(address)
+    assert source_key(key) == key
+    assert "#" not in key

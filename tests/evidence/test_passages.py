@@ -15,7 +15,7 @@ from deep_research.core.evidence.checking.verification import PassageMatch, Veri
 HARBOUR = """# Port of Ostvik, report of May 2025
 
 The port handled **14,850 tonnes** of fish. A permit costs €15 a year, if the council agrees. Nobody believed that the
-light was ever moved to Tarn.
+light ever moved.
 
 - Boats leave at noon
 - Repairs took six weeks and cost €1.2m
@@ -54,10 +54,7 @@ def quote_of(text: str, source: str) -> str:
         ("Boats leave at noon.", ""),
         ("Port of Ostvik, report of May 2025: Boats leave at noon", "Boats leave at noon"),
         ("Port of Tarn, report of May 2025: Boats leave at noon", ""),
-        (
-            "Nobody believed that the light was ever moved to Tarn.",
-            "Nobody believed that the\nlight was ever moved to Tarn.",
-        ),
+        ("Nobody believed that the light ever moved.", "Nobody believed that the\nlight ever moved."),
         ("The port handled 14,850 tons of fish.", ""),
         ("", ""),
     ],

@@ -43,30 +43,31 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
 
 
 @pytest.mark.parametrize(
-    ("statement", "words"),
-    [
-        ("Revenue was £38.4 million [1].", VOSS),
-        ("Revenue was £38,400,000 [1].", VOSS),
-        ("In 2025, £7.9m went into fuel [1].", "Fuel cost £7.9m"),
-        ("In March 7.9 million pounds went into fuel [1].", "Fuel cost £7.9m"),
-        ("8 900 t of oil were burned [1].", "burned 8,900 tonnes"),
-        ("It takes 2 hours [1].", "The crossing takes two hours."),
-        ("On Route 7 a lot of oil is burned [1].", "a third of it"),
-        ("The pier will be “repaired before the winter” [1].", "The pier"),
-        ("An adult pays £8.60 to Sanna [1].", ROW),
-        ("A third of the oil is burned on Route 7 [1].", "a third of it on Route 7"),
-        ("About 33% of the oil is burned on Route 7 [1].", "a third of it on Route 7"),
-        ("Sanna is cheaper than Hulm [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |"),
-        ("Revenue was £38.4m, and 1.2 million people were carried [1][2].", f"{VOSS} … carried 1.2 million people"),
-    ],
-)
-def test_words_with_the_numbers_of_a_statement_prove_it(statement: str, words: str) -> None:
-    assert proof(statement, words).fault == ""
-
-
-@pytest.mark.parametrize(
     ("statement", "words", "fault"),
     [
+        ("Revenue was £38.4 million [1].", VOSS, ""),
+        ("Revenue was £38,400,000 [1].", VOSS, ""),
+        ("In 2025, £7.9m went into fuel [1].", "Fuel cost £7.9m", ""),
+        ("In March 7.9 million pounds went into fuel [1].", "Fuel cost £7.9m", ""),
+        ("8 900 t of oil were burned [1].", "burned 8,900 tonnes", ""),
+        ("It takes 2 hours [1].", "The crossing takes two hours.", ""),
+        ("On Route 7 a lot of oil is burned [1].", "a third of it", ""),
+        ("The pier will be “repaired before the winter” [1].", "The pier", ""),
+        ("An adult pays £8.60 to Sanna [1].", ROW, ""),
+        ("A third of the oil is burned on Route 7 [1].", "a third of it on Route 7", ""),
+        ("About 33% of the oil is burned on Route 7 [1].", "a third of it on Route 7", ""),
+        ("Sanna is cheaper than Hulm [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |", ""),
+        ("Revenue was £38.4m, and 1.2 million people were carried [1][2].", f"{VOSS} … carried 1.2 million people", ""),
+        # Counts in words need no number in a source.
+        ("Two fares are named [1].", ROW, ""),
+        ("The ferry of Sanna is in daily use [1].", ROW, ""),
+        ("It takes two hours [1].", "The crossing takes three hours.", "2 is not in"),
+        ("Twenty fares are named [1].", ROW, "20 is not in"),
+        # A price per year may be given without its currency.
+        ("Every pupil pays the toll (15 a year) [1].", "The toll is £15 a year", ""),
+        ("Every pupil pays the toll (15 a month) [1].", "The toll is £15 a year", "its unit of measure"),
+        # A date needs no word "day".
+        ("It names 12 March 2026 as the day of the accounts [1].", "Accounts of the ferry company", ""),
         ("Fuel cost £9m [1].", "", "no words"),
         ("Fuel cost £9m [1].", "Fuel cost £9m", "are in no source"),
         ("Fuel cost £9m [1].", "Fuel cost £7.9m", "9 is not in"),
@@ -85,8 +86,11 @@ def test_words_with_the_numbers_of_a_statement_prove_it(statement: str, words: s
         ("Freight costs £95 per order [1].", "Freight costs £95 per van", "its unit of measure"),
     ],
 )
-def test_missing_numbers_and_words_are_named(statement: str, words: str, fault: str) -> None:
-    assert fault in proof(statement, words).fault
+def test_words_with_the_numbers_of_a_statement_prove_it_and_missing_ones_are_named(
+    statement: str, words: str, fault: str
+) -> None:
+    found = proof(statement, words).fault
+    assert fault in found and bool(fault) == bool(found)
 
 
 @pytest.mark.parametrize(
@@ -137,25 +141,6 @@ def test_a_number_may_follow_by_a_calculation(statement: str, words: str, calcul
 )
 def test_a_calculation_with_unsupported_numbers_proves_nothing(statement: str, calculation: str) -> None:
     assert "is not in" in proof(statement, "Fuel cost £7.9m", calculation).fault
-
-
-@pytest.mark.parametrize(
-    ("statement", "words", "is_proved"),
-    [
-        # Counts in words need no number in a source.
-        ("Two fares are named [1].", ROW, True),
-        ("The ferry of Sanna is in daily use [1].", ROW, True),
-        ("It takes two hours [1].", "The crossing takes three hours.", False),
-        ("Twenty fares are named [1].", ROW, False),
-        # A price per year may be given without its currency.
-        ("Every pupil pays the toll (15 a year) [1].", "The toll is £15 a year", True),
-        ("Every pupil pays the toll (15 a month) [1].", "The toll is £15 a year", False),
-        # A date needs no word "day".
-        ("It names 12 March 2026 as the day of the accounts [1].", "Accounts of the ferry company", True),
-    ],
-)
-def test_counts_rates_and_dates_are_compared_by_meaning(statement: str, words: str, is_proved: bool) -> None:
-    assert (not proof(statement, words).fault) == is_proved
 
 
 def test_the_passage_is_the_whole_sentence_of_the_cited_source() -> None:

@@ -29,14 +29,9 @@ def refusal(question: str, code: str = "en") -> str:
 def test_a_refusal_states_no_claim_in_any_language(code: str) -> None:
     text = refusal("When was Hall 7 built?", code)
     assert labels(code).unanswered in text and "Hall 7" in text
-    assert is_refusal(text)
-    assert units_of(text, {}) == []
-
-
-def test_a_refusal_of_several_sentences_states_no_claim() -> None:
-    text = refusal("The hall was built in 1904. Was it sold in 1910? Who bought it?")
-    assert is_refusal(text)
-    assert units_of(text, {}) == []
+    for refused in (text, refusal("The hall was built in 1904. Was it sold in 1910? Who bought it?", code)):
+        assert is_refusal(refused)
+        assert units_of(refused, {}) == []
 
 
 @pytest.mark.parametrize(

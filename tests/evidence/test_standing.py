@@ -1,4 +1,4 @@
-"""The standing that documents state (draft, superseded, in force), and its effect on searches."""
+"""Publishers and standing (draft, superseded, in force) of sources, and the effect on searches."""
 
 from __future__ import annotations
 
@@ -8,65 +8,52 @@ from pathlib import Path
 import pytest
 from kit.files import Papers
 
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.rendering import source_list
+from deep_research.core.evidence.origin import organisations, origin_of
 from deep_research.core.evidence.standing import Standing, standing_of
 from deep_research.core.library.library import Library
-from deep_research.core.records.sources import Source, merge_sources
+from deep_research.core.reading.documents.worker import parse
+from deep_research.core.records.sources import Origin, Source, merge_sources
 from deep_research.tools.results import read_results, write_results
 from deep_research.tools.tool import Hit, Outcome
 
-
-@pytest.mark.parametrize(
-    ("title", "name", "text"),
-    [
-        ("Product roadmap (DRAFT, for discussion)", "roadmap.md", ""),
-        ("Vessel brief (draft 3, February 2026)", "brief.md", ""),
-        ("House rules", "rules.md", "House rules\n\nStatus: draft\n"),
-        ("Hausordnung", "h.txt", "Hausordnung\n\nENTWURF zur Beratung im Oktober 2025\n"),
-        ("Price list", "p.md", "Draft for the board, June 2026. A locker costs 3 crowns."),
-        ("Berths", "berths.md", "# Berths\n\nDraft. There shall be 40."),
-        ("Berths, draft v0.4 (May 2026)", "berths.md", "There shall be 40."),
-    ],
-)
-def test_a_title_a_name_or_a_first_line_may_mark_a_draft(title: str, name: str, text: str) -> None:
-    assert standing_of(title, name, text) == Standing(is_draft=True)
+DRAFT, IN_FORCE = Standing(is_draft=True), Standing()
 
 
 @pytest.mark.parametrize(
-    ("title", "name", "text"),
+    ("title", "name", "text", "standing"),
     [
-        ("Draft horses", "draft_horses.md", "Draft horses are bred to pull."),
-        ("MV Orm", "orm.md", "Length: 12 m\nDraft: 3.4 m\n"),
-        ("Mikael Lindholm", "lindholm.md", "He was chosen in the tenth round of the 1987 NHL draft."),
-        ("Rules", "archive/rules_old.md", "The 2019 rules were superseded by these rules."),
-        ("Q-10", "q10.md", "- The Q-10 is replaced by the Q-12 with a paper housing."),
+        # A title, a name or a first line may mark a draft.
+        ("Product roadmap (DRAFT, for discussion)", "roadmap.md", "", DRAFT),
+        ("Vessel brief (draft 3, February 2026)", "brief.md", "", DRAFT),
+        ("House rules", "rules.md", "House rules\n\nStatus: draft\n", DRAFT),
+        ("Hausordnung", "h.txt", "Hausordnung\n\nENTWURF zur Beratung im Oktober 2025\n", DRAFT),
+        ("Price list", "p.md", "Draft for the board, June 2026. A locker costs 3 crowns.", DRAFT),
+        ("Berths", "berths.md", "# Berths\n\nDraft. There shall be 40.", DRAFT),
+        ("Berths, draft v0.4 (May 2026)", "berths.md", "There shall be 40.", DRAFT),
+        # A document about drafts or replacements is in force.
+        ("Draft horses", "draft_horses.md", "Draft horses are bred to pull.", IN_FORCE),
+        ("MV Orm", "orm.md", "Length: 12 m\nDraft: 3.4 m\n", IN_FORCE),
+        ("Mikael Lindholm", "lindholm.md", "He was chosen in the tenth round of the 1987 NHL draft.", IN_FORCE),
+        ("Rules", "archive/rules_old.md", "The 2019 rules were superseded by these rules.", IN_FORCE),
+        ("Q-10", "q10.md", "- The Q-10 is replaced by the Q-12 with a paper housing.", IN_FORCE),
+        # A document states its successor and its entry into force.
+        ("Fees", "f.md", "Fees 2022\nSuperseded by: Data policy 2025\n", Standing(superseded_by="Data policy 2025")),
+        ("Fees", "f.md", "Diese Satzung wurde ersetzt durch die Satzung 2.", Standing(superseded_by="Satzung 2")),
+        ("Fees", "f.md", "**Status:** superseded by [Fees 2026]", Standing(superseded_by="[Fees 2026]")),
+        ("Fees", "f.md", "Tariff\nValid from 1 March 2027.", Standing(valid_from="2027-03-01")),
+        ("Fees", "f.md", "Diese Ordnung tritt am 1. Mai 2031 in Kraft.", Standing(valid_from="2031-05-01")),
+        ("Fees", "f.md", "La présente charte entre en vigueur le 1er mai 2031.", Standing(valid_from="2031-05-01")),
+        ("Fees", "f.md", "本规定自2031年5月1日起施行。", Standing(valid_from="2031-05-01")),
+        ("Fees", "f.md", "1. Boats. From 1 May 2031 the lock opens at six.", IN_FORCE),
+        ("Fees", "f.md", "The pact entered into force on 1 May 1998.", IN_FORCE),
     ],
 )
-def test_a_document_about_drafts_or_replacements_is_in_force(title: str, name: str, text: str) -> None:
-    assert standing_of(title, name, text) == Standing()
+def test_a_document_states_whether_it_is_in_force(title: str, name: str, text: str, standing: Standing) -> None:
+    assert standing_of(title, name, text) == standing
 
 
-@pytest.mark.parametrize(
-    ("text", "standing"),
-    [
-        ("Data policy 2022\nSuperseded by: Data policy 2025\n", Standing(superseded_by="Data policy 2025")),
-        ("Diese Satzung wurde ersetzt durch die Satzung 2026.", Standing(superseded_by="Satzung 2026")),
-        ("**Status:** superseded by [Fees 2026]", Standing(superseded_by="[Fees 2026]")),
-        ("Tariff\nValid from 1 March 2027.", Standing(valid_from="2027-03-01")),
-        ("Diese Ordnung tritt am 1. Mai 2031 in Kraft.", Standing(valid_from="2031-05-01")),
-        ("La présente charte entre en vigueur le 1er mai 2031.", Standing(valid_from="2031-05-01")),
-        ("本规定自2031年5月1日起施行。", Standing(valid_from="2031-05-01")),
-        ("1. Boats. From 1 May 2031 the lock opens at six.", Standing()),
-        ("The pact entered into force on 1 May 1998.", Standing()),
-    ],
-)
-def test_a_document_states_its_successor_and_its_entry_into_force(text: str, standing: Standing) -> None:
-    assert standing_of("Fees", "fees.md", text) == standing
-
-
-STORY = (
-    "On a rainy day in May the mayor opened the basin, and 400 guests swam in it before the lamps of it were lit, "
-    "while Ada Lindqvist, who had built it in two long and stormy years, stood at the desk and sold the tickets."
-)
 QUESTION = "What does a locker cost?"
 PRICES = "# Basin prices\n\n{status}\n\nA locker costs {crowns} crowns at the desk.\n"
 TIDES = {f"tide-{day}.md": f"# Tides of day {day}\n\nHigh water stood at {day} o'clock.\n" for day in range(1, 9)}
@@ -123,14 +110,6 @@ def test_a_question_about_a_draft_does_not_rank_it_lower(tmp_path: Path) -> None
     assert shown(library(tmp_path, files), "What does a locker cost by the draft?")[0].is_draft
 
 
-def test_a_reprint_is_shown_once_and_a_text_with_another_figure_twice(tmp_path: Path) -> None:
-    same = {"gazette.md": f"# Gazette\n\n{STORY}\n", "herald.md": f"# Herald\n\n{STORY}\n"}
-    other = {"courier.md": f"# Courier\n\n{STORY.replace('400', '900')}\n"}
-    found = [source.key for source in shown(library(tmp_path, same | other), "Who opened the basin?")]
-    assert len(found) == 2
-    assert any(key.endswith("courier.md") for key in found)
-
-
 def test_a_model_sees_the_standing_of_a_document() -> None:
     source = Source(key="old", title="Fees", location="old", address="old", kind="document", superseded_by="Fees 2026")
     [result] = read_results(write_results(Outcome((Hit(source, "It costs 3 crowns.", ""),)), {"old": 1}))
@@ -153,3 +132,71 @@ def test_a_draft_that_was_decided_is_no_draft_later_in_the_thread(tmp_path: Path
     assert [source.is_draft for sources in (draft, decided) for source in sources.values()] == [True, False]
     for sources in (merge_sources(draft, decided), merge_sources(decided, draft)):
         assert [source.is_draft for source in sources.values()] == [False]
+
+
+def web(address: str, origin: Origin = "other") -> Source:
+    fields = {"title": "A light", "kind": "web", "content_hash": "c", "origin": origin, "number": 7}
+    return Source.model_validate({"key": address, "location": address, "address": address, **fields})
+
+
+def document(path: str, publisher: str = "") -> Source:
+    fields = {"title": path, "address": f"docs:{path}", "kind": "document", "publisher": publisher}
+    return Source.model_validate({"key": f"file:///{path}", "location": f"file:///{path}", **fields})
+
+
+@pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("https://www.weather.gov/a", "official"),
+        ("https://data.gov.uk/a", "official"),
+        ("https://www.insee.fr/a", "official"),
+        ("https://ec.europa.eu/a", "official"),
+        ("https://pubmed.ncbi.nlm.nih.gov/1", "scholarly"),
+        ("https://www.ox.ac.uk/a", "scholarly"),
+        ("https://www.bbc.co.uk/a", "news"),
+        ("https://old.reddit.com/r/a", "forum"),
+        ("https://ir.lamp.example/a", "company"),
+        ("https://lamp.example/gov.html", "other"),
+        ("https://notreddit.com/a", "other"),
+        ("https://[", "other"),
+    ],
+)
+def test_the_host_of_a_page_decides_the_kind_of_its_publisher(address: str, origin: Origin) -> None:
+    assert origin_of(web(address)) == origin
+
+
+def test_the_type_of_a_page_counts_if_its_host_is_unknown() -> None:
+    for head, origin in (
+        ('<script type="application/ld+json">{"@type": "NewsArticle"}</script>', "news"),
+        ("<meta name='citation_doi' content='10.1/1'>", "scholarly"),
+        ("<meta property='og:type' content='article'>", "other"),
+    ):
+        assert parse(f"{head}<p>Lit.</p>".encode(), "a.html", address="https://a.example/").origin == origin
+    assert origin_of(web("https://lamp.example/", "news")) == "news"
+    assert origin_of(web("https://weather.gov/", "news")) == "official"
+    assert origin_of(document("files/a.md")) == "own"
+
+
+def test_files_of_a_folder_and_pages_of_a_domain_are_one_organisation() -> None:
+    files = [document(f"files/{number}.md") for number in range(13)]
+    assert len({*organisations(files, ()).values()}) == 1
+    letters = [document("files/a.eml", "lamp.example"), document("files/b.eml", "Lamp.example"), document("other/a.md")]
+    assert len({*organisations([*files, *letters], ()).values()}) == 3
+    pages = [
+        web(f"https://{host}/")
+        for host in ("lamp.co.uk", "www.shop.lamp.co.uk", "light.co.uk", "a.github.io", "b.github.io")
+    ]
+    assert len({*organisations(pages, ()).values()}) == 4
+    reprinted = organisations([*files, *pages], [(files[0].key, pages[0].key)])
+    assert reprinted[files[5].key] == reprinted[pages[1].key] != reprinted[pages[2].key]
+
+
+def test_the_publisher_of_a_letter_is_its_senders_domain() -> None:
+    assert parse(b"From: Ada <ada@lamp.example>\n\nLit.", "a.eml").publisher == "lamp.example"
+    assert parse(b"---\npublisher: The Lamp Company\n---\nLit.", "a.md").publisher == "The Lamp Company"
+
+
+def test_the_source_list_has_the_kind_of_each_source() -> None:
+    page = web("https://weather.gov/a").model_copy(update={"date": "2026-05-03", "period": "2025"})
+    assert "- [7] A light — weather.gov, official, 2026-05-03 (2025)" in source_list([page], labels("en"))
+    assert ", amtlich" in source_list([page], labels("de"))

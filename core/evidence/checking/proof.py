@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..text.quantities import (
@@ -79,7 +79,15 @@ def prove(unit: ReportUnit, words: str, calculation: Calculation, sources: Mappi
     or in the source's title and date. Quotations must be verbatim.
     """
     pieces = [piece for piece in _PIECES.split(words) if tokens(piece)]
-    found = [_found(piece, sources, unit.sources) for piece in pieces]
+    found = list[list[ProofPassage]]()
+    for piece in pieces:
+        texts = ((key, text) for key, known in sources.items() for text in known.texts if _holds(text, piece))
+        described = (key for key, known in sources.items() if stands_in(piece, known.about))
+        by_key = {key: _passage_with(piece, key, text) for key, text in texts}
+        by_key = by_key or {key: ProofPassage(key, piece) for key in described}
+        # All cited sources count, or else the first other source.
+        own = [passage for key, passage in by_key.items() if key in unit.sources]
+        found.append(own or [*by_key.values()][:1])
     passages = tuple(dict.fromkeys(passage for each in found for passage in each))
     if not pieces or not all(found):
         return Proof(passages, "its words are in no source" if pieces else "no words of a source were given for it")
@@ -175,17 +183,6 @@ def _holds(text: SourceText, words: str) -> bool:
     return bool(tokens(words)) and comparable(words) in text.comparable
 
 
-def _found(piece: str, sources: Mapping[str, Known], cited: Collection[str]) -> list[ProofPassage]:
-    """Return the passages that contain `piece`: in all cited sources, or else in the first other source."""
-    texts = ((key, text) for key, known in sources.items() for text in known.texts if _holds(text, piece))
-    passages = {key: _passage_with(piece, key, text) for key, text in texts}
-    passages = passages or {
-        key: ProofPassage(key, piece) for key, known in sources.items() if stands_in(piece, known.about)
-    }
-    own = [passage for key, passage in passages.items() if key in cited]
-    return own or [*passages.values()][:1]
-
-
 def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
     """Return the fewest sentences of a window that contain `piece`; `piece` alone if it spans windows."""
     windows = text.windows
@@ -193,26 +190,19 @@ def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
         if not stands_in(piece, text.text[window.start : window.end]):
             continue
         around = " ".join(text.text[window.start : window.end].split())
-        spans = [
-            (sentence.start, sentence.end)
-            for sentence in text.sentences
-            if window.start <= sentence.start and sentence.end <= window.end
-        ]
-        for size in range(1, len(spans) + 1):
-            for first in range(len(spans) - size + 1):
-                start, end = spans[first][0], spans[first + size - 1][1]
-                if stands_in(piece, text.text[start:end]):
-                    words = " ".join(text.text[start:end].split())
-                    return ProofPassage(key, words, window.head, around, text.content_hash, start, end)
+        within = [found for found in text.sentences if window.start <= found.start and found.end <= window.end]
+        for size in range(len(within)):
+            for first, last in zip(within, within[size:], strict=False):
+                if stands_in(piece, text.text[first.start : last.end]):
+                    words = " ".join(text.text[first.start : last.end].split())
+                    return ProofPassage(key, words, window.head, around, text.content_hash, first.start, last.end)
         return ProofPassage(key, around, window.head, around, text.content_hash, window.start, window.end)
     return ProofPassage(key, piece)
 
 
 def _misquoted(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
-    for quoted in QUOTED.finditer(unit.text):
-        words = quoted[1].rstrip(" .,;:!?…")
-        if len(tokens(words)) >= _SHORTEST_QUOTATION and not any(
-            _holds(text, words) for known in sources.values() for text in known.texts
-        ):
-            return "no source has the words in quotation marks"
-    return ""
+    quotations = (quoted[1].rstrip(" .,;:!?…") for quoted in QUOTED.finditer(unit.text))
+    long = (words for words in quotations if len(tokens(words)) >= _SHORTEST_QUOTATION)
+    texts = [text for known in sources.values() for text in known.texts]
+    is_misquoted = any(not any(_holds(text, words) for text in texts) for words in long)
+    return "no source has the words in quotation marks" if is_misquoted else ""

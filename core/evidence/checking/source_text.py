@@ -71,9 +71,8 @@ class Windows:
         }
         # An exact sum, since the iteration order of a set differs between processes.
         scores = [math.fsum(weights[key] for key in wanted & keys) for keys in self._keys]
-        return sorted((number for number, score in enumerate(scores) if score), key=lambda number: -scores[number])[
-            :most
-        ]
+        similar = (number for number, score in enumerate(scores) if score)
+        return sorted(similar, key=lambda number: -scores[number])[:most]
 
     def share(self, claim: str) -> float:
         """Return the share of a claim's stems and numbers that the best window contains, from 0 to 1."""
@@ -91,17 +90,14 @@ class Windows:
 
     def runs(self, numbers: Iterable[int]) -> list[tuple[int, str]]:
         """Return the offsets and texts of these windows, neighbours joined, each with its heading or table header."""
-        runs: list[list[int]] = []
-        for number in sorted(set(numbers)):
-            if runs and number == runs[-1][-1] + 1:
-                runs[-1].append(number)
-            else:
-                runs.append([number])
         found = list[tuple[int, str]]()
-        for run in runs:
-            start = self.windows[run[0]].start if run[0] else 0
-            head = self.windows[run[0]].head if start else ""
-            found.append((start, f"{head}\n{self.text[start : self.windows[run[-1]].end]}".strip()))
+        # Neighbours are equally far ahead of their position in the sorted list.
+        for _, run in groupby(enumerate(sorted({*numbers})), key=lambda pair: pair[1] - pair[0]):
+            indexes = [number for _, number in run]
+            first = self.windows[indexes[0]]
+            start = first.start if indexes[0] else 0
+            words = self.text[start : self.windows[indexes[-1]].end]
+            found.append((start, f"{first.head if start else ''}\n{words}".strip()))
         return found
 
 
@@ -158,18 +154,12 @@ def unwrap(text: str) -> str:
         lines = list(block)
         width = max(len(line.rstrip()) for line in lines)
         for line, following in zip(lines, [*lines[1:], ""], strict=True):
-            parts += [line, " " if _goes_on(line, following, width) else "\n"]
+            plain, first = line.rstrip(), (following.split(maxsplit=1) or [""])[0]
+            is_apart = not (plain and first) or _TITLE.match(line) or _APART.match(following)
+            is_within = first[:1].islower() and (plain[-1:].isalpha() or plain[-1:] == ",")
+            is_full = len(plain) >= _FULL and len(plain) + 1 + len(first) > width
+            parts += [line, " " if not is_apart and (is_within or is_full) else "\n"]
     return "".join(parts[:-1])
-
-
-def _goes_on(line: str, following: str, width: int) -> bool:
-    """Whether a sentence may continue on the following line, in a block of this width."""
-    plain, first = line.rstrip(), (following.split(maxsplit=1) or [""])[0]
-    if not plain or not first or _TITLE.match(line) or _APART.match(following):
-        return False
-    if first[0].islower() and (plain[-1].isalpha() or plain[-1] == ","):
-        return True
-    return len(plain) >= _FULL and len(plain) + 1 + len(first) > width
 
 
 class SourceSentence(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise, takewhile
+from itertools import accumulate, groupby, pairwise, takewhile
 from typing import Literal, NamedTuple
 
 from ..citations.citing import UNKNOWN, numbers_of
@@ -91,13 +91,11 @@ def units_of(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
     for sentence in sentences_of(text):
         if not any(sentence.start in span for span in skipped):
             units += _clauses(sentence, sources)
-    return _with_surroundings(sorted(units, key=lambda unit: unit.start), settled)
-
-
-def _with_surroundings(units: Sequence[ReportUnit], text: str) -> list[ReportUnit]:
-    """Return the units; `around` is set for units that introduce a list, `nearby` for those that cite nothing."""
+    units.sort(key=lambda unit: unit.start)
     borders = (r"\n[ \t]*\n|\n(?=#)", r"(?m)^#{1,6}\s", r"(?!)")
-    edges_by_level = [[0, *(found.start() for found in re.finditer(border, text)), len(text) + 1] for border in borders]
+    edges_by_level = [
+        [0, *(found.start() for found in re.finditer(border, settled)), len(settled) + 1] for border in borders
+    ]
 
     def cited_in(position: int, edges: Sequence[int]) -> list[str]:
         start, end = next(((first, last) for first, last in pairwise(edges) if first <= position < last), (0, 0))
@@ -107,7 +105,7 @@ def _with_surroundings(units: Sequence[ReportUnit], text: str) -> list[ReportUni
     found = []
     for unit in units:
         if unit.kind == "intro":
-            first, *below = text[unit.start :][:_AROUND].split("\n")
+            first, *below = settled[unit.start :][:_AROUND].split("\n")
             items = takewhile(lambda line: not line.strip() or LINE_MARK.match(line), below)
             unit = unit._replace(around="\n".join([first, *(line for line in items if line.strip())]))
         if not (unit.sources or unit.of_sentence):
@@ -167,18 +165,13 @@ def _bounds(raw: str) -> list[tuple[int, int]]:
 
 def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
     """Yield the rows of each table with their offsets, including the header and the rule below it."""
-    start, rows = 0, list[tuple[int, str]]()
     lines = text.split("\n")
-    for line, is_code in zip(lines, code_lines(lines), strict=True):
-        if _ROW.match(line) and not is_code:
-            rows.append((start, line))
-        else:
-            if len(rows) > 2:
-                yield rows
-            rows = []
-        start += len(line) + 1
-    if len(rows) > 2:
-        yield rows
+    starts = accumulate((len(line) + 1 for line in lines), initial=0)
+    located = zip(starts, lines, code_lines(lines), strict=False)
+    for is_table, group in groupby(located, key=lambda row: bool(_ROW.match(row[1])) and not row[2]):
+        rows = [(start, line) for start, line, _ in group]
+        if is_table and len(rows) > 2:
+            yield rows
 
 
 def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Iterator[ReportUnit]:
@@ -193,7 +186,10 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Itera
     if tokens(_words(raw_head)):
         yield ReportUnit(raw_head, head_at, quoted_head, of_head, bool(of_head), head_line, head_start, kind="head")
     for (line_start, line), cells in zip(lines, body, strict=True):
-        of_row, quoted_row = _of_row([raw for _, raw in cells]), _row_of(cells, worded)
+        # A citation applies to the whole row if it is alone in a cell, or else if it is in the first cell.
+        alone = [_numbers(raw) for _, raw in cells if _numbers(raw) and not _words(raw)]
+        of_row = alone[0] if alone else _numbers(cells[0][1]) if cells else ()
+        quoted_row = _row_of(cells, worded)
         for column, (start, raw) in enumerate(cells):
             words = _words(raw)
             numbers = _numbers(raw) or of_row or (of_columns[column] if column < len(of_columns) else ())
@@ -226,17 +222,9 @@ def _row_of(cells: Sequence[tuple[int, str]], columns: Collection[int]) -> str:
 
 def _cut(line: str) -> Iterator[tuple[int, str]]:
     """Yield the cells of a row with their offsets, trimmed of white space."""
-    first = line.index("|") + 1
-    bars = [first, *(match.end() for match in _BAR.finditer(line, first))]
-    for start, end in pairwise(bars):
+    for start, end in pairwise(match.end() for match in _BAR.finditer(line)):
         raw = line[start : end - 1]
         yield start + len(raw) - len(raw.lstrip()), raw.strip()
-
-
-def _of_row(cells: Sequence[str]) -> tuple[int, ...]:
-    """Return the citation numbers that apply to a whole row: in its first cell, or alone in another cell."""
-    alone = [_numbers(cell) for cell in cells if _numbers(cell) and not _words(cell)]
-    return alone[0] if alone else (_numbers(cells[0]) if cells else ())
 
 
 def _numbers(raw: str) -> tuple[int, ...]:

@@ -1,14 +1,20 @@
-"""Checks the units of a report against their cited sources without a model; only verbatim quotes count as supported."""
+"""Checks the units of a report against their cited sources without a model; only verbatim quotes count as supported.
+
+Also compares a second check with the first, and the stored source texts with their hashes and quotes.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
+from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Report, SupportVerdict
 from ...records.sources import Source
+from ..citations.rendering import without_marks
 from ..text.sentences import page_of, printed_page
 from .proof import ProofPassage
 from .source_text import FIGURE, SourceSentence, SourceText, words_and_figures
@@ -57,7 +63,15 @@ class Verifier:
     def passage(self, unit: ReportUnit, source: str) -> CitedPassage:
         """Return the passage of a source that matches a unit best."""
         if (unit.text, source) not in self._passages:
-            self._passages[unit.text, source] = self._found(unit, source)
+            found = [(best_passage(unit, text), text) for text in self._texts.get(source, ())]
+            if found:
+                best, text = max(found, key=lambda pair: pair[0].share)
+                passage = _passage(source, text, best.start, best.end, "supported" if best.is_quote else "unchecked")
+            else:
+                passage = CitedPassage(
+                    source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(_NO_TEXT,)
+                )
+            self._passages[unit.text, source] = passage
         return self._passages[unit.text, source]
 
     def check(self, unit: ReportUnit) -> ClaimCheck:
@@ -71,25 +85,12 @@ class Verifier:
 
     def at(self, passage: ProofPassage) -> CitedPassage:
         """Convert a proof's passage to a supported cited passage."""
-        text = next(
-            source_text
-            for source_text in self._texts[passage.source]
-            if source_text.content_hash == passage.content_hash
-        )
+        text = next(text for text in self._texts[passage.source] if text.content_hash == passage.content_hash)
         return _passage(passage.source, text, passage.start, passage.end, "supported")
 
     def is_quoted(self, unit: ReportUnit, source: str) -> bool:
         """Whether a source contains a unit word for word, as a whole sentence, line or row."""
         return any(find_quote(unit, text) for text in self._texts.get(source, ()))
-
-    def _found(self, unit: ReportUnit, source: str) -> CitedPassage:
-        found = [(best_passage(unit, text), text) for text in self._texts.get(source, ())]
-        if not found:
-            return CitedPassage(
-                source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(_NO_TEXT,)
-            )
-        best, text = max(found, key=lambda pair: pair[0].share)
-        return _passage(source, text, best.start, best.end, "supported" if best.is_quote else "unchecked")
 
 
 def _passage(source: str, text: SourceText, start: int, end: int, verdict: SupportVerdict) -> CitedPassage:
@@ -163,7 +164,10 @@ def find_quote(unit: ReportUnit, source: SourceText) -> PassageMatch | None:
             windows = source.windows.windows
             parts = [range(window.start, window.end) for window in windows if window.head == heading]
         for quote in _found(_pattern(words), words, source.text) if parts else ():
-            if _is_whole(quote, source.text) and any(quote.start in part for part in parts):
+            before = source.text[max(0, quote.start - _AROUND) : quote.start].rstrip(" \t")
+            behind = source.text[quote.end : quote.end + _AROUND].lstrip(" \t*_`|")
+            is_whole = before[-1:] in _OPENS and (source.text[quote.end - 1] in _ENDS or behind[:1] in _ENDS)
+            if is_whole and any(quote.start in part for part in parts):
                 return quote
     return None
 
@@ -183,8 +187,66 @@ def _found(pattern: str, words: str, text: str) -> Iterator[PassageMatch]:
         yield from (PassageMatch(*found.span(), 1.0, is_quote=True) for found in re.finditer(pattern, text))
 
 
-def _is_whole(quote: PassageMatch, text: str) -> bool:
-    """Whether a quote begins and ends where a sentence or line does."""
-    before = text[max(0, quote.start - _AROUND) : quote.start].rstrip(" \t")
-    behind = text[quote.end : quote.end + _AROUND].lstrip(" \t*_`|")
-    return before[-1:] in _OPENS and (text[quote.end - 1] in _ENDS or behind[:1] in _ENDS)
+class Rechecked(NamedTuple):
+    """A unit of a report, checked again."""
+
+    words: str
+    """Its words in the report, without the verification mark."""
+    check: ClaimCheck
+    """The result of the second check."""
+    before: ClaimVerdict | None
+    """The verdict of the first check; None if it was not a separate unit then."""
+    is_marked: bool
+    """Whether the report marks it as not verified."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the first check had a different verdict."""
+        return self.before not in (None, self.check.verdict)
+
+
+class Reaudit(NamedTuple):
+    """The result of a second check of a report."""
+
+    claims: tuple[Rechecked, ...]
+    """The units, in order."""
+    faults: tuple[str, ...]
+    """Messages about texts or quotes that have changed."""
+
+    @property
+    def unmarked(self) -> list[Rechecked]:
+        """The unsupported units that the report does not mark."""
+        return [claim for claim in self.claims if claim.check.verdict == "unsupported" and not claim.is_marked]
+
+
+def compare_checks(report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
+    """Compare a report with the same report checked again; `texts` are by source key."""
+    before = defaultdict[str, list[ClaimCheck]](list)
+    for words, claim in checks_of(report):
+        before[words].append(claim)
+    claims = list[Rechecked]()
+    for words, check in checks_of(again):
+        # Units with the same words are paired in order.
+        first = before[words].pop(0) if before[words] else None
+        claims.append(Rechecked(words, check, first.verdict if first else None, bool(first and first.is_marked)))
+    return Reaudit(tuple(claims), faults_of(report, texts))
+
+
+def checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
+    """Return the words and the check of each unit of a report."""
+    return [(without_marks(report.text[claim.start : claim.end]), claim) for claim in report.claims]
+
+
+def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
+    """Return messages about source texts or quotes of a report that have changed since its check."""
+    faults = list[str]()
+    for passage in (passage for claim in report.claims for passage in claim.passages if passage.content_hash):
+        source, stored = passage.source, texts.get(passage.source, ())
+        text = next((text.text for text in stored if text.content_hash == passage.content_hash), None)
+        if text is None:
+            faults.append(f"The text of {source} is no longer stored, or cannot be read.")
+        elif hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != passage.content_hash:
+            faults.append(f"The text of {source} has changed since it was read.")
+        elif text[passage.start : passage.end] != passage.quote:
+            faults.append(f"A quote is no longer at its position in {source}: {passage.quote[:80]!r}.")
+    return tuple(dict.fromkeys(faults))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import idna
 
@@ -73,20 +74,17 @@ class CitationStream:
     def _pieces(self, parts: Iterable[Part]) -> list[Piece]:
         pieces: list[Piece] = []
         for part in parts:
-            for piece in self._citations(part) if isinstance(part, Marker) else [Text(part)]:
+            found: list[Piece] = [Text(part)] if isinstance(part, str) else []
+            for separator, number in _once(part) if isinstance(part, Marker) else ():
+                is_first = number not in self.cited
+                self.cited[number] = self._numbers[number]
+                found += [Text(separator if found else ""), Cited(number, self._numbers[number], is_first)]
+            for piece in found:
                 last = pieces[-1] if pieces else None
                 if isinstance(piece, Text) and isinstance(last, Text):
                     pieces[-1] = Text(last.text + piece.text)
                 elif piece != Text(""):
                     pieces.append(piece)
-        return pieces
-
-    def _citations(self, marker: Marker) -> list[Piece]:
-        pieces: list[Piece] = []
-        for separator, number in _once(marker):
-            is_first = number not in self.cited
-            pieces += [Text(separator if pieces else ""), Cited(number, self._numbers[number], is_first)]
-            self.cited[number] = self._numbers[number]
         return pieces
 
 
@@ -114,11 +112,6 @@ def with_edits(text: str, edits: Iterable[Edit]) -> str:
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.words + text[edit.end :]
     return text
-
-
-def end_of_words(raw: str) -> int:
-    """Return the offset at which to append words to a sentence: its end, or the end of a table row's last cell."""
-    return len(raw[:-1].rstrip()) if raw.endswith("|") else len(raw)
 
 
 def without_unknown(text: str) -> str:
@@ -158,30 +151,22 @@ def source_key(address: str) -> str:
     bare = address.strip().partition("#")[0].strip()
     try:
         parts = urlsplit(bare)
-        return _web_key(parts) if parts.scheme in _DEFAULT_PORTS and parts.hostname else bare
+        host, port = parts.hostname, parts.port if parts.scheme in _DEFAULT_PORTS else None
     except ValueError:
         return bare
-
-
-def _web_key(parts: SplitResult) -> str:
+    if parts.scheme not in _DEFAULT_PORTS or not host:
+        return bare
+    if ":" in host:
+        host = f"[{host}]"
+    elif not host.isascii():
+        with suppress(idna.IDNAError):
+            host = idna.encode(host, uts46=True).decode("ascii")
+    user, at, _ = parts.netloc.rpartition("@")
+    written_port = "" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}"
     names = ((piece, piece.partition("=")[0].lower()) for piece in parts.query.split("&"))
     query = "&".join(piece for piece, name in names if not _TRACKING.fullmatch(name))
-    user, at, _ = parts.netloc.rpartition("@")
-    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-    authority = f"{user}{at}{_host(parts.hostname or '')}{port}"
     # An empty path requests "/" (RFC 9110, 4.2.3), so both are one page.
-    return f"{parts.scheme}://{authority}{parts.path or '/'}" + (f"?{query}" if query else "")
-
-
-def _host(name: str) -> str:
-    if ":" in name:
-        return f"[{name}]"
-    if name.isascii():
-        return name
-    try:
-        return idna.encode(name, uts46=True).decode("ascii")
-    except idna.IDNAError:
-        return name
+    return f"{parts.scheme}://{user}{at}{host}{written_port}{parts.path or '/'}" + (f"?{query}" if query else "")
 
 
 class NumberedFinding(NamedTuple):

@@ -116,32 +116,26 @@ class _Known:
         """Return the text that remains of a token, and the numbers that it cites."""
         ours = self._number(address := found["address"] or found["linked"] or found["target"] or "")
         if found["marker"] and not ours and "://" not in address:
-            return self._marker(found["marker"])
+            numbers = list[int]()
+            for before, digits in re.findall(r"([^\d†]*)(\d+)", found["marker"].partition("†")[0]):
+                number, is_range = int(digits[:20]), bool(numbers) and not {*before}.isdisjoint(_RANGE)
+                first = numbers[-1] + 1 if is_range else number
+                numbers += range(first, number + 1) if first - 1 <= number < first + _WIDEST_RANGE else [0]
+            meant = [self._meant.get(number, UNKNOWN) for number in numbers]
+            if 0 in numbers or (not any(meant) and min(numbers) >= _FIRST_YEAR):
+                # Years and intervals such as [0, 1] are no citations.
+                return found["marker"].translate(_INERT), []
+            self.removed += meant.count(UNKNOWN)
+            return "", meant
         if found["marker"] or found["address"]:
             self.removed += not (ours or found["address"])
             return "", [ours]
         if found["words"] is None:
             return found[0], []
         texts, citations = self._read(found["words"])
-        left, numbers = (
-            "".join(texts),
-            [*(number for cited in citations for number in cited), *([ours] if ours else [])],
-        )
+        left, numbers = "".join(texts), [number for cited in citations for number in cited] + [ours] * bool(ours)
         is_joined = not left or left[-1] >= _FIRST_WIDE or left[-1] in "([{| \t"
         return f"{left} " if numbers and not is_joined else left, numbers
-
-    def _marker(self, raw: str) -> tuple[str, list[int]]:
-        """Return the text to keep and the numbers of a marker; years and intervals such as `[0, 1]` are escaped."""
-        numbers = list[int]()
-        for before, digits in re.findall(r"([^\d†]*)(\d+)", raw.partition("†")[0]):
-            number, is_range = int(digits[:20]), bool(numbers) and not {*before}.isdisjoint(_RANGE)
-            first = numbers[-1] + 1 if is_range else number
-            numbers += range(first, number + 1) if first - 1 <= number < first + _WIDEST_RANGE else [0]
-        ours = [self._meant.get(number, UNKNOWN) for number in numbers]
-        if 0 in numbers or (not any(ours) and min(numbers) >= _FIRST_YEAR):
-            return raw.translate(_INERT), []
-        self.removed += ours.count(UNKNOWN)
-        return "", ours
 
 
 def _name(text: str) -> str:

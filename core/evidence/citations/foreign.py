@@ -102,27 +102,21 @@ def _source_list(lines: Sequence[str]) -> list[_Entry]:
     """Return the entries of the longest source list (the last one if several are equal); empty if there is none."""
     best, current = list[_Entry](), list[_Entry]()
     for number, is_code in enumerate(code_lines(lines)):
-        entry = None if is_code else _entry_at(number, lines)
-        if entry is None:
+        found = None if is_code else _ENTRY.fullmatch(lines[number].rstrip())
+        if not found:
+            continue
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        is_single = _ENTRY.match(following) or _HEADING.match(following)
+        words = found["words"] if is_single else f"{found['words']}\n{following}"
+        named = _WEB.search(words) or _FILE.search(words)
+        if not named:
             continue
         if current and number - current[-1].line > _FARTHEST:
             best, current = max(current, best, key=len), []
-        current.append(entry)
+        title = " ".join(_AROUND.sub(" ", _WEB.sub(" ", found["words"])).split()).strip(" ,:–—-.")
+        target = Target(title, named.group().strip().rstrip(".,;:"))
+        current.append(_Entry(number, int(found["bracketed"] or found["listed"]), target))
     return max(current, best, key=len)
-
-
-def _entry_at(number: int, lines: Sequence[str]) -> _Entry | None:
-    found = _ENTRY.fullmatch(lines[number].rstrip())
-    if not found:
-        return None
-    following = lines[number + 1] if number + 1 < len(lines) else ""
-    words = found["words"] if _ENTRY.match(following) or _HEADING.match(following) else f"{found['words']}\n{following}"
-    named = _WEB.search(words) or _FILE.search(words)
-    if not named:
-        return None
-    title = " ".join(_AROUND.sub(" ", _WEB.sub(" ", found["words"])).split()).strip(" ,:–—-.")
-    target = Target(title, named.group().strip().rstrip(".,;:"))
-    return _Entry(number, int(found["bracketed"] or found["listed"]), target)
 
 
 def _without(lines: Sequence[str], entries: Iterable[_Entry]) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from urllib.parse import quote, unquote, urlsplit
 from urllib.parse import quote as percent_encoded
+from urllib.parse import unquote, urlsplit
 
 from ...records.report import ClaimCheck, Report
 from ...records.sources import DOCUMENT_SCHEME, Source
 from ..text.words import UNSPACED
-from .citing import Edit, bracketed, cited_numbers, end_of_words, without_unknown
+from .citing import Edit, bracketed, cited_numbers, without_unknown
 from .labels import Labels, all_labels
 from .markers import Marker
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
@@ -63,27 +63,19 @@ def link_to(source: Source, quote: str = "", page: int = 0) -> str:
         return ""
     if page:
         return f"{link.partition('#')[0]}#page={page}" if link else ""
-    directive = "" if is_file or not link or urlsplit(link).path.lower().endswith(".pdf") else _directive(quote)
-    if not directive:
-        return link
-    return f"{link}{'' if '#' in link else '#'}:~:text={directive}"
-
-
-def _directive(quote: str) -> str:
     # The page does not contain the heading marks and cell borders that text extraction adds.
     words = max(re.split(r"\n|^#+ | \| ", quote.strip()), key=len).split()
     text = " ".join(words)
-    if len(text) <= WHOLE:
-        return _encoded(text)
-    if _UNSPACED.search(text):
-        return f"{_encoded(text[:_CHARACTERS])},{_encoded(text[-_CHARACTERS:])}"
-    begin, end = words[:_WORDS], words[max(_WORDS, len(words) - _WORDS) :]
-    return ",".join(_encoded(" ".join(part)) for part in (begin, end) if part)
-
-
-def _encoded(text: str) -> str:
+    if not text or is_file or not link or urlsplit(link).path.lower().endswith(".pdf"):
+        return link
+    parts = [text]
+    if len(text) > WHOLE and _UNSPACED.search(text):
+        parts = [text[:_CHARACTERS], text[-_CHARACTERS:]]
+    elif len(text) > WHOLE:
+        parts = [" ".join(words[:_WORDS]), " ".join(words[max(_WORDS, len(words) - _WORDS) :])]
     # A hyphen and a comma separate the parts of the directive.
-    return percent_encoded(text.strip(), safe="", errors="replace").replace("-", "%2D")
+    encoded = (percent_encoded(part.strip(), safe="", errors="replace").replace("-", "%2D") for part in parts if part)
+    return f"{link}{'' if '#' in link else '#'}:~:text={','.join(encoded)}"
 
 
 def safe_link(location: str) -> str:
@@ -93,7 +85,7 @@ def safe_link(location: str) -> str:
         return ""
     found = _NUMBERED.match(stripped)
     begin = found.group() if found else ""
-    return begin + quote(stripped.removeprefix(begin), safe=_PLAIN_IN_LINKS, errors="replace")
+    return begin + percent_encoded(stripped.removeprefix(begin), safe=_PLAIN_IN_LINKS, errors="replace")
 
 
 def plain_citations(text: str) -> str:
@@ -188,13 +180,10 @@ def shown_title(source: Source) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(_escape, text.translate(_BRACKETS))
+    def escape(found: re.Match[str]) -> str:
+        return found[0] if found["extra"] else "`@`" if found["sign"] else f"\\{found[0]}"
 
-
-def _escape(found: re.Match[str]) -> str:
-    if found["extra"]:
-        return found[0]
-    return "`@`" if found["sign"] else f"\\{found[0]}"
+    return _SPECIAL.sub(escape, text.translate(_BRACKETS))
 
 
 def _visible(text: str) -> str:
@@ -224,13 +213,19 @@ def with_marks(
         marked += without_unknown(text[done:end])
         done = end
 
-    notes = list(_notes_below_tables(text, sources, labels))
+    standings = {source.number: words for source in sources if (words := labels.standing(source))}
+    notes = list[Edit]()
+    for table in _TABLE.finditer(text):
+        if said := [f"[{number}] {standings[number]}" for number in sorted(cited_numbers(table[0], standings))]:
+            notes.append(Edit(table.end(), table.end(), f"\n\n*{', '.join(said)}*"))
     for claim in claims:
         while notes and notes[0].start <= claim.start:
             copy_to(notes[0].start)
             marked += notes.pop(0).words
         copy_to(claim.start)
-        start, words_end = len(marked), claim.start + end_of_words(text[claim.start : claim.end])
+        start, raw = len(marked), text[claim.start : claim.end]
+        # In a table row, words are appended to the last cell.
+        words_end = claim.start + (len(raw[:-1].rstrip()) if raw.endswith("|") else len(raw))
         copy_to(words_end)
         is_marked = doubts and claim.verdict == "unsupported"
         if is_marked:
@@ -248,14 +243,6 @@ def with_marks(
     return inert.text, tuple(
         claim.model_copy(update={"start": start, "end": end}) for claim, (start, end) in zip(moved, bounds, strict=True)
     )
-
-
-def _notes_below_tables(text: str, sources: Sequence[Source], labels: Labels) -> Iterator[Edit]:
-    standings = {source.number: words for source in sources if (words := labels.standing(source))}
-    for table in _TABLE.finditer(text):
-        said = [f"[{number}] {standings[number]}" for number in sorted(cited_numbers(table[0], standings))]
-        if said:
-            yield Edit(table.end(), table.end(), f"\n\n*{', '.join(said)}*")
 
 
 def read_body(document: str) -> str:

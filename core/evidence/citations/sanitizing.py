@@ -166,10 +166,13 @@ def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
         start, words, end = token.meta["span"]
         if token.type == "html_inline" or token.markup == "autolink":
             yield _escape(start)
-        elif token.type in ("image", "link_open") and not _is_citation(left[start:end], token, links):
-            yield Edit(start, start + (2 if token.type == "image" else 1), "")
-            yield Edit(words, end, "")
-            start = words
+        elif token.type in ("image", "link_open"):
+            is_image, text = token.type == "image", left[start:end]
+            is_bracketed = text[:1] + text[-1:] == "[]"
+            if is_image or not is_bracketed or links.get(text[1:-1]) != token.attrs["href"]:
+                yield Edit(start, start + (2 if is_image else 1), "")
+                yield Edit(words, end, "")
+                start = words
         left = f"{left[:start]}{' ' * (end - start)}{left[end:]}"
     ticks = "`" * (1 + _longest_run(left))
     for found in _BARE.finditer(left):
@@ -177,10 +180,6 @@ def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
             yield Edit(*found.span(), f"{ticks}{found['command'] or '@'}{ticks}")
         else:
             yield _escape(found.end() - 1)
-
-
-def _is_citation(text: str, token: Token, links: Mapping[str, str]) -> bool:
-    return token.type == "link_open" and text[:1] + text[-1:] == "[]" and links.get(text[1:-1]) == token.attrs["href"]
 
 
 def _positions(

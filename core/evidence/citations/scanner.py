@@ -96,30 +96,28 @@ class MarkerScanner:
         if found := _ESCAPED.match(text):
             return found[0], _decided(found.end(), len(found[0]) == 2 or is_ended)
         if found := _BACKTICKS.match(text):
-            return self._code(text, found.end(), is_ended)
+            size = _decided(found.end(), is_ended or found.end() < len(text))
+            if closing := re.compile(rf"(?<!`)`{{{size}}}(?!`)").search(text, size):
+                return text[: closing.end()], _decided(closing.end(), is_ended or closing.end() < len(text))
+            self._open += 1
+            return text[:size], _decided(size, is_ended)
         if text[0] in CLOSERS:
             self._open -= self._open > 0
             return text[0], 1
         if found := _MARKER.match(text):
             size = found.end("numbers") + len(found["openers"])
             if size <= found.end():
-                end = _link_end(text, size, is_ended)
-                return (text[:end], end) if end else (_marker(text[:size], is_enclosed=self._open > 0), size)
+                if end := _link_end(text, size, is_ended):
+                    return text[:end], end
+                pairs = _NUMBER.findall(text[:size])
+                separators, digits = (tuple(pair[index] for pair in pairs) for index in (0, 1))
+                # Python refuses to parse very long numbers; no source number is that long.
+                numbers = (int(figure) if len(figure) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER for figure in digits)
+                return Marker(text[:size], tuple(numbers), separators, is_enclosed=self._open > 0), size
             _decided(size, is_ended or found.end() < len(text))
         elif not is_ended and _BEGUN_MARKER.fullmatch(text):
             raise _Undecided
-        return self._bracket(text, is_ended)
-
-    def _code(self, text: str, size: int, is_ended: bool) -> tuple[Part, int]:
-        _decided(size, is_ended or size < len(text))
-        closing = re.compile(rf"(?<!`)`{{{size}}}(?!`)").search(text, size)
-        if closing:
-            return text[: closing.end()], _decided(closing.end(), is_ended or closing.end() < len(text))
-        self._open += 1
-        return text[:size], _decided(size, is_ended)
-
-    def _bracket(self, text: str, is_ended: bool) -> tuple[Part, int]:
-        """Return a link, or a bracket that does not begin a link."""
+        # A link, or a bracket that does not begin a link.
         words = _BRACKETS.match(text)
         if text[0] == "[":
             _decided(1, is_ended or words is not None)
@@ -141,13 +139,6 @@ def _decided(size: int, is_decided: bool) -> int:
     if not is_decided:
         raise _Undecided
     return size
-
-
-def _marker(raw: str, *, is_enclosed: bool) -> Marker:
-    pairs = _NUMBER.findall(raw)
-    # Python refuses to parse very long numbers; no source number is that long.
-    numbers = (int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER for _, digits in pairs)
-    return Marker(raw, tuple(numbers), tuple(separator for separator, _ in pairs), is_enclosed)
 
 
 def scan(text: str) -> list[Part]:
@@ -185,41 +176,34 @@ class KnownMarkers:
         for part in parts:
             if isinstance(part, str):
                 self._add_text(part)
+                continue
+            pairs = [pair for pair in zip(part.separators, part.numbers, strict=True) if pair[1] in self._known]
+            self.dropped += len(part.numbers) - len(pairs)
+            if pairs:
+                separators, numbers = zip(*pairs, strict=True)
+                self._parts += [self._space, Marker(part.raw, numbers, separators)]
+                self._space, self._is_line_start, self._is_after_gap = "", False, False
+            elif part.is_enclosed:
+                # Text left in brackets or backticks must not become a marker or code.
+                self._add_text(" ")
             else:
-                self._add_marker(part)
+                self._is_after_gap = True
         known, self._parts = self._parts, []
         return known
 
     def _add_text(self, text: str) -> None:
         if self._is_after_gap:
             self._is_after_gap = False
-            text = self._close_gap(text)
+            if text[0] in "(`" and not self._is_line_start:
+                # Without the space, this text could form a link or code with the text before the removed marker.
+                self._space = " "
+            elif not self._space:
+                text = text.removeprefix(" ") if self._is_line_start else text
+            elif not text[0].isalnum():
+                self._space = ""
         text = self._space + text
         self._space = " " if text.endswith(" ") else ""
         text = text.removesuffix(" ")
         if text:
             self._parts.append(text)
             self._is_line_start = text.endswith("\n")
-
-    def _close_gap(self, text: str) -> str:
-        if text[0] in "(`" and not self._is_line_start:
-            # Without the space, this text could form a link or code with the text before the removed marker.
-            self._space = " "
-        elif not self._space:
-            return text[1:] if self._is_line_start and text[0] == " " else text
-        elif not text[0].isalnum():
-            self._space = ""
-        return text
-
-    def _add_marker(self, marker: Marker) -> None:
-        pairs = [pair for pair in zip(marker.separators, marker.numbers, strict=True) if pair[1] in self._known]
-        self.dropped += len(marker.numbers) - len(pairs)
-        if pairs:
-            separators, numbers = zip(*pairs, strict=True)
-            self._parts += [self._space, Marker(marker.raw, numbers, separators)]
-            self._space, self._is_line_start, self._is_after_gap = "", False, False
-        elif marker.is_enclosed:
-            # Text left in brackets or backticks must not become a marker or code.
-            self._add_text(" ")
-        else:
-            self._is_after_gap = True

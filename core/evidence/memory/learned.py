@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from ....state import ResearchState
 from ...records.plan import Fact, Learning, Observation
-from ...records.research import ConflictingClaims, Finding
+from ...records.research import Finding
 from ...records.sources import Source
 from ..citations.scanner import KnownMarkers
 from ..origin import host_of
@@ -140,43 +139,29 @@ def notice_findings(
     A finding closes a gap only if the gap was its whole task; the orchestrator decides about the others.
     """
     learned = {finding.id: learnings_of(finding) for finding in findings}
-    opened = [
-        gap_of(text, finding.question_id, finding.cycle, finding.id, about=finding.task)
-        for finding in findings
-        for text in _missing(finding, learned[finding.id])
-    ]
-    closed = [
-        observation
-        for finding in findings
-        for gap in open_gaps(memory.values())
-        if learned[finding.id] and gap.text == finding.task and gap.question_id == finding.question_id
-        for observation in close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
-    ]
-    # Findings without learnings give no contradictions either.
-    usable = [finding for finding in findings if learned[finding.id]]
-    disputed = [_disputed(claims, finding) for finding in usable for claims in finding.contradictions]
-    said = chain(chain.from_iterable(learned.values()), chain.from_iterable(pair for pair, _ in disputed))
-    noted = (*opened, *closed, *(observation for _, observation in disputed))
+    said = [learning for own in learned.values() for learning in own]
+    opened, closed, disputed = list[Observation](), list[Observation](), list[Observation]()
+    for finding in findings:
+        same: Any = {"step": finding.id, "question_id": finding.question_id}
+        missing = [*finding.missing, *([] if finding.ended == "done" else [finding.task])]
+        if not learned[finding.id]:
+            missing = [finding.task]
+        opened += [gap_of(text, **same, round=finding.cycle, about=finding.task) for text in missing]
+        if not learned[finding.id]:
+            # Findings without learnings close no gaps and give no contradictions.
+            continue
+        for gap in open_gaps(memory.values()):
+            if gap.text == finding.task and gap.question_id == finding.question_id:
+                closed += close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
+        for found in finding.contradictions:
+            claims = zip(found.claims, found.sources, strict=True)
+            pair = [Learning(text=text, source=key, **same) for text, key in claims]
+            about: Any = {"text": found.claims[0], "other": found.claims[1], "round": finding.cycle, **same}
+            ids = tuple(learning.id for learning in pair)
+            said += pair
+            disputed.append(Observation(kind="contradiction", learnings=ids, **about))
+    noted = (*opened, *closed, *disputed)
     return {learning.id: learning for learning in said}, {found.key: found for found in noted}
-
-
-def _disputed(found: ConflictingClaims, finding: Finding) -> tuple[list[Learning], Observation]:
-    """Return the two claims as learnings, and the contradiction between them."""
-    same: Any = {"step": finding.id, "question_id": finding.question_id}
-    pair = [Learning(text=text, source=key, **same) for text, key in zip(found.claims, found.sources, strict=True)]
-    text, other = found.claims
-    learnings = tuple(learning.id for learning in pair)
-    observed = Observation(
-        kind="contradiction", text=text, other=other, round=finding.cycle, learnings=learnings, **same
-    )
-    return pair, observed
-
-
-def _missing(finding: Finding, learned: Sequence[Learning]) -> list[str]:
-    """Return the gaps that the researcher declared, and its task if it is unfinished or has no citations."""
-    if not learned:
-        return [finding.task]
-    return [*finding.missing, *([] if finding.ended == "done" else [finding.task])]
 
 
 def own_learnings(state: ResearchState) -> list[Learning]:

@@ -46,7 +46,14 @@ def open_gaps(observations: Iterable[Observation]) -> list[Observation]:
 
 def contradictions(observations: Iterable[Observation]) -> list[Observation]:
     """Return the distinct contradictions, earliest first; the order of the two claims does not matter."""
-    groups = components(_of_kind("contradiction", observations), _are_same_pair)
+
+    def are_same(first: Observation, second: Observation) -> bool:
+        text, other, second_text, second_other = map(meaning, (first.text, first.other, second.text, second.other))
+        is_straight = is_same(text, second_text) and is_same(other, second_other)
+        is_crossed = is_same(text, second_other) and is_same(other, second_text)
+        return first.question_id == second.question_id and (is_straight or is_crossed)
+
+    groups = components(_of_kind("contradiction", observations), are_same)
     return sorted((min(group, key=order_of) for group in groups), key=order_of)
 
 
@@ -108,7 +115,9 @@ def elements_for(
     for found in contradictions(noticed):
         rest.append(element(f"{found.text} – but: {found.other}", "contradiction", found.step))
     rest += [element(thought, "reasoning", step) for step, thought in reasonings if thought.strip()]
-    ranked = [*sorted(first, key=_by_relevance), *sorted(rest, key=_by_relevance)]
+    for group in (first, rest):
+        group.sort(key=lambda found: (-found.relevance, found.content, found.kind, found.source))
+    ranked = [*first, *rest]
     return distinct(ranked, lambda element: (element.kind, normalised(element.content)))[:most]
 
 
@@ -127,13 +136,6 @@ def _by_score(observations: Iterable[Observation]) -> list[Observation]:
 
 def _are_same(first: Observation, second: Observation) -> bool:
     return first.question_id == second.question_id and is_same(meaning(first.text), meaning(second.text))
-
-
-def _are_same_pair(first: Observation, second: Observation) -> bool:
-    text, other, second_text, second_other = map(meaning, (first.text, first.other, second.text, second.other))
-    is_straight = is_same(text, second_text) and is_same(other, second_other)
-    is_crossed = is_same(text, second_other) and is_same(other, second_text)
-    return first.question_id == second.question_id and (is_straight or is_crossed)
 
 
 def _open(observations: Iterable[Observation]) -> list[Observation]:
@@ -160,10 +162,6 @@ def order_of(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]
 def _step_order(step: str) -> tuple[tuple[int, str], ...]:
     # Step 10 comes after step 9.
     return tuple((len(part), part) for part in step.split("."))
-
-
-def _by_relevance(element: Element) -> tuple[float, str, str, str]:
-    return -element.relevance, element.content, element.kind, element.source
 
 
 class ConfirmedPair(NamedTuple):
@@ -250,13 +248,6 @@ def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[s
     }
 
 
-def unread_notes(unread: Sequence[NotRead]) -> list[str]:
-    """Return a note for each of the first `_LISTED` unread sources, and a note with the number of others."""
-    notes = [f"Not read: {failed.path} ({failed.reason.rstrip('.')})." for failed in unread[:_LISTED]]
-    more = len(unread) - _LISTED
-    return [*notes, f"Not read: {more} more."] if more > 0 else notes
-
-
 def notes_of(state: ResearchState) -> list[str]:
     """Return the notes below the report of the current question."""
     run, findings = state.run, state.findings.values()
@@ -275,7 +266,10 @@ def notes_of(state: ResearchState) -> list[str]:
         notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
     actions = own_actions(state)
     notes += source_notes(state.report.cited(state.sources) if state.report else ())
-    notes += redacted_notes(actions) + failed_notes(actions)
+    notes += redacted_notes(actions)
+    failures = Counter((action.tool, kind) for action in actions for kind in action.failed)
+    for (tool, kind), times in failures.items():
+        notes.append(f"The tool {tool} failed {'once' if times == 1 else f'{times} times'} ({kind}).")
     # `gaps_of` already has the failed steps of a typed plan, with their reasons.
     reported = {words for finding in findings for words in finding.failures}
     broken: dict[str, str] = {}
@@ -284,7 +278,10 @@ def notes_of(state: ResearchState) -> list[str]:
         if words not in reported:
             broken[why] = f"{broken[why]}, {queries}" if why in broken else words
     notes += [_line("A search failed", words) for words in [*broken.values()][:_LISTED]]
-    return [*notes, *run.notices, *unread_notes(not_read(state))]
+    unread = not_read(state)
+    notes += run.notices
+    notes += [f"Not read: {failed.path} ({failed.reason.rstrip('.')})." for failed in unread[:_LISTED]]
+    return [*notes, f"Not read: {len(unread) - _LISTED} more."] if len(unread) > _LISTED else notes
 
 
 def source_notes(cited: Iterable[Source]) -> Iterator[str]:
@@ -323,13 +320,6 @@ def redacted_notes(actions: Iterable[Action]) -> list[str]:
         f"Web searches left out words that are only in your documents: {named}. "
         "To search the web for such words, use them in the question, or set mix_private."
     ]
-
-
-def failed_notes(actions: Iterable[Action]) -> list[str]:
-    """Return a note on each tool that raised errors, with the number and kind of errors."""
-    counts = Counter((action.tool, kind) for action in actions for kind in action.failed)
-    often = [("once" if times == 1 else f"{times} times", *failure) for failure, times in counts.items()]
-    return [f"The tool {tool} failed {times} ({kind})." for times, tool, kind in often]
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:

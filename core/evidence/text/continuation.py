@@ -42,8 +42,25 @@ class Continuation:
 
     def finish(self) -> str:
         """Return the remaining new text; call once, at the end."""
-        held, self._held = self._held, None
-        return _new_words(self._before, held) if held else ""
+        held, before, self._held = self._held, self._before, None
+        if not held:
+            return ""
+        end = _overlap(before, held[:_HELD])
+        rest = held[end or 0 :]
+        body = rest.lstrip()
+        # White space at the end of the text is not repeated.
+        gap, trailing = rest[: len(rest) - len(body)], before[len(before.rstrip()) :]
+        if trailing:
+            return (gap.removeprefix(trailing) if gap.startswith(trailing) else "") + body
+        if gap or end is not None:
+            return rest
+        if _HEADING.match(body):
+            return f"\n\n{body}"
+        if _ITEM.match(body) and before[-1] in ".!?])|":
+            return f"\n{body}"
+        is_number = bool(_OPEN_NUMBER.search(before)) and body[:1].isdigit()
+        needs_space = _ENDED.search(before) and re.match(rf"[^\W_{_DENSE}]", body) and not is_number
+        return f" {body}" if needs_space else body
 
 
 def join_continuation(before: str, after: str) -> str:
@@ -74,44 +91,21 @@ def loop_start(text: str) -> int | None:
     return start + period
 
 
-def _new_words(before: str, after: str) -> str:
-    """Return the new text of a continuation, including the white space needed before it."""
-    end = _overlap(before, after[:_HELD])
-    rest = after[end or 0 :]
-    body = rest.lstrip()
-    gap, trailing = rest[: len(rest) - len(body)], before[len(before.rstrip()) :]
-    if trailing:
-        return (gap.removeprefix(trailing) if gap.startswith(trailing) else "") + body
-    return rest if gap or end is not None else _missing_gap(before, body) + body
-
-
 def _overlap(before: str, after: str) -> int | None:
     """Return the offset in `after` at which its longest repetition of the end of `before` stops; None if none."""
     start = len(after) - len(after.lstrip(" \t\n.…"))
     for token in _TOKEN.finditer(before, max(0, len(before) - _HELD)):
         tail = before[token.start() :]
         found = re.compile(r"\s+".join(map(re.escape, tail.split())), re.IGNORECASE).match(after, start)
-        if found and _is_overlap(before, token.start(), after, found.end()):
+        if not found:
+            continue
+        words, goes_on = _WORD.findall(tail.casefold()), after[found.end() :][:1].isalnum()
+        if goes_on and len(words) == 1 and tail.isalnum():
+            # A word was cut in two.
+            is_overlap = len(tail) > 1 and not after[:1].isspace()
+        else:
+            is_at_start = before[: token.start()][-1:] in ("", "\n")
+            is_overlap = len({*words}) >= _LEAST_WORDS or tail[0] == "[" or is_at_start
+        if is_overlap and not (goes_on and tail[-1].isspace()):
             return found.end()
     return None
-
-
-def _is_overlap(before: str, start: int, after: str, end: int) -> bool:
-    """Whether `before[start:]`, repeated as `after[:end]`, is a real overlap and not a coincidence."""
-    tail, words = before[start:], _WORD.findall(before[start:].casefold())
-    if after[end : end + 1].isalnum() and tail[-1].isspace():
-        return False
-    if after[end : end + 1].isalnum() and len(words) == 1 and tail.isalnum():
-        # A word was cut in two.
-        return len(tail) > 1 and not after[:1].isspace()
-    return len({*words}) >= _LEAST_WORDS or tail[0] == "[" or before[:start][-1:] in ("", "\n")
-
-
-def _missing_gap(before: str, body: str) -> str:
-    """Return the white space to insert before a continuation that repeats nothing and does not begin with a space."""
-    if _HEADING.match(body):
-        return "\n\n"
-    if _ITEM.match(body) and before[-1] in ".!?])|":
-        return "\n"
-    is_number = bool(_OPEN_NUMBER.search(before)) and body[:1].isdigit()
-    return " " if _ENDED.search(before) and re.match(rf"[^\W_{_DENSE}]", body) and not is_number else ""

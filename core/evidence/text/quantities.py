@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
@@ -202,14 +202,22 @@ def plain_figure(number: str) -> str:
 
 def numbers_in(text: str) -> list[Number]:
     """Return the numbers in a text, in digits and in words; dates give their day and year."""
-    plain = _ISO.sub(r"\1 \2", _YEARS.sub(_both_years, _plain(text)))
-    return [*(_read(found, plain) for found in _NUMBER.finditer(plain)), *_in_words(plain)]
 
+    def both_years(found: re.Match[str]) -> str:
+        # The year range 2024-26 has two years; 2024-05 is a month.
+        is_span = found[4] > found[2] and (found[3] == "/" or int(found[4]) > _MONTHS)
+        return f"{found[1]} {found[1][:2]}{found[4]}" if is_span else found[0]
 
-def _both_years(found: re.Match[str]) -> str:
-    """Write the year range 2024-26 with both years in full; 2024-05 is a month."""
-    is_span = found[4] > found[2] and (found[3] == "/" or int(found[4]) > _MONTHS)
-    return f"{found[1]} {found[1][:2]}{found[4]}" if is_span else found[0]
+    plain = _ISO.sub(r"\1 \2", _YEARS.sub(both_years, _plain(text)))
+    numbers = [_read(found, plain) for found in _NUMBER.finditer(plain)]
+    # The words of fractions (two thirds) are no numbers.
+    parts = {*_SHARES, *WORDS["times"].split()}
+    words = [word.casefold() for word in _WORD.findall(plain)]
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        if word in _NUMBER_WORDS and following not in parts:
+            value = _NUMBER_WORDS[word]
+            numbers.append(Number(value, value, _MEASURE_NAMES.get(following, ""), is_word=True))
+    return numbers
 
 
 def fractions_in(text: str) -> list[Number]:
@@ -257,7 +265,9 @@ def is_same(number: Number, other: Number, context: str, is_known: Callable[[str
     is_equal = math.isclose(number.value, other.value, rel_tol=1e-9)
     if not is_equal and math.isclose(number.figure, other.figure, rel_tol=1e-9):
         # The scale may be named once, in a column's header.
-        is_equal = not number.has_scale or (not other.has_scale and _names_scale(context, number))
+        named = (_SCALES.get(word.casefold(), 0) for word in _WORD.findall(context))
+        is_named = any(factor and factor * number.figure == number.value for factor in named)
+        is_equal = not number.has_scale or (not other.has_scale and is_named)
     if not is_equal:
         return False
     return not number.measure or number.measure == other.measure or (not other.measure and is_known(number.measure))
@@ -288,18 +298,3 @@ def _read(found: re.Match[str], text: str) -> Number:
     before = _CAPITALISED.search(text[max(0, start - _LONGEST_NAME) : start])
     number = Number(value * (factor or 1), value, named, step * (factor or 1))
     return number._replace(name=f"{before[1]} {found['figure']}") if before and not number.is_year else number
-
-
-def _names_scale(context: str, number: Number) -> bool:
-    words = {word.casefold() for word in _WORD.findall(context)}
-    return any(factor * number.figure == number.value for word, factor in _SCALES.items() if word in words)
-
-
-def _in_words(text: str) -> Iterator[Number]:
-    """Yield the numbers in words, except those in fractions (two thirds)."""
-    parts = {*_SHARES, *WORDS["times"].split()}
-    words = [word.casefold() for word in _WORD.findall(text)]
-    for word, following in zip(words, [*words[1:], ""], strict=False):
-        if word in _NUMBER_WORDS and following not in parts:
-            value = _NUMBER_WORDS[word]
-            yield Number(value, value, _MEASURE_NAMES.get(following, ""), is_word=True)

@@ -199,8 +199,17 @@ def sentences_of(text: str) -> list[Sentence]:
     """
     sentences, start, lines = list[Sentence](), 0, settle_fences(text).split("\n")
     for line, is_code in zip(lines, code_lines(lines), strict=True):
-        if not is_code:
-            sentences += _line_sentences(line, start)
+        parts = [] if is_code else scan(line)
+        plain = "".join(map(_hidden, parts))
+        is_entry = LINE_MARK.sub("", plain).startswith("\0") or bool(_HEADING_MARK.match(plain))
+        starts = accumulate((len(_hidden(part)) for part in parts), initial=0)
+        markers = [(at, part) for at, part in zip(starts, parts, strict=False) if isinstance(part, Marker)]
+        for begin, end in pairwise(sorted({0, *([] if is_entry else _ends(plain)), len(plain)})):
+            numbers = (number for at, marker in markers if begin <= at < end for number in marker.numbers)
+            words = "" if is_entry else LINE_MARK.sub("", _CITED.sub("", " ".join(plain[begin:end].split())))
+            if raw := line[begin:end].strip():
+                first = start + begin + line[begin:end].index(raw)
+                sentences.append(Sentence(raw, " ".join(words.split()), tuple(dict.fromkeys(numbers)), first))
         start += len(line) + 1
     return sentences
 
@@ -228,20 +237,6 @@ def ends_sentence(before: str, following: str) -> bool:
     if is_letter or _DOTTED.fullmatch(last) or last in CLOSING_ABBREVIATIONS:
         return not following or following.split()[0].lower() in STOP_WORDS
     return not following or last not in ABBREVIATIONS
-
-
-def _line_sentences(line: str, line_start: int) -> Iterator[Sentence]:
-    parts = scan(line)
-    plain = "".join(map(_hidden, parts))
-    is_entry = LINE_MARK.sub("", plain).startswith("\0") or bool(_HEADING_MARK.match(plain))
-    starts = accumulate((len(_hidden(part)) for part in parts), initial=0)
-    markers = [(at, part) for at, part in zip(starts, parts, strict=False) if isinstance(part, Marker)]
-    for start, end in pairwise(sorted({0, *([] if is_entry else _ends(plain)), len(plain)})):
-        numbers = (number for at, marker in markers if start <= at < end for number in marker.numbers)
-        words = "" if is_entry else LINE_MARK.sub("", _CITED.sub("", " ".join(plain[start:end].split())))
-        if raw := line[start:end].strip():
-            begin = line_start + start + len(line[start:end]) - len(line[start:end].lstrip())
-            yield Sentence(raw, " ".join(words.split()), tuple(dict.fromkeys(numbers)), begin)
 
 
 def _hidden(part: Part) -> str:

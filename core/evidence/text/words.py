@@ -235,18 +235,13 @@ def dates_in(words: str) -> Iterator[WrittenDate]:
     for year in _ANY_YEAR.finditer(words):
         position = max(position, year.start() - _LONGEST)
         while position <= year.start():
-            found = date_at(words, position) if _may_begin(words, position) else None
+            before, first = words[position - 1 : position], words[position]
+            # A date begins with a word, or with digits after letters (IMG20240501).
+            may_begin = first.isalnum() and (not before.isalnum() or (first.isdigit() and before.isalpha()))
+            found = date_at(words, position) if may_begin else None
             if found:
                 yield found
             position = found.end if found else position + 1
-
-
-def _may_begin(words: str, position: int) -> bool:
-    """Whether a word begins at this offset, or digits after letters (IMG20240501)."""
-    if not words[position].isalnum():
-        return False
-    before = words[position - 1 : position]
-    return not before.isalnum() or (words[position].isdigit() and before.isalpha())
 
 
 def _iso(found: re.Match[str]) -> str:
