@@ -16,9 +16,9 @@ from typing import Any
 
 from kit.commands import Desk
 from kit.models import judged, units_shown
-from kit.openai_server import Received, Reply, openai_server, say, use
+from kit.openai_server import Received, Reply, openai_server, say
 from kit.server import Server
-from kit.wire import END, answering, hand_out, plain_run, tool_results
+from kit.wire import END, answering, hand_out, plain_run, replied, tool_results
 from playwright.sync_api import sync_playwright
 
 from deep_research.app.commands import DOCUMENTS
@@ -123,7 +123,7 @@ def verdicts(request: Received) -> Reply:
     units, _ = units_shown(request.prompt)
     decided = [next((words for sentence, words in lines.items() if sentence in unit["says"]), "") for unit in units]
     judgement = judged(*(("supported", words) if words else "reasoning" for words in decided))
-    return use(*((call["name"], call["args"]) for call in judgement.tool_calls))
+    return replied(judgement)
 
 
 @contextmanager

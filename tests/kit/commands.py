@@ -31,6 +31,7 @@ from kit.wire import END, FACTS, PADDING, WireLab, hand_out, plain_run, research
 
 COMMAND = str(Path(sys.executable).with_name("deep-research"))
 SECONDS = 60.0
+STREAMS: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -61,14 +62,8 @@ class Desk(NamedTuple):
 
     def run(self, *arguments: str, **settings: Any) -> Ended:
         """Run the command to its end; `settings` are those of `subprocess.run`."""
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        result = subprocess.run(
-            [COMMAND, *arguments],
-            **{**streams, "cwd": self.folder, "env": self.environment, **settings},
-            encoding="utf-8",
-            timeout=SECONDS,
-            check=False,
-        )
+        usual = {**STREAMS, "cwd": self.folder, "env": self.environment, "encoding": "utf-8", "timeout": SECONDS}
+        result = subprocess.run([COMMAND, *arguments], check=False, **{**usual, **settings})
         return Ended(result.returncode, result.stdout or "", result.stderr or "")
 
     def call(self, *arguments: str, **environment: str) -> Ended:
@@ -81,16 +76,8 @@ class Desk(NamedTuple):
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start the command, as the leader of a process group."""
-        return subprocess.Popen(
-            [COMMAND, *arguments],
-            cwd=self.folder,
-            env=self.environment | environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            start_new_session=True,
-        )
+        given = {**STREAMS, "cwd": self.folder, "env": self.environment | environment}
+        return subprocess.Popen([COMMAND, *arguments], encoding="utf-8", start_new_session=True, **given)
 
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
@@ -110,14 +97,6 @@ def desk_in(folder: Path) -> Desk:
     return desk
 
 
-def with_notes(desk: Desk, count: int) -> Desk:
-    """Put more documents there, so that indexing and searching take a moment."""
-    for number in range(count):
-        text = f"# Gannets {number}\n\n" + f"On day {number} the gannets of that rock were counted twice. " * 200
-        (desk.docs / f"note{number}.md").write_text(text, encoding="utf-8")
-    return desk
-
-
 def lines_until(process: subprocess.Popen[str], words: str) -> list[str]:
     """The lines of progress up to the one that holds these words."""
     assert process.stderr is not None
@@ -134,15 +113,9 @@ class Terminal:
 
     def __init__(self, desk: Desk, *arguments: str, stdout: Any = None) -> None:
         self.master, inner = pty.openpty()
-        self.process = subprocess.Popen(
-            [COMMAND, *arguments],
-            cwd=desk.folder,
-            env=desk.environment,
-            stdin=inner,
-            stdout=inner if stdout is None else stdout,
-            stderr=inner,
-            start_new_session=True,
-        )
+        streams: Any = {"stdin": inner, "stdout": inner if stdout is None else stdout, "stderr": inner}
+        own: Any = {"cwd": desk.folder, "env": desk.environment, "start_new_session": True}
+        self.process = subprocess.Popen([COMMAND, *arguments], **streams, **own)
         os.close(inner)
         self.raw = ""
 
@@ -298,23 +271,19 @@ def wire_desk(folder: Path, **script: Any) -> Iterator[WireDesk]:
         light = found(lab.web.url("/light"), "Light", FACTS["light"])
         lab.engine.on("tides", Answer([tides]))
         lab.engine.on("light", Answer([light, tides]))
-        for name, value in _environment(folder, lab).items():
+        (folder / CONTACTS).touch()
+        environment = {
+            "PYTHONPATH": str(WATCH),
+            "WATCH_LOG": str(folder / CONTACTS),
+            "OPENAI_API_KEY": MODEL_KEY,
+            "DEEP_RESEARCH_MODELS": "openai:fake-1",
+            "DEEP_RESEARCH_TOOL_CALLS": "native",
+            "DEEP_RESEARCH_WINDOW": "100000",
+            "DEEP_RESEARCH_ALLOW_PRIVATE": lab.web.netloc,
+        }
+        for name, value in environment.items():
             patch.setenv(name, value)
         yield WireDesk(lab, Desk(folder), holds)
-
-
-def _environment(folder: Path, lab: WireLab) -> dict[str, str]:
-    log = folder / CONTACTS
-    log.touch()
-    return {
-        "PYTHONPATH": str(WATCH),
-        "WATCH_LOG": str(log),
-        "OPENAI_API_KEY": MODEL_KEY,
-        "DEEP_RESEARCH_MODELS": "openai:fake-1",
-        "DEEP_RESEARCH_TOOL_CALLS": "native",
-        "DEEP_RESEARCH_WINDOW": "100000",
-        "DEEP_RESEARCH_ALLOW_PRIVATE": lab.web.netloc,
-    }
 
 
 def in_rounds(request: Received) -> Reply:

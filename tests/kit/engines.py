@@ -10,7 +10,7 @@ import ssl
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,7 +34,7 @@ from deep_research.tools.engines.openalex import OpenAlex
 from deep_research.tools.engines.searxng import SearXNG
 from deep_research.tools.engines.serper import Serper
 from deep_research.tools.engines.wikipedia import Wikipedia
-from kit.web import Web, hostile_web
+from kit.web import Web, hostile_web, listening
 
 KEY = "tvly-test-canary"
 HANGS_AFTER = 60.0
@@ -105,7 +105,7 @@ class Loopback:
         self._lock = threading.Lock()
         self._answer = answer
         self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"loopback": self}))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
@@ -135,35 +135,31 @@ class Loopback:
         return answer
 
 
-def _handler(server: Loopback) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        disable_nagle_algorithm = True
+class _Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True
+    loopback: Loopback
 
-        def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length", 0))
-            self._reply(server.take(Request("POST", self.path, dict(self.headers), self.rfile.read(length))))
+    def do_POST(self) -> None:
+        self._reply(self.rfile.read(int(self.headers.get("Content-Length", 0))))
 
-        def do_GET(self) -> None:
-            self._reply(server.take(Request("GET", self.path, dict(self.headers), b"")))
+    def do_GET(self) -> None:
+        self._reply(b"")
 
-        def _reply(self, answer: Answer) -> None:
-            if answer.hangs_up:
-                return
-            body = answer.body or b""
-            content = body.encode() if isinstance(body, str) else body
-            try:
-                self.send_response(answer.status)
-                for name, value in {"Content-Length": str(len(content)), **answer.headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-            except ConnectionError:
-                return  # whoever asked has given up
+    def _reply(self, asked: bytes) -> None:
+        answer = self.loopback.take(Request(self.command, self.path, dict(self.headers), asked))
+        if answer.hangs_up:
+            return
+        content = answer.body.encode() if isinstance(answer.body, str) else answer.body or b""
+        # Whoever asked may have given up.
+        with suppress(ConnectionError):
+            self.send_response(answer.status)
+            for name, value in {"Content-Length": str(len(content)), **answer.headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
 
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    return Handler
+    def log_message(self, *arguments: Any) -> None:
+        pass
 
 
 class SearchApi:
@@ -207,38 +203,27 @@ class SearchApi:
         self._asked[query] += 1
         if answer.body is not None or answer.hangs_up:
             return answer
-        content = {
-            "query": query,
-            "follow_up_questions": None,
-            "answer": None,
-            "images": [],
-            "results": list(answer.results)[: asked.get("max_results", 5)],
-            "response_time": 0.01,
-            "request_id": "123e4567-e89b-12d3-a456-426614174111",
-        }
+        content = {"query": query, "follow_up_questions": None, "answer": None, "images": [], "response_time": 0.01}
+        content["results"] = list(answer.results)[: asked.get("max_results", 5)]
+        content["request_id"] = "123e4567-e89b-12d3-a456-426614174111"
         return replace(answer, results=(), body=json.dumps(content))
 
 
 @contextmanager
 def serving(answer: Callable[[Request], Answer]) -> Iterator[Loopback]:
     """A server with answers of one's own."""
-    server = Loopback(answer)
-    server.start()
-    try:
+    with closing(Loopback(answer)) as server:
+        server.start()
         yield server
-    finally:
-        server.close()
 
 
 @contextmanager
 def search_api() -> Iterator[SearchApi]:
     """A server that speaks Tavily's API."""
     api = SearchApi()
-    api.server.start()
-    try:
+    with closing(api.server):
+        api.server.start()
         yield api
-    finally:
-        api.server.close()
 
 
 def closed_port() -> str:
@@ -252,8 +237,6 @@ CHALLENGE = """<html><body><form id="challenge-form" action="//duckduckgo.com/an
 squares with a duck. <a href="https://duckduckgo.com/help">Help</a></div></form></body></html>"""
 RESULT = """<div class="result"><div class="links_main result__body"><h2 class="result__title">
 <a class="result__a" href="{0}">{1}</a></h2><a class="result__snippet" href="{0}">{2}</a></div></div>"""
-NO_RESULTS = """<html><input name="q" value="class=&quot;anomaly&quot;"><a href="/html/">DuckDuckGo</a>
-<div class="result result--no-result"><div class="result__body"><div class="no-results">No results.</div></div></div>"""
 BLOCKS = {
     "shows an empty page": Answer(body=" "),
     "(status 200, a challenge)": Answer(body=CHALLENGE),
@@ -264,7 +247,6 @@ BLOCKS = {
 }
 """How DuckDuckGo turns programs away, by how we call it."""
 NOTHING = '<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"></feed>'
-DOWN = Answer(status=503)
 
 
 def shown(address: str, title: str, excerpt: str) -> Answer:
@@ -297,7 +279,7 @@ def free_web(
 
     def of_wikipedia(request: Request) -> Answer:
         if articles is None:
-            return DOWN
+            return Answer(status=503)
         [query] = parse_qs(urlsplit(request.path).query)["gsrsearch"]
         found = [articles[query]] if query in articles else []
         pages = [{"title": query.title(), "index": 1, "fullurl": page[0], "extract": page[1]} for page in found]
@@ -360,176 +342,93 @@ def turned_away(status: int, **body: Any) -> Answer:
 
 
 WORK_DOI = "https://doi.org/10.1000/abc(12)"
+DEEP = Found("The sea", "https://a.example/", "It is deep.", "2025-03-01")
+# fmt: off
 KITS = (
     Kit(
-        SearXNG,
-        "https://docs.searxng.org/dev/search_api",
-        "/search",
+        SearXNG, "https://docs.searxng.org/dev/search_api", "/search",
         {"q": "deep sea site:a.example", "format": "json"},
-        searxng(
-            {
-                **{"url": "https://a.example/", "title": "The sea", "content": "It is deep.", "engine": "bing"},
-                **{"publishedDate": "2025-03-01T00:00:00", "engines": ["bing"], "positions": [1], "score": 1.0},
-            }
-        ),
-        Found("The sea", "https://a.example/", "It is deep.", "2025-03-01"),
+        searxng({"url": "https://a.example/", "title": "The sea", "content": "It is deep.", "engine": "bing",
+                 "publishedDate": "2025-03-01T00:00:00", "engines": ["bing"], "positions": [1], "score": 1.0}),
+        DEEP,
         searxng(),
     ),
     Kit(
-        Brave,
-        "https://api-dashboard.search.brave.com/api-reference/web/search/get",
-        "/res/v1/web/search",
-        {
-            **{"q": "deep sea site:a.example", "count": "20", "text_decorations": "false", "result_filter": "web"},
-            **{"freshness": "2025-01-02to2031-05-06", "x-subscription-token": SECRET},
-        },
-        brave(
-            {
-                **{"title": "The sea", "url": "https://a.example/", "description": "It&#x27;s <strong>deep</strong>."},
-                **{"age": "March 1, 2025", "page_age": "2025-03-01T07:00:00", "extra_snippets": ["And cold."]},
-            }
-        ),
-        Found("The sea", "https://a.example/", "It's deep.\nAnd cold.", "2025-03-01"),
+        Brave, "https://api-dashboard.search.brave.com/api-reference/web/search/get", "/res/v1/web/search",
+        {"q": "deep sea site:a.example", "count": "20", "text_decorations": "false", "result_filter": "web",
+         "freshness": "2025-01-02to2031-05-06", "x-subscription-token": SECRET},
+        brave({"title": "The sea", "url": "https://a.example/", "description": "It&#x27;s <strong>deep</strong>.",
+               "age": "March 1, 2025", "page_age": "2025-03-01T07:00:00", "extra_snippets": ["And cold."]}),
+        DEEP._replace(excerpt="It's deep.\nAnd cold."),
         {"type": "search", "query": {"original": "deep sea"}},
         turned_away(429, type="ErrorResponse", error={"code": "QUOTA_LIMITED", "detail": "x", "meta": {}}),
     ),
     Kit(
-        Exa,
-        "https://docs.exa.ai/reference/search",
-        "/search",
-        {
-            **{"query": "deep sea", "numResults": 30, "contents": {"highlights": True}},
-            **{"includeDomains": ["a.example"], "startPublishedDate": "2025-01-02T00:00:00.000Z", "x-api-key": SECRET},
-        },
-        {
-            "requestId": "b5947044c4b78efa9552a7c89b306d95",
-            "results": [
-                {
-                    **{"title": "The sea", "url": "https://a.example/", "publishedDate": "2025-03-01T01:36:32.547Z"},
-                    **{"id": "https://a.example/", "author": None, "highlights": ["It is deep.", "And cold."]},
-                }
-            ],
-            "costDollars": {"total": 0.005},
-        },
-        Found("The sea", "https://a.example/", "It is deep.\nAnd cold.", "2025-03-01"),
+        Exa, "https://docs.exa.ai/reference/search", "/search",
+        {"query": "deep sea", "numResults": 30, "contents": {"highlights": True}, "includeDomains": ["a.example"],
+         "startPublishedDate": "2025-01-02T00:00:00.000Z", "x-api-key": SECRET},
+        {"requestId": "b5947044c4b78efa9552a7c89b306d95", "costDollars": {"total": 0.005},
+         "results": [{"title": "The sea", "url": "https://a.example/", "publishedDate": "2025-03-01T01:36:32.547Z",
+                      "id": "https://a.example/", "author": None, "highlights": ["It is deep.", "And cold."]}]},
+        DEEP._replace(excerpt="It is deep.\nAnd cold."),
         {"requestId": "b5947044c4b78efa9552a7c89b306d95", "results": []},
         turned_away(402, requestId="x", error="x", tag="NO_MORE_CREDITS"),
     ),
     Kit(
-        Serper,
-        "https://serper.dev/playground",
-        "/search",
+        Serper, "https://serper.dev/playground", "/search",
         {"q": "deep sea site:a.example", "num": 30, "tbs": "cdr:1,cd_min:01/02/2025", "x-api-key": SECRET},
-        {
-            "searchParameters": {"q": "deep sea", "type": "search"},
-            "organic": [
-                {
-                    **{"title": "The sea", "link": "https://a.example/", "snippet": "It is deep."},
-                    **{"date": "Mar 1, 2025", "position": 1},
-                }
-            ],
-            "credits": 1,
-        },
-        Found("The sea", "https://a.example/", "It is deep.", "2025-03-01"),
+        {"searchParameters": {"q": "deep sea", "type": "search"}, "credits": 1,
+         "organic": [{"title": "The sea", "link": "https://a.example/", "snippet": "It is deep.", "date": "Mar 1, 2025",
+                      "position": 1}]},
+        DEEP,
         {"searchParameters": {"q": "deep sea", "type": "search"}, "organic": [], "credits": 1},
         turned_away(400, message="Not enough credits", statusCode=400),
     ),
     Kit(
-        OpenAlex,
-        "https://developers.openalex.org/api-reference/works",
-        "/works",
-        {
-            **{"search": "deep sea", "per_page": "30", "filter": "from_publication_date:2025-01-02"},
-            **{"select": "id,doi,display_name,publication_date,abstract_inverted_index", "api_key": SECRET},
-        },
-        {
-            "meta": {"count": 1, "page": 1, "per_page": 30},
-            "results": [
-                {
-                    **{"id": "https://openalex.org/W1", "doi": "https://doi.org/10.1000/ABC(12)"},
-                    **{"display_name": "The <i>sea</i>", "publication_date": "2025-03-01"},
-                    "abstract_inverted_index": {"deep.": [2, 5], "It": [0, 3], "is": [1, 4]},
-                }
-            ],
-            "group_by": [],
-        },
+        OpenAlex, "https://developers.openalex.org/api-reference/works", "/works",
+        {"search": "deep sea", "per_page": "30", "filter": "from_publication_date:2025-01-02", "api_key": SECRET,
+         "select": "id,doi,display_name,publication_date,abstract_inverted_index"},
+        {"meta": {"count": 1, "page": 1, "per_page": 30}, "group_by": [],
+         "results": [{"id": "https://openalex.org/W1", "doi": "https://doi.org/10.1000/ABC(12)",
+                      "display_name": "The <i>sea</i>", "publication_date": "2025-03-01",
+                      "abstract_inverted_index": {"deep.": [2, 5], "It": [0, 3], "is": [1, 4]}}]},
         Found("The sea", WORK_DOI, "It is deep. It is deep.", "2025-03-01"),
         {"meta": {"count": 0}, "results": [], "group_by": []},
         turned_away(429, error="Rate limit exceeded", message="You have no credits left today."),
     ),
     Kit(
-        Crossref,
-        "https://api.crossref.org/swagger-ui/index.html",
-        "/works",
-        {
-            **{"query.bibliographic": "deep sea", "rows": "30", "select": "DOI,title,abstract,issued"},
-            "filter": "from-pub-date:2025-01-02",
-        },
-        {
-            "status": "ok",
-            "message-type": "work-list",
-            "message": {
-                "total-results": 1,
-                "items": [
-                    {
-                        **{"DOI": "10.1000/ABC(12)", "title": ["The sea"], "issued": {"date-parts": [[2025, 3]]}},
-                        "abstract": "<jats:p>It is &lt; 9 km<jats:sup>2</jats:sup>.</jats:p>",
-                    }
-                ],
-            },
-        },
+        Crossref, "https://api.crossref.org/swagger-ui/index.html", "/works",
+        {"query.bibliographic": "deep sea", "rows": "30", "select": "DOI,title,abstract,issued",
+         "filter": "from-pub-date:2025-01-02"},
+        {"status": "ok", "message-type": "work-list", "message": {"total-results": 1, "items": [
+            {"DOI": "10.1000/ABC(12)", "title": ["The sea"], "issued": {"date-parts": [[2025, 3]]},
+             "abstract": "<jats:p>It is &lt; 9 km<jats:sup>2</jats:sup>.</jats:p>"}]}},
         Found("The sea", WORK_DOI, "It is < 9 km2.", "2025-03"),
         {"status": "ok", "message": {"total-results": 0, "items": []}},
     ),
     Kit(
-        EuropePMC,
-        "https://europepmc.org/RestfulWebService",
-        "/search",
-        {
-            "query": "(deep sea) AND (FIRST_PDATE:[2025-01-02 TO 3000-01-01])",
-            **{"format": "json", "resultType": "core", "pageSize": "30"},
-        },
-        {
-            "version": "6.9",
-            "hitCount": 1,
-            "resultList": {
-                "result": [
-                    {
-                        **{"id": "12345", "source": "MED", "pmid": "12345", "doi": "10.1000/ABC(12)"},
-                        **{"title": "The sea", "abstractText": "<h4>Aim</h4>It is deep."},
-                        "firstPublicationDate": "2025-03-01",
-                    }
-                ]
-            },
-        },
+        EuropePMC, "https://europepmc.org/RestfulWebService", "/search",
+        {"query": "(deep sea) AND (FIRST_PDATE:[2025-01-02 TO 3000-01-01])", "format": "json", "resultType": "core",
+         "pageSize": "30"},
+        {"version": "6.9", "hitCount": 1, "resultList": {"result": [
+            {"id": "12345", "source": "MED", "pmid": "12345", "doi": "10.1000/ABC(12)", "title": "The sea",
+             "abstractText": "<h4>Aim</h4>It is deep.", "firstPublicationDate": "2025-03-01"}]}},
         Found("The sea", WORK_DOI, "Aim It is deep.", "2025-03-01"),
         {"version": "6.9", "hitCount": 0, "resultList": {"result": []}},
     ),
     Kit(
-        Wikipedia,
-        "https://www.mediawiki.org/wiki/Extension:TextExtracts",
-        "",
-        {
-            **{"action": "query", "format": "json", "formatversion": "2", "generator": "search"},
-            **{"gsrsearch": "deep sea", "gsrlimit": "20", "prop": "extracts|info", "inprop": "url"},
-            **{"exintro": "1", "explaintext": "1", "exlimit": "max"},
-        },
-        {
-            "batchcomplete": True,
-            "query": {
-                "pages": [
-                    {"pageid": 2, "title": "Neap", "index": 2, "fullurl": "https://a.example/Neap"},
-                    {
-                        **{"pageid": 1, "title": "The sea", "index": 1, "extract": "It is deep."},
-                        "fullurl": "https://a.example/",
-                    },
-                ]
-            },
-        },
+        Wikipedia, "https://www.mediawiki.org/wiki/Extension:TextExtracts", "",
+        {"action": "query", "format": "json", "formatversion": "2", "generator": "search", "gsrsearch": "deep sea",
+         "gsrlimit": "20", "prop": "extracts|info", "inprop": "url", "exintro": "1", "explaintext": "1",
+         "exlimit": "max"},
+        {"batchcomplete": True, "query": {"pages": [
+            {"pageid": 2, "title": "Neap", "index": 2, "fullurl": "https://a.example/Neap"},
+            {"pageid": 1, "title": "The sea", "index": 1, "extract": "It is deep.", "fullurl": "https://a.example/"}]}},
         Found("The sea", "https://a.example/", "It is deep."),
         {"batchcomplete": True},
     ),
 )
+# fmt: on
 
 
 DOI = "10.5555/skerry.1844"
@@ -593,14 +492,9 @@ class Directories:
             *([{**shared, "documentStyle": "html", "url": self.web.url("/shell")},
                {**shared, "documentStyle": "pdf", "url": address}] if address else []),
         ]  # fmt: skip
-        result = {
-            "id": "1",
-            "source": "MED",
-            "doi": DOI.upper(),
-            "title": TITLE,
-            "fullTextUrlList": {"fullTextUrl": texts},
-        }
-        self._answer("/europepmc/search", {"hitCount": 1, "resultList": {"result": [result]}})
+        result = {"id": "1", "source": "MED", "doi": DOI.upper(), "title": TITLE}
+        found = [{**result, "fullTextUrlList": {"fullTextUrl": texts}}]
+        self._answer("/europepmc/search", {"hitCount": 1, "resultList": {"result": found}})
 
     def arxiv(self, address: str) -> None:
         self.web.publish("/arxiv", FEED.format(doi=DOI, address=address), content_type="application/atom+xml")
@@ -676,32 +570,14 @@ class Proxy:
 @contextmanager
 def proxy(ports: Mapping[str, int], certificate: Path | None = None) -> Iterator[Proxy]:
     """A proxy that knows these hosts; others get status 502."""
-    loop, here = asyncio.new_event_loop(), Proxy("")
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    server = asyncio.run_coroutine_threadsafe(_listen(here, ports, certificate), loop).result()
-    try:
-        yield here
-    finally:
+    here = Proxy("")
 
-        async def stop() -> None:
-            server.close()
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-
-        asyncio.run_coroutine_threadsafe(stop(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def _listen(here: Proxy, ports: Mapping[str, int], certificate: Path | None) -> asyncio.Server:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         opened = [writer]
         try:
             await answer(reader, writer, opened)
+        except (OSError, asyncio.IncompleteReadError):
+            pass
         finally:
             for connection in opened:
                 connection.transport.abort()
@@ -709,34 +585,33 @@ async def _listen(here: Proxy, ports: Mapping[str, int], certificate: Path | Non
     async def answer(
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opened: list[asyncio.StreamWriter]
     ) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            line, _, rest = head.partition(b"\r\n")
-            method, target, version = line.decode().split(" ")
-            here.asked.append(f"{method} {target}")
-            here.passwords += [line.decode() for line in rest.split(b"\r\n") if line.lower().startswith(b"proxy-auth")]
-            host = target.removeprefix("http://").partition("/")[0].partition(":")[0]
-            if host not in ports:
-                writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
-                await writer.drain()
-                writer.close()
-                return
-            inner, to_server = await asyncio.open_connection("127.0.0.1", ports[host])
-            opened.append(to_server)
-            if method == "CONNECT":
-                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                await writer.drain()
-                context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-                context.load_cert_chain(str(certificate))
-                await writer.start_tls(context)
-            else:
-                path = "/" + target.removeprefix("http://").partition("/")[2]
-                to_server.write(f"{method} {path} {version}\r\n".encode() + rest)
-            await asyncio.gather(_relay(reader, to_server), _relay(inner, writer))
+        head = await reader.readuntil(b"\r\n\r\n")
+        line, _, rest = head.partition(b"\r\n")
+        method, target, version = line.decode().split(" ")
+        here.asked.append(f"{method} {target}")
+        here.passwords += [line.decode() for line in rest.split(b"\r\n") if line.lower().startswith(b"proxy-auth")]
+        host = target.removeprefix("http://").partition("/")[0].partition(":")[0]
+        if host not in ports:
+            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+            writer.close()
+            return
+        inner, to_server = await asyncio.open_connection("127.0.0.1", ports[host])
+        opened.append(to_server)
+        if method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            await writer.drain()
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(str(certificate))
+            await writer.start_tls(context)
+        else:
+            path = "/" + target.removeprefix("http://").partition("/")[2]
+            to_server.write(f"{method} {path} {version}\r\n".encode() + rest)
+        await asyncio.gather(_relay(reader, to_server), _relay(inner, writer))
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    here.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    return server
+    with listening(serve) as port:
+        here.url = f"http://127.0.0.1:{port}"
+        yield here
 
 
 async def _relay(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

@@ -35,7 +35,7 @@ from deep_research.core.reading.web_page import WebReader
 from deep_research.core.records.sources import Source
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
-from kit.web import Web
+from kit.web import Web, pdf_file
 
 MODIFIED = datetime(2021, 3, 4, 5, 6)
 TEXT = "The lamp was lit in 1844."
@@ -84,11 +84,16 @@ def core_properties(title: str, modified: str) -> bytes:
 
 def edited(data: bytes, edits: Mapping[str, Edit], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """The same archive with some members changed or added."""
-    source, file = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as copy:
-        for name in dict.fromkeys([*source.namelist(), *edits]):
-            content = source.read(name) if name in source.namelist() else b""
-            copy.writestr(name, edits[name](content) if name in edits else content)
+    source = zipfile.ZipFile(io.BytesIO(data))
+    members = {name: source.read(name) for name in source.namelist()}
+    return _zipped({**members, **{name: edit(members.get(name, b"")) for name, edit in edits.items()}}, method)
+
+
+def _zipped(members: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
     return file.getvalue()
 
 
@@ -104,10 +109,8 @@ def replacing(old: bytes, new: bytes) -> Edit:
 
 def book(chapters: Mapping[str, str], *, title: str = "", date: str = "", further: Mapping[str, str] = {}) -> bytes:
     """An EPUB with these chapters, whose names are those of their files."""
-    items = "".join(
-        f'<item id="i{number}" href="{name}" media-type="application/xhtml+xml"/>'
-        for number, name in enumerate(chapters)
-    )
+    item = '<item id="i{}" href="{}" media-type="application/xhtml+xml"/>'
+    items = "".join(item.format(number, name) for number, name in enumerate(chapters))
     spine = "".join(f'<itemref idref="i{number}"/>' for number in range(len(chapters)))
     parts = {
         "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
@@ -118,11 +121,7 @@ def book(chapters: Mapping[str, str], *, title: str = "", date: str = "", furthe
         **{f"text/{name}": chapter for name, chapter in chapters.items()},
         **further,
     }
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return file.getvalue()
+    return _zipped(parts)
 
 
 class Put(NamedTuple):
@@ -187,15 +186,7 @@ def drawn(*pages: Sequence[Piece], labels: str = "", turned: int = 0) -> bytes:
     numbers = b" /PageLabels << /Nums [%s] >>" % labels.encode() if labels else b""
     objects[0] = b"<< /Type /Catalog /Pages 2 0 R%s%s >>" % (form, numbers)
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (_references(kids), len(kids))
-    body, offsets = b"%PDF-1.7\n", list[int]()
-    for number, written in enumerate(objects, 1):
-        offsets.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, written)
-    entries = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    count = len(objects) + 1
-    return b"%sxref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
-        *(body, count, entries, count, len(body)),
-    )
+    return pdf_file(objects)
 
 
 def _references(numbers: Sequence[int]) -> bytes:
@@ -227,11 +218,9 @@ WHITE = 255
 
 def has_fonts() -> bool:
     try:
-        for name in FONTS:
-            ImageFont.truetype(name, 20)
+        return all(ImageFont.truetype(name, 20) for name in FONTS)
     except OSError:
         return False
-    return True
 
 
 def printed(text: str, font: str = FONTS[0], size: int = 32, width: int = 74) -> Image.Image:
@@ -360,18 +349,15 @@ def quotations(report: str) -> list[Quotation]:
 
 def stands_in_its_file(quotation: Quotation) -> bool:
     """Whether the file holds the sentence, white space and markup aside."""
-    return _plain(quotation.text) in _plain(_text(quotation.path))
-
-
-def _text(path: Path) -> str:
+    path = quotation.path
     if path.suffix == ".pdf":
-        return "\n".join(page.extract_text() for page in PdfReader(path).pages)
-    text = path.read_text(encoding="utf-8")
-    return html.unescape(re.sub(r"<[^>]+>", " ", text)) if path.suffix in (".html", ".htm") else text
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\W_]+", "", html.unescape(text)).lower()
+        text = "\n".join(page.extract_text() for page in PdfReader(path).pages)
+    else:
+        text = path.read_text(encoding="utf-8")
+    if path.suffix in (".html", ".htm"):
+        text = re.sub(r"<[^>]+>", " ", text)
+    said, quoted = (re.sub(r"[\W_]+", "", html.unescape(words)).lower() for words in (text, quotation.text))
+    return quoted in said
 
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -385,43 +371,7 @@ SHELL = """<!doctype html><html><head><title>App</title><link rel=stylesheet hre
 APP = """const facts = await (await fetch("/facts.json")).json();
 document.title = facts.title;
 document.querySelector("#root").innerHTML = `<h1>${facts.title}</h1><p>${facts.text}</p><a href=/more>More</a>`;"""
-ATTACK = """
-const tried = [];
-const ask = async (name, attempt) => {
-    try { tried.push(`${name}: got ${await attempt()}`); } catch { tried.push(`${name}: refused`); }
-};
-const add = (kind, fields) => document.body.appendChild(Object.assign(document.createElement(kind), fields));
-for (const href of ADDRESSES) {
-    await ask(href, async () => (await fetch(href, {mode: "no-cors"})).type);
-    for (const kind of ["iframe", "img", "script", "embed"]) add(kind, {src: href});
-    for (const rel of ["prefetch", "preconnect", "dns-prefetch", "manifest"]) add("link", {rel, href});
-    window.open(href);
-    try { navigator.sendBeacon(href, "x"); } catch {}
-}
-const opened = (thing) => new Promise((yes, no) => { thing.onopen = yes; thing.onerror = no; });
-await ask("socket", () => opened(new WebSocket("ws://INNER/")));
-await ask("events", () => opened(new EventSource("http://INNER/")));
-await ask("post", async () => (await fetch("/posted", {method: "POST", body: "x"})).status);
-await ask("service worker", async () => {
-    const worker = await navigator.serviceWorker.register("/sw.js");
-    return worker.active || worker.installing;
-});
-await ask("worker", () => new Promise((yes, no) => {
-    const code = `fetch("http://INNER/x", {mode: "no-cors"}).then(() => postMessage(1), () => postMessage(0))`;
-    new Worker(URL.createObjectURL(new Blob([code]))).onmessage = (event) => event.data ? yes() : no();
-}));
-const peer = new RTCPeerConnection({iceServers: [{urls: "stun:127.0.0.1:UDP"}]});
-peer.createDataChannel("x");
-await peer.setLocalDescription(await peer.createOffer());
-await ask("peer", () => new Promise((yes, no) => {
-    peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && no();
-}));
-add("a", {href: "data:text/plain,x", download: "left.txt"}).click();
-alert("1"); confirm("2"); prompt("3");
-location = "http://INNER/";
-add("form", {action: "file:///etc/passwd"}).submit();
-for (const innerText of tried) add("p", {innerText});
-"""
+ATTACK = Path(__file__).with_name("attack.js").read_text("utf-8")
 """Tries all addresses in each way there is, then shows what came of it: so many lines more than addresses."""
 FURTHER_TRIES = 6
 

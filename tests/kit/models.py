@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import re
@@ -29,17 +30,18 @@ from deep_research.tools.tool import tool_schema
 
 Answer: TypeAlias = str | AIMessage | Exception
 Script: TypeAlias = Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]
-CHUNK_CHARACTERS = 7
 SHOWN_LINES = 3
 
 
 def complete(message: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
     """Return the answer with the finish reason and the token counts that a provider would add; its own ones win."""
     reason = "tool_calls" if message.tool_calls or message.invalid_tool_calls else "stop"
+    read, written = _tokens(*prompt), _tokens(message)
+    usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
     return message.model_copy(
         update={
             "response_metadata": {"finish_reason": reason, **message.response_metadata},
-            "usage_metadata": message.usage_metadata or _usage(message, prompt),
+            "usage_metadata": message.usage_metadata or usage,
         }
     )
 
@@ -53,8 +55,9 @@ def in_chunks(message: AIMessage, size: int) -> Iterator[AIMessageChunk]:
     else:
         yield from (AIMessageChunk(content=[block]) for block in message.content)
     for index, (name, arguments, identifier) in enumerate(_raw_calls(message)):
-        yield _call_chunk(index, name=name, identifier=identifier)
-        yield from (_call_chunk(index, arguments=piece) for piece in _cut(arguments, size))
+        opening = tool_call_chunk(name=name, args="", id=identifier, index=index)
+        pieces = (tool_call_chunk(args=piece, index=index) for piece in _cut(arguments, size))
+        yield from (AIMessageChunk(content="", tool_call_chunks=[piece]) for piece in (opening, *pieces))
     yield AIMessageChunk(
         content="",
         usage_metadata=message.usage_metadata,
@@ -63,26 +66,15 @@ def in_chunks(message: AIMessage, size: int) -> Iterator[AIMessageChunk]:
     )
 
 
-def _usage(message: AIMessage, prompt: Sequence[BaseMessage]) -> UsageMetadata:
-    read = sum(len(part.text) + _call_characters(part) for part in prompt) // CHARACTERS_PER_TOKEN
-    written = (len(message.text) + _call_characters(message)) // CHARACTERS_PER_TOKEN
-    return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
-
-
-def _call_characters(message: BaseMessage) -> int:
-    return sum(len(arguments) for _, arguments, _ in _raw_calls(message)) if isinstance(message, AIMessage) else 0
+def _tokens(*messages: BaseMessage) -> int:
+    raw_calls = (call for message in messages if isinstance(message, AIMessage) for call in _raw_calls(message))
+    characters = sum(len(arguments) for _, arguments, _ in raw_calls)
+    return (characters + sum(len(message.text) for message in messages)) // CHARACTERS_PER_TOKEN
 
 
 def _raw_calls(message: AIMessage) -> list[tuple[str | None, str, str | None]]:
     calls = [(call["name"], json.dumps(call["args"], ensure_ascii=False), call["id"]) for call in message.tool_calls]
     return [*calls, *((call["name"], call["args"] or "", call["id"]) for call in message.invalid_tool_calls)]
-
-
-def _call_chunk(
-    index: int, *, name: str | None = None, identifier: str | None = None, arguments: str = ""
-) -> AIMessageChunk:
-    chunk = tool_call_chunk(name=name, args=arguments, id=identifier, index=index)
-    return AIMessageChunk(content="", tool_call_chunks=[chunk])
 
 
 def _cut(text: str, size: int) -> list[str]:
@@ -123,6 +115,7 @@ class ScriptedChatModel(ChatOpenAI):
     replies: list[Any] | dict[str, Any]
     """In order; or by the name of a tool that is offered or, if no key is one, by a part of the first human message,
     where the longest key wins. The replies of a list are given once each, a single one as often as it is asked for."""
+    chunk_characters: int = 7
     calls: list[Call] = Field(default_factory=list)
     """The calls received so far, those of bound copies included."""
     _used: dict[str, int] = PrivateAttr(default_factory=dict)
@@ -162,18 +155,15 @@ class ScriptedChatModel(ChatOpenAI):
             settings["stop"] = stop
         self.calls.append(Call(tuple(messages), tools, settings))
         key = self._key(messages, tools)
-        replies = self._scripts()[key]
-        reply: Script = replies if not isinstance(replies, list) else self._next(replies, key, messages)
-        return reply
-
-    def _next(self, replies: list[Any], key: str, messages: list[BaseMessage]) -> Script:
-        used = self._used.get(key, 0)
+        reply: Script | list[Script] = self._scripts()[key]
+        if not isinstance(reply, list):
+            return reply
+        replies, used = reply, self._used.get(key, 0)
         if used == len(replies):
             part = f" for {key!r}" if key else ""
             raise ScriptExhausted(f"All {used} replies{part} are used. The prompt was:\n{_prompt_shown(messages)}")
         self._used[key] = used + 1
-        reply: Script = replies[used]
-        return reply
+        return replies[used]
 
     def _key(self, messages: list[BaseMessage], tools: Sequence[str]) -> str:
         question = next((message.text for message in messages if isinstance(message, HumanMessage)), "")
@@ -187,6 +177,11 @@ class ScriptedChatModel(ChatOpenAI):
             )
         return max(keys, key=len)
 
+    async def _answer(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> AIMessage:
+        reply = self._take(messages, stop, settings)
+        answer: Any = reply(messages, settings) if callable(reply) else reply
+        return self._finish(await answer if inspect.isawaitable(answer) else answer, messages)
+
     def _finish(self, answer: Any, messages: list[BaseMessage]) -> AIMessage:
         if isinstance(answer, Exception):
             raise answer
@@ -194,17 +189,6 @@ class ScriptedChatModel(ChatOpenAI):
             raise TypeError(f"a reply must be a text, an AIMessage, an exception or a function, not {answer!r}")
         message = AIMessage(content=answer) if isinstance(answer, str) else answer
         return complete(_with_ids(message, len(self.calls)), messages)
-
-    def _answer(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> AIMessage:
-        reply = self._take(messages, stop, settings)
-        return self._finish(reply(messages, settings) if callable(reply) else reply, messages)
-
-    async def _answer_async(
-        self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]
-    ) -> AIMessage:
-        reply = self._take(messages, stop, settings)
-        answer = reply(messages, settings) if callable(reply) else reply
-        return self._finish(await answer if inspect.isawaitable(answer) else answer, messages)
 
     @override
     def _generate(
@@ -214,7 +198,7 @@ class ScriptedChatModel(ChatOpenAI):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self._answer(messages, stop, kwargs))])
+        return asyncio.run(self._agenerate(messages, stop, **kwargs))
 
     @override
     async def _agenerate(
@@ -224,7 +208,7 @@ class ScriptedChatModel(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=await self._answer_async(messages, stop, kwargs))])
+        return ChatResult(generations=[ChatGeneration(message=await self._answer(messages, stop, kwargs))])
 
     @override
     async def _astream(
@@ -234,7 +218,7 @@ class ScriptedChatModel(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in in_chunks(await self._answer_async(messages, stop, kwargs), CHUNK_CHARACTERS):
+        for chunk in in_chunks(await self._answer(messages, stop, kwargs), self.chunk_characters):
             yield ChatGenerationChunk(message=chunk)
 
 

@@ -9,13 +9,14 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, TypeAlias
 
 PIECE = 8
 """Characters of one streamed piece."""
+_COMPLETION = {"id": "chatcmpl-1", "created": 1, "model": "fake-1"}
 KEEP: dict[str, Any] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 
 
@@ -88,7 +89,7 @@ def whole(reply: Reply) -> dict[str, Any]:
     if reply.calls:
         message["tool_calls"] = [_call(reply, number) for number in range(len(reply.calls))]
     choice = {"index": 0, "message": message, "finish_reason": _finish(reply)}
-    answer = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "fake-1", "choices": [choice]}
+    answer = {**_COMPLETION, "object": "chat.completion", "choices": [choice]}
     return answer if reply.usage is None else {**answer, "usage": dict(reply.usage)}
 
 
@@ -113,17 +114,36 @@ def pieces(reply: Reply, *, with_usage: bool) -> Iterator[dict[str, Any]]:
 def events(reply: Reply) -> Iterator[dict[str, Any]]:
     """The answer of `/responses` as a stream of events."""
     output: list[dict[str, Any]] = []
+
+    def item(opening: dict[str, Any], said: list[dict[str, Any]], **done: Any) -> Iterator[dict[str, Any]]:
+        position = {"output_index": len(output)}
+        yield {"type": "response.output_item.added", **position, "item": opening}
+        yield from ({**event, "item_id": opening["id"], **position} for event in said)
+        output.append({**opening, **done})
+        yield {"type": "response.output_item.done", **position, "item": output[-1]}
+
+    def deltas(kind: str, text: str, **index: int) -> list[dict[str, Any]]:
+        return [{"type": f"response.{kind}.delta", **index, "delta": part} for part in cut(text)]
+
     yield {"type": "response.created", "response": _response(reply, output, "in_progress")}
     if reply.reasoning:
-        yield from _reasoning_events(reply.reasoning, output)
+        part = {"type": "response.reasoning_summary_part.added", "part": {"type": "summary_text", "text": ""}}
+        said = [{**part, "summary_index": 0}, *deltas("reasoning_summary_text", reply.reasoning, summary_index=0)]
+        summary = [{"type": "summary_text", "text": reply.reasoning}]
+        yield from item({"id": "rs_1", "type": "reasoning", "summary": []}, said, summary=summary)
     if reply.text or reply.refusal:
-        yield from _text_events(reply, output)
+        said = deltas("output_text", reply.text, content_index=0)
+        if reply.refusal:
+            said.append({"type": "response.refusal.done", "content_index": 0, "refusal": reply.refusal})
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": []}
+        yield from item(message, said, content=[{"type": "output_text", "text": reply.text, "annotations": []}])
     for number in range(len(reply.calls)):
-        yield from _call_events(_call(reply, number), output)
-    if reply.finish in ("length", "content_filter"):
-        yield {"type": "response.incomplete", "response": _response(reply, output, "incomplete")}
-    else:
-        yield {"type": "response.completed", "response": _response(reply, output, "completed")}
+        call = _call(reply, number)
+        function, opening = call["function"], {"id": f"fc_{len(output)}", "type": "function_call"}
+        said = deltas("function_call_arguments", function["arguments"])
+        yield from item({**opening, "call_id": call.get("id"), **function, "arguments": ""}, said, **function)
+    status = "incomplete" if reply.finish in ("length", "content_filter") else "completed"
+    yield {"type": f"response.{status}", "response": _response(reply, output, status)}
 
 
 def cut(text: str) -> Iterator[str]:
@@ -145,50 +165,7 @@ def _finish(reply: Reply) -> str:
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "fake-1",
-        "choices": [choice],
-    }
-
-
-def _reasoning_events(thought: str, output: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    position = {"item_id": "rs_1", "output_index": len(output), "summary_index": 0}
-    item: dict[str, Any] = {"id": "rs_1", "type": "reasoning", "summary": []}
-    yield {"type": "response.output_item.added", "output_index": len(output), "item": item}
-    yield {"type": "response.reasoning_summary_part.added", **position, "part": {"type": "summary_text", "text": ""}}
-    for part in cut(thought):
-        yield {"type": "response.reasoning_summary_text.delta", **position, "delta": part}
-    done = {**item, "summary": [{"type": "summary_text", "text": thought}]}
-    yield {"type": "response.output_item.done", "output_index": len(output), "item": done}
-    output.append(done)
-
-
-def _text_events(reply: Reply, output: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    position = {"item_id": "msg_1", "output_index": len(output), "content_index": 0}
-    item: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": []}
-    yield {"type": "response.output_item.added", "output_index": len(output), "item": item}
-    for part in cut(reply.text):
-        yield {"type": "response.output_text.delta", **position, "delta": part}
-    if reply.refusal:
-        yield {"type": "response.refusal.done", **position, "refusal": reply.refusal}
-    content = [{"type": "output_text", "text": reply.text, "annotations": []}]
-    done = {**item, "content": content}
-    yield {"type": "response.output_item.done", "output_index": len(output), "item": done}
-    output.append(done)
-
-
-def _call_events(call: dict[str, Any], output: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    number = len(output)
-    item = {"id": f"fc_{number}", "type": "function_call", "call_id": call.get("id"), **call["function"]}
-    position = {"item_id": item["id"], "output_index": number}
-    yield {"type": "response.output_item.added", "output_index": number, "item": {**item, "arguments": ""}}
-    for part in cut(item["arguments"]):
-        yield {"type": "response.function_call_arguments.delta", **position, "delta": part}
-    yield {"type": "response.output_item.done", "output_index": number, "item": item}
-    output.append(item)
+    return {**_COMPLETION, "object": "chat.completion.chunk", "choices": [choice]}
 
 
 def _response(reply: Reply, output: list[dict[str, Any]], status: str) -> dict[str, Any]:
@@ -202,22 +179,9 @@ def _response(reply: Reply, output: list[dict[str, Any]], status: str) -> dict[s
             "output_tokens_details": {"reasoning_tokens": 0},
         }
     reason = {"length": "max_output_tokens"}.get(reply.finish, reply.finish)
-    return {
-        "id": "resp_1",
-        "object": "response",
-        "created_at": 1,
-        "model": "fake-1",
-        "output": list(output),
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-        "status": status,
-        "incomplete_details": {"reason": reason} if status == "incomplete" else None,
-        "usage": usage,
-    }
-
-
-__all__ = ["Received", "Reply", "fail", "openai_server", "say", "send", "use"]
+    details = {"incomplete_details": {"reason": reason} if status == "incomplete" else None, "usage": usage}
+    fixed = {"id": "resp_1", "object": "response", "created_at": 1, "model": "fake-1", "parallel_tool_calls": True}
+    return {**fixed, "tool_choice": "auto", "tools": [], "output": list(output), "status": status, **details}
 
 
 STALL_SECONDS = 600.0
@@ -306,10 +270,7 @@ def openai_server(script: Script = (), models: Sequence[str] = ("fake-1",)) -> I
     """
     server = OpenAIServer(script, models)
 
-    class Handler(_Handler):
-        fake = server
-
-    http = _Server(("127.0.0.1", 0), Handler)
+    http = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": server}))
     server.url = f"http://127.0.0.1:{http.server_port}/v1"
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -354,10 +315,8 @@ class _Server(ThreadingHTTPServer):
     def hang_up(self) -> None:
         """Close connections that clients keep open, so that their threads end."""
         for connection in list(self.open):
-            try:
+            with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is no fault."""

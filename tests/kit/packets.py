@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from deep_research.core.run.events import packets as p
-from deep_research.core.run.events import packets as s
 from deep_research.core.run.events.packets import AnyPacket
 from deep_research.core.run.spending import total
 from deep_research.state import ResearchState
@@ -32,19 +31,19 @@ INSIDE: dict[type[Any], type[Any] | tuple[type[Any], ...]] = {
     p.FindingStart: p.ResearchAgentStart,
     p.FindingDelta: p.FindingStart,
     p.FindingCitedDocuments: p.FindingStart,
-    p.PacketError: (p.ResearchAgentStart, s.StepStarted, s.Activity),
-    s.StepDone: s.StepStarted,
-    s.Summary: s.Activity,
-    s.ReportFraming: s.Activity,
-    s.Sources: s.Activity,
-    s.ContradictionsFound: s.Activity,
+    p.PacketError: (p.ResearchAgentStart, p.StepStarted, p.Activity),
+    p.StepDone: p.StepStarted,
+    p.Summary: p.Activity,
+    p.ReportFraming: p.Activity,
+    p.Sources: p.Activity,
+    p.ContradictionsFound: p.Activity,
     p.MessageDelta: p.MessageStart,
     p.CitationInfo: p.MessageStart,
 }
 STEPS = (p.ReasoningStart, p.SearchToolStart, p.OpenUrlStart)
-BRANCHES = (p.ResearchAgentStart, s.StepStarted)
+BRANCHES = (p.ResearchAgentStart, p.StepStarted)
 BLOCKS = (*STEPS, *BRANCHES, p.PlanStart, p.MessageStart)
-WORDS = (s.Activity, s.StepLearnings)
+WORDS = (p.Activity, p.StepLearnings)
 """Packets that need no end."""
 READER: TypeAdapter[AnyPacket] = TypeAdapter(AnyPacket)
 MARKER = re.compile(r"\[(\d+)\]")
@@ -53,20 +52,15 @@ CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`?", re.DOTALL)
 
 
 def position_of(packet: AnyPacket) -> Position:
-    placement = packet.placement
-    return (
-        placement.turn_index,
-        placement.tab_index,
-        -1 if placement.sub_turn_index is None else placement.sub_turn_index,
-    )
+    turn, tab, step = packet.placement.turn_index, packet.placement.tab_index, packet.placement.sub_turn_index
+    return turn, tab, -1 if step is None else step
 
 
 def faults(packets: Sequence[AnyPacket], *, is_whole: bool = True) -> list[str]:
     """What is wrong with the stream of one run; `is_whole`: the run came to its report."""
     stops = [index for index, packet in enumerate(packets) if isinstance(packet, p.OverallStop)]
-    return faults_before_stop(packets, is_whole=is_whole) + (
-        [] if stops == [len(packets) - 1] else ["stop is not last"]
-    )
+    found = faults_before_stop(packets, is_whole=is_whole)
+    return found if stops == [len(packets) - 1] else [*found, "stop is not last"]
 
 
 def faults_before_stop(packets: Sequence[AnyPacket], *, is_whole: bool = True) -> list[str]:
@@ -123,10 +117,15 @@ class Check:
                 self._close(packet, position)
             case p.TopLevelBranching():
                 self.branches[position[0]] = packet.num_parallel_branches
-            case p.CitationInfo():
-                self._announce(packet)
+            case p.CitationInfo(citation_number=number, document_id=document):
+                if number in self.announced or document in self.announced.values():
+                    self.faults.append(f"citation {number} is announced twice")
+                self.announced[number] = document
             case p.MessageDelta():
-                self._cite(packet)
+                self.text += packet.content
+                cited = {int(number) for number in MARKER.findall(CODE.sub("", self.text))}
+                if not cited <= self.announced.keys():
+                    self.faults.append(f"{cited - self.announced.keys()} are cited before they are announced")
             case p.FindingStart():
                 self.open[position] = [*self.open.get(position, ())[:1], packet]
         if isinstance(packet, BLOCKS):
@@ -167,32 +166,18 @@ class Check:
             self.faults.append(f"{packet.type} at {position} closes {[opener.type for opener in stack]}")
         self.closed.add(position)
 
-    def _announce(self, packet: p.CitationInfo) -> None:
-        if packet.citation_number in self.announced or packet.document_id in self.announced.values():
-            self.faults.append(f"citation {packet.citation_number} is announced twice")
-        self.announced[packet.citation_number] = packet.document_id
-
-    def _cite(self, packet: p.MessageDelta) -> None:
-        self.text += packet.content
-        cited = {int(number) for number in MARKER.findall(CODE.sub("", self.text))}
-        if not cited <= self.announced.keys():
-            self.faults.append(f"{cited - self.announced.keys()} are cited before they are announced")
-
 
 def merged(packets: Iterable[AnyPacket]) -> dict[Position, list[tuple[str, Any]]]:
     """What each position says: deltas joined, the passing left out, in the order of the places."""
     contents: dict[Position, list[tuple[str, Any]]] = {}
     for packet in packets:
-        if not isinstance(packet, PASSING):
-            _add(contents.setdefault(position_of(packet), []), packet)
+        if isinstance(packet, PASSING):
+            continue
+        said = contents.setdefault(position_of(packet), [])
+        fields = packet.model_dump(exclude={"type", "placement", "elapsed_seconds", "is_resumable"})
+        if packet.type.endswith("_delta") and isinstance(text := next(iter(fields.values())), str):
+            before = said.pop()[1] if said and said[-1][0] == packet.type else ""
+            said.append((packet.type, before + text))
+        else:
+            said.append((packet.type, fields))
     return {position: contents[position] for position in sorted(contents)}
-
-
-def _add(contents: list[tuple[str, Any]], packet: AnyPacket) -> None:
-    left_out = {"type", "placement", "elapsed_seconds", "is_resumable"}
-    fields = packet.model_dump(exclude=left_out)
-    if packet.type.endswith("_delta") and isinstance(text := next(iter(fields.values())), str):
-        said = contents.pop()[1] if contents and contents[-1][0] == packet.type else ""
-        contents.append((packet.type, said + text))
-        return
-    contents.append((packet.type, fields))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.outputs import ChatGenerationChunk
 from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph
@@ -23,16 +20,12 @@ from deep_research.core.run.context import ROLES
 from deep_research.core.run.store.serializer import StrictSerializer
 from deep_research.state import ResearchState
 from deep_research.tools.internal_search import OPENING
-from kit.models import ScriptedChatModel, call, calls, in_chunks
+from kit.models import ScriptedChatModel, call, calls
 from kit.packets import merged
 from kit.runs import QUESTION, HandClock, Lab, WatchedSaver, write_documents
 
 _FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
 REPORT = "It was lit in 1844. [1]"
-CHUNK_CHARACTERS = 60
-"""Characters of a chunk: putting many small ones together would take longer than all else in a run."""
-GATE_SECONDS = 60.0
-"""Seconds after which whoever waits at a gate gives up."""
 
 
 class Asked(NamedTuple):
@@ -124,39 +117,6 @@ def passing(clock: HandClock, seconds: float, rule: Rule) -> Rule:
     return late
 
 
-def raising(error: Exception | None = None) -> Rule:
-    """A call that breaks."""
-    return lambda _: error or ValueError("the line is dead")
-
-
-class Gate:
-    """Lets nobody through before so many are inside at once; whoever comes later goes through."""
-
-    def __init__(self, wanted: int) -> None:
-        self.most = self._inside = 0
-        self._wanted, self._is_open = wanted, asyncio.Event()
-
-    def before(self, rule: Rule) -> Rule:
-        """The rule behind the gate."""
-
-        async def wait(asked: Asked) -> Any:
-            self._inside += 1
-            self.most = max(self.most, self._inside)
-            if self._inside == self._wanted:
-                self._is_open.set()
-            try:
-                async with asyncio.timeout(GATE_SECONDS):
-                    await self._is_open.wait()
-                # Whoever else may come in does so now.
-                for _ in range(20):
-                    await asyncio.sleep(0)
-            finally:
-                self._inside -= 1
-            return rule(asked)
-
-        return wait
-
-
 RULES: Mapping[str, Rule] = {
     "generate_plan": lambda _: {},
     "record_summary": lambda asked: {"summary": asked.task},
@@ -193,6 +153,8 @@ class FormModel(ScriptedChatModel):
     """Fills in each form by a rule, as often as it is asked."""
 
     replies: Any = ()
+    chunk_characters: int = 60
+    """Putting many small chunks together would take longer than all else in a run."""
     rules: dict[str, Any]
     asked: list[Any] = []  # noqa: RUF012 - pydantic copies it for each model
 
@@ -201,58 +163,28 @@ class FormModel(ScriptedChatModel):
         self.replies = {"": lambda *_: self._fill_in(messages)}
         return super()._take(messages, stop, settings)
 
-    @override
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in in_chunks(await self._answer_async(messages, stop, kwargs), CHUNK_CHARACTERS):
-            yield ChatGenerationChunk(message=chunk)
-
-    def _fill_in(self, messages: list[BaseMessage]) -> Any:
+    async def _fill_in(self, messages: list[BaseMessage]) -> Any:
         form = self.calls[-1].tools[0] if self.calls[-1].tools else "report"
-        if form in PARTS and form in self.rules and form not in PARTS[form]:
-            answer = self._answer_to(form, messages)
-            if answer is not USUAL:
-                return _message(form, [answer])
-        parts = parts_of(form, messages[-1].text)
         answers: list[Any] = []
-        for part in parts:
-            answer = self._answer_to(part, messages)
-            if inspect.isawaitable(answer):
-                return self._go_on(form, parts, answers, answer, messages)
-            answers.append(answer)
-            if is_last(part, answer):
-                break
-        return _message(form, answers)
+        if form in PARTS and form in self.rules and form not in PARTS[form]:
+            answers = [await self._answer_to(form, messages)]
+        if not answers or answers[-1] is USUAL:
+            answers = []
+            for part in parts_of(form, messages[-1].text):
+                answers.append(await self._answer_to(part, messages))
+                if is_last(part, answers[-1]):
+                    break
+        said = handed_in(answers)
+        return calls(call(form, **said)) if isinstance(said, dict) else said
 
-    async def _go_on(
-        self, form: str, parts: Sequence[str], answers: list[Any], late: Awaitable[Any], messages: list[BaseMessage]
-    ) -> Any:
-        answers.append(_plain(await late))
-        for part in parts[len(answers) :]:
-            if is_last(parts[len(answers) - 1], answers[-1]):
-                break
-            answer = self._answer_to(part, messages)
-            answers.append(_plain(await answer if inspect.isawaitable(answer) else answer))
-        return _message(form, answers)
-
-    def _answer_to(self, part: str, messages: list[BaseMessage]) -> Any:
+    async def _answer_to(self, part: str, messages: list[BaseMessage]) -> Any:
         said = (message.text for message in messages if isinstance(message, HumanMessage))
         task = next(text for text in said if text != OPENING)
         number = 1 + sum(asked.form == part and asked.task == task for asked in self.asked)
         asked = Asked(part, task, messages, number)
         self.asked.append(asked)
-        return _plain(self.rules[part](asked))
-
-
-def _plain(answer: Any) -> Any:
-    """What is handed in, for a rule that answers by a message."""
-    is_call = isinstance(answer, AIMessage) and answer.tool_calls
-    return answer.tool_calls[0]["args"] if is_call else answer
+        answer = self.rules[part](asked)
+        return await answer if inspect.isawaitable(answer) else answer
 
 
 def parts_of(form: str, reminder: str) -> Sequence[str]:
@@ -275,11 +207,6 @@ def is_last(part: str, answer: Any) -> bool:
     return not isinstance(answer, dict) or (part == "give_verdict" and answer.get("is_complete", False))
 
 
-def _message(form: str, answers: Sequence[Any]) -> Any:
-    said = handed_in(answers)
-    return calls(call(form, **said)) if isinstance(said, dict) else said
-
-
 @dataclass
 class PlannedLab(Lab):
     """One thread of the planned graph, and all that it did."""
@@ -289,10 +216,6 @@ class PlannedLab(Lab):
     def asked(self, form: str, task: str = "") -> list[Asked]:
         """The questions for this form, in order; those of one task if it is named."""
         return [asked for asked in self.model.asked if asked.form == form and task in asked.task]
-
-    def of_type(self, kind: str) -> list[dict[str, Any]]:
-        """The packets of a type, in order."""
-        return [packet for packet in self.packets if packet["type"] == kind]
 
     @property
     def begun(self) -> list[str]:
@@ -344,11 +267,6 @@ def statuses(state: ResearchState) -> dict[str, str]:
     return {step.id: step.status for step in state.steps}
 
 
-def words_of(message: AIMessage) -> str:
-    """The words of a message."""
-    return message.text
-
-
 WORDS = [f"word{number}x" for number in range(20)]
 """Words that no document holds."""
 COVERED = " ".join(WORDS)
@@ -357,7 +275,7 @@ INCOMPLETE = verdict(False)
 
 
 def form(name: str, **arguments: Any) -> AIMessage:
-    """A form as a message, for rules that wait."""
+    """A form as a message."""
     return calls(call(name, **arguments))
 
 

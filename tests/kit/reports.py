@@ -46,39 +46,19 @@ Some 4,000 ships passed in 1905.
 | Skerry | 38 m [1] |
 """
 QUESTION = "When was the Skerry Light lit?"
+
+
+def _source(number: int, title: str, key: str, location: str = "", **fields: Any) -> Source:
+    given: dict[str, Any] = {"kind": "web", "location": location or key, "address": location or key, **fields}
+    return Source(key=key, title=title, number=number, read_at=f"2026-03-04T05:06:0{number + 6}", **given)
+
+
+COAST = "https://www.coast.example/a?b=1&c=2"
+KEEPER = {"kind": "document", "address": "docs:the keeper.md", "content_hash": "2b"}
 SOURCES = (
-    Source(
-        key="https://lights.example/skerry",
-        title="Skerry Light – Register",
-        location="https://lights.example/skerry",
-        address="https://lights.example/skerry",
-        kind="web",
-        date="2021-05-04",
-        content_hash="1a",
-        read_at="2026-03-04T05:06:07",
-        number=1,
-    ),
-    Source(
-        key="file:///docs/the%20keeper.md",
-        title="The keeper & her 100% {granite}",
-        location="file:///docs/the%20keeper.md",
-        address="docs:the keeper.md",
-        kind="document",
-        content_hash="2b",
-        read_at="2026-03-04T05:06:08",
-        number=2,
-    ),
-    Source(
-        key="https://www.coast.example/a?b=1&c=2",
-        title="Lighthouses of the coast",
-        location="https://www.coast.example/a?b=1&c=2#power",
-        address="https://www.coast.example/a?b=1&c=2#power",
-        kind="web",
-        date="2019-11",
-        content_hash="3c",
-        read_at="2026-03-04T05:06:09",
-        number=3,
-    ),
+    _source(1, "Skerry Light – Register", "https://lights.example/skerry", date="2021-05-04", content_hash="1a"),
+    _source(2, "The keeper & her 100% {granite}", "file:///docs/the%20keeper.md", **KEEPER),
+    _source(3, "Lighthouses of the coast", COAST, f"{COAST}#power", date="2019-11", content_hash="3c"),
 )
 QUOTE = "First lit on 1 March 1844, it has been in use ever since, with the one break of 1917."
 AUDIT = Audit(
@@ -92,7 +72,7 @@ AUDIT = Audit(
     sources_read=5,
     sources_cited=3,
     independent_sources=2,
-    reprints=(("https://lights.example/skerry", "https://www.coast.example/a?b=1&c=2"),),
+    reprints=((SOURCES[0].key, COAST),),
     disagreements=(Disagreement(claims=("Lit in 1844.", "Lit in 1846."), sources=(SOURCES[0].key, SOURCES[2].key)),),
     open_gaps=("Who designed it?",),
     not_read=(NotRead(path="https://closed.example/", reason="the server asks for a password", code="forbidden"),),
@@ -154,18 +134,13 @@ UNCHECKED = REPORT.model_copy(update={"claims": (), "verdicts": (), "audit": Non
 
 def finished(**fields: Any) -> Finished:
     """A finished report; `fields` are put in place of its own."""
-    whole = Finished(
-        title=QUESTION,
-        question=QUESTION,
-        date="4 March 2026",
-        language_code="en",
-        report=REPORT,
-        cited=SOURCES,
-        notes=["Research ended early: max_seconds."],
-        contradictions=[ConfirmedPair(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))],
-        was_researched=True,
-    )
-    return whole._replace(**fields)
+    usual: dict[str, Any] = {
+        **{"title": QUESTION, "question": QUESTION, "date": "4 March 2026", "language_code": "en"},
+        **{"report": REPORT, "cited": SOURCES, "was_researched": True},
+        "notes": ["Research ended early: max_seconds."],
+        "contradictions": [ConfirmedPair(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))],
+    }
+    return Finished(**{**usual, **fields})
 
 
 def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) -> StoredRun:
@@ -214,22 +189,14 @@ def harmful(words: str) -> Finished:
         source.model_copy(update={"title": words, "date": words, "read_at": words, "address": words})
         for source in (*SOURCES[:2], SOURCES[2].model_copy(update={"location": words}))
     ]
-    reasons = CitedPassage(
-        source=SOURCES[1].key, verdict="unchecked", quote=words, start=0, end=1, content_hash="", judge=words
-    ).model_copy(update={"reasons": (words,)})
+    reasons = passage(2, "unchecked", words, judge=words).model_copy(update={"reasons": (words,)})
     checked = ClaimCheck(start=start, end=end, verdict="unchecked", passages=(reasons,))
     missed = NotRead(path=words, reason=words, code="x")
     audit = AUDIT.model_copy(update={"open_gaps": (words,), "not_read": (missed,)})
-    return Finished(
-        title=words,
-        question=words,
-        date=words,
-        language_code="en",
+    return finished(
+        **{"title": words, "question": words, "date": words, "notes": [words], "cited": sources},
         report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=audit),
-        cited=sources,
-        notes=[words],
         contradictions=[ConfirmedPair((words, words), (sources[0], sources[2]))],
-        was_researched=True,
     )
 
 
@@ -284,21 +251,10 @@ PARTS = {"a", "div", "span", "bdi", "button", "dl", "dt", "dd"}
 CHARTS = {"figure", "figcaption", "img"}
 TAGS = TEXT_TAGS | BLOCKS | LAYOUT | PARTS | CHARTS
 OURS = {
-    "aria-label",
-    "aria-labelledby",
-    "class",
-    "data-claim",
-    "dir",
-    "id",
-    "lang",
-    "role",
-    "scope",
-    "tabindex",
-    "type",
+    *("aria-label", "aria-labelledby", "class", "data-claim", "dir", "id", "lang", "role", "scope", "tabindex", "type"),
+    *("autofocus", "popover", "popovertarget", "popovertargetaction", "charset", "content", "http-equiv", "name"),
 }
-OPENING = {"autofocus", "popover", "popovertarget", "popovertargetaction"}
-HEAD = {"charset", "content", "http-equiv", "name"}
-ATTRIBUTES = OURS | OPENING | HEAD | {"alt", "href", "rel", "src", "start", "target"}
+ATTRIBUTES = OURS | {"alt", "href", "rel", "src", "start", "target"}
 
 
 def faults(page: str) -> Iterator[str]:

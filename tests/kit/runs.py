@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -144,11 +143,6 @@ class RoleModel(ScriptedChatModel):
         return super()._key(messages, tools)
 
 
-def by_form(script: Any) -> dict[str, Any]:
-    """A script with what is handed in for the forms that it does not name."""
-    return {**FORMS, **(script if isinstance(script, dict) else {"": script})}
-
-
 def research(*tasks: str, ids: tuple[str, ...] = ()) -> AIMessage:
     """A message that hands out tasks."""
     names = ids or ("",) * len(tasks)
@@ -185,8 +179,30 @@ def write_documents(folder: Path) -> Path:
     return folder
 
 
+class Thread:
+    """A thread of a graph, and the packets that it has sent."""
+
+    graph: ResearchGraph
+    thread: str
+    packets: list[dict[str, Any]]
+
+    async def state(self) -> ResearchState:
+        return ResearchState(**(await self.graph.aget_state(thread_config(self.thread))).values)
+
+    async def replayed(self) -> list[AnyPacket]:
+        """The packets of the latest question, as they are stored."""
+        return await replay(self.graph.store, thread_id(self.thread), await self.state())
+
+    def types(self) -> list[str]:
+        return [packet["type"] for packet in self.packets]
+
+    def of_type(self, *types: str) -> list[dict[str, Any]]:
+        """The packets of some types, in order."""
+        return [packet for packet in self.packets if packet["type"] in types]
+
+
 @dataclass
-class Lab:
+class Lab(Thread):
     """One thread and all that it did."""
 
     folder: Path
@@ -212,20 +228,13 @@ class Lab:
     async def ask(self, message: Any = QUESTION) -> ResearchState:
         """Send a question (or a command, or None to go on) and return the state afterwards."""
         given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
-        stream = self.graph.astream(
-            given,
-            thread_config(self.thread),
-            context=self.context,
-            stream_mode="custom",
-            subgraphs=True,
-            version="v2",
-        )
+        way: Any = {"context": self.context, "stream_mode": "custom", "subgraphs": True, "version": "v2"}
         if message is None and not self.packets:
             # Somebody else has heard the beginning.
             self.books = None
         heard, is_whole = list[dict[str, Any]](), False
         try:
-            async for part in stream:
+            async for part in self.graph.astream(given, thread_config(self.thread), **way):
                 heard.append(part["data"])
                 self.packets.append(part["data"])
             is_whole = True
@@ -239,20 +248,8 @@ class Lab:
             assert not self.books or not (fault := self.books.fault(heard, state)), fault
         return state
 
-    async def state(self) -> ResearchState:
-        return ResearchState(**(await self.graph.aget_state(thread_config(self.thread))).values)
-
-    async def replayed(self) -> list[AnyPacket]:
-        """The packets of the latest question, as they are stored."""
-        return await replay(self.graph.store, thread_id(self.thread), await self.state())
-
     async def next(self) -> tuple[str, ...]:
         return tuple((await self.graph.aget_state(thread_config(self.thread))).next)
-
-    async def finished_branches(self) -> int:
-        """How many researchers of the present round have ended and are stored."""
-        snapshot = await self.graph.aget_state(thread_config(self.thread))
-        return sum(1 for task in snapshot.tasks if task.result)
 
     async def until_finished(self, branches: int = 1) -> None:
         """Wait until so many researchers of the present round have ended and are stored."""
@@ -260,16 +257,14 @@ class Lab:
         assert isinstance(saver, WatchedSaver)
         while True:
             saver.is_written.clear()
-            if await self.finished_branches() >= branches:
+            snapshot = await self.graph.aget_state(thread_config(self.thread))
+            if sum(1 for task in snapshot.tasks if task.result) >= branches:
                 return
             await saver.is_written.wait()
 
     def calls(self, role: Role) -> list[Call]:
         """The requests to a role, but for those that `FORMS` answers."""
         return [request for request in self.models[role].calls if FORMS.keys().isdisjoint(request.tools)]
-
-    def types(self) -> list[str]:
-        return [packet["type"] for packet in self.packets]
 
     def words(self, kind: str) -> str:
         return "".join(packet["content"] for packet in self.packets if packet["type"] == kind)
@@ -281,28 +276,26 @@ class Lab:
 def lab(
     tmp_path: Path,
     *,
-    clarifier: Any = None,
-    planner: Any = None,
-    orchestrator: Any = None,
-    researcher: Any = None,
-    writer: Any = None,
     verifier: Any = None,
     graph: ResearchGraph | None = None,
     profile: ModelProfile | None = None,
     **settings: Any,
 ) -> Lab:
-    """A thread whose models answer by these scripts; those left out do what a plain run needs."""
-    scripts: dict[Role, Any] = {
-        "clarifier": [CLEAR] if clarifier is None else clarifier,
-        "planner": [PLAN] if planner is None else planner,
-        "orchestrator": [research("When was the Skerry Light lit?"), REPORT] if orchestrator is None else orchestrator,
-        "researcher": simple_research() if researcher is None else researcher,
-        "writer": ["The Skerry Light was lit in 1844. [1]"] if writer is None else writer,
+    """A thread whose models answer by the scripts given for their roles; those left out do what a plain run needs."""
+    usual: dict[Role, Any] = {
+        "clarifier": [CLEAR],
+        "planner": [PLAN],
+        "orchestrator": [research("When was the Skerry Light lit?"), REPORT],
+        "researcher": simple_research(),
+        "writer": ["The Skerry Light was lit in 1844. [1]"],
     }
     profile = profile or ModelProfile(max_input_tokens=100_000)
-    models: dict[Role, Any] = {
-        role: RoleModel(role=role, replies=by_form(script), profile=profile) for role, script in scripts.items()
-    }
+    models: dict[Role, Any] = {}
+    for role, reply in usual.items():
+        given = settings.pop(role, None)
+        script = reply if given is None else given
+        replies = {**FORMS, **(script if isinstance(script, dict) else {"": script})}
+        models[role] = RoleModel(role=role, replies=replies, profile=profile)
     models["verifier"] = verifier or figure_judge(profile)
     built = graph or build_graph(checkpointer=WatchedSaver())
     folder = tmp_path.parent / "lab-documents"
@@ -327,17 +320,15 @@ def every_call_has_one_result(messages: Sequence[BaseMessage]) -> bool:
     return len(set(asked)) == len(asked) and sorted(map(str, asked)) == sorted(answered)
 
 
-_REQUEST, _RESPONSE = TypeAdapter(HITLRequest), TypeAdapter(HITLResponse)
-
-
 def requested(value: dict[str, Any]) -> HITLRequest:
     """The part of an interrupt that chat clients read."""
-    return _REQUEST.validate_python({name: value[name] for name in HITLRequest.__annotations__}, strict=True)
+    read = {name: value[name] for name in HITLRequest.__annotations__}
+    return TypeAdapter(HITLRequest).validate_python(read, strict=True)
 
 
 def decided(kind: str, **more: Any) -> Command[Any]:
     """A decision, as chat clients send it."""
-    return Command(resume=_RESPONSE.validate_python({"decisions": [{"type": kind, **more}]}))
+    return Command(resume=TypeAdapter(HITLResponse).validate_python({"decisions": [{"type": kind, **more}]}))
 
 
 def edited(plan: str) -> Command[Any]:
@@ -345,12 +336,9 @@ def edited(plan: str) -> Command[Any]:
     return decided("edit", edited_action={"name": "research_plan", "args": {"plan": plan}})
 
 
-CITED = re.compile(r"\[(\d+)\]")
-
-
 def written(folder: Path, files: dict[str, str]) -> Path:
     """The folder with these files, named by their suffixes: `ship_md` is "ship.md"."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         stem, _, suffix = name.rpartition("_")
         (folder / f"{stem}.{suffix}").write_text(text, "utf-8")
@@ -366,12 +354,6 @@ def answer(folder: Path, question: str, strategy: Strategy = "orchestrated", **f
 def ask(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> str:
     """The text of the report."""
     return answer(folder, question, strategy, **files).report.text
-
-
-def cited_titles(given: Answer) -> list[str]:
-    """The titles of the documents that a report cites, in the order of their numbers."""
-    numbers = {int(number) for number in CITED.findall(given.report.text)}
-    return [given.sources[number - 1].title for number in sorted(numbers)]
 
 
 class Shelf:

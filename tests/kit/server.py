@@ -67,15 +67,23 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.places.add(f"127.0.0.1:{self.port}")
         began = time.monotonic()
+        # The script beside the interpreter, because PATH may lead to another one.
+        langgraph = str(Path(sys.executable).with_name("langgraph"))
+        options = ["--no-browser", "--no-reload", "--n-jobs-per-worker", "4", "--port", str(self.port)]
+        command = [langgraph, "dev", *options, "--config", str(self.config)]
+        environment = {
+            "PYTHONPATH": os.pathsep.join((str(WATCH), str(ROOT / "tests"))),
+            "WATCH_LOG": str(self.contacts),
+            "DEEP_RESEARCH_DATA_DIR": self.data.name,
+            # As a user types it: from the folder where the server starts.
+            "DEEP_RESEARCH_DOCS": self.docs.name,
+            **{"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1", "LANGSMITH_TRACING": "false"},
+        }
         with self.log.open("ab") as log:
+            streams: Any = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            environment = {**os.environ, **environment, **self.environment}
             self.process = subprocess.Popen(
-                [*_command(self.port), "--config", str(self.config)],
-                cwd=self.folder,
-                env=self._environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+                command, cwd=self.folder, env=environment, start_new_session=True, **streams
             )
         while not self._is_ready():
             assert self.process.poll() is None, self.log.read_text("utf-8")
@@ -121,20 +129,6 @@ class Server:
         leaked = [line for line in lines if bad.search(line) and known not in line and not _MEASURED.search(line)]
         return leaked + outside
 
-    def _environment(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join((str(WATCH), str(ROOT / "tests"))),
-            "WATCH_LOG": str(self.contacts),
-            "DEEP_RESEARCH_DATA_DIR": self.data.name,
-            # As a user types it: from the folder where the server starts.
-            "DEEP_RESEARCH_DOCS": self.docs.name,
-            "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-            "LANGGRAPH_NO_VERSION_CHECK": "1",
-            "LANGSMITH_TRACING": "false",
-            **self.environment,
-        }
-
     def _is_ready(self) -> bool:
         try:
             with urllib.request.urlopen(f"{self.url}/ok", timeout=SECONDS) as answer:
@@ -163,15 +157,9 @@ class Conversation:
 
     async def ask(self, message: str | None, **settings: Any) -> dict[str, Any]:
         """Send a message, or go on without one; returns the values of the thread afterwards."""
-        stream = self.client.runs.stream(
-            self.thread,
-            self.graph,
-            input=None if message is None else said(message),
-            stream_mode="custom",
-            stream_subgraphs=True,
-            **settings,
-        )
-        async for part in stream:
+        way: Any = {"stream_mode": "custom", "stream_subgraphs": True, **settings}
+        given = None if message is None else said(message)
+        async for part in self.client.runs.stream(self.thread, self.graph, input=given, **way):
             assert part.event != "error", part.data
             self.parts.append(part)
         return await self.values()
@@ -212,12 +200,6 @@ def _free_port() -> int:
         port = random.randrange(10_000, 32_000)
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
-
-
-def _command(port: int) -> list[str]:
-    # The script beside the interpreter, because PATH may lead to another one.
-    langgraph = str(Path(sys.executable).with_name("langgraph"))
-    return [langgraph, "dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", "4", "--port", str(port)]
 
 
 MARK = b"%This line stands in the file and in no text: Quillon-Harrow-7731.\n"

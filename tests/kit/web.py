@@ -7,12 +7,11 @@ import gzip
 import ssl
 import threading
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from queue import SimpleQueue
 from typing import NamedTuple
-
-from kit import web as web_pages
 
 STARTING_SECONDS = 60.0
 
@@ -53,11 +52,9 @@ class Exchange(NamedTuple):
         await self.begin(status, **{"content_type": "text/html", "content_length": str(len(data)), **headers})
         await self.send(data)
 
-    async def chunk(self, data: bytes) -> None:
-        await self.send(b"%x\r\n%s\r\n" % (len(data), data))
-
 
 Handler = Callable[[Exchange], Awaitable[None]]
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Web:
@@ -110,38 +107,42 @@ class Web:
         path = request.target.partition("?")[0]
         if path == "/robots.txt" and self.robots is not None:
             self.publish(path, self.robots, content_type="text/plain")
-        return self.pages.get(path) or ROUTES.get(path) or _missing
+        return self.pages.get(path) or ROUTES.get(path) or (lambda exchange: exchange.answer("Nothing is here.", 404))
 
 
 @contextmanager
 def hostile_web(tls: ssl.SSLContext | None = None) -> Iterator[Web]:
-    """Serve the routes below at a free port of loopback, in a thread."""
+    """Serve the routes below at a free port of loopback."""
     web = Web()
     web.scheme = "https" if tls else "http"
-    loop = asyncio.new_event_loop()
-    is_ready, is_over = threading.Event(), asyncio.Event()
-    thread = threading.Thread(target=loop.run_until_complete, args=(_serve(web, tls, is_ready, is_over),))
+    with listening(web.handle, tls) as web.port:
+        yield web
+
+
+@contextmanager
+def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[int]:
+    """Serve connections at a free port of loopback, in a thread; the port."""
+    loop, is_over, ports = asyncio.new_event_loop(), asyncio.Event(), SimpleQueue[int]()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+        ports.put(server.sockets[0].getsockname()[1])
+        await is_over.wait()
+        server.close()
+        running = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.sleep(0)
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
     thread.start()
     try:
-        assert is_ready.wait(STARTING_SECONDS)
-        yield web
+        yield ports.get(timeout=STARTING_SECONDS)
     finally:
         loop.call_soon_threadsafe(is_over.set)
         thread.join()
         loop.close()
-
-
-async def _serve(web: Web, tls: ssl.SSLContext | None, is_ready: threading.Event, is_over: asyncio.Event) -> None:
-    server = await asyncio.start_server(web.handle, "127.0.0.1", 0, ssl=tls)
-    web.port = server.sockets[0].getsockname()[1]
-    is_ready.set()
-    await is_over.wait()
-    server.close()
-    running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in running:
-        task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
-    await asyncio.sleep(0)
 
 
 async def _request(reader: asyncio.StreamReader) -> Request:
@@ -149,107 +150,6 @@ async def _request(reader: asyncio.StreamReader) -> Request:
     first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     return Request(first.split(" ")[1], headers, tuple(lines))
-
-
-async def _missing(exchange: Exchange) -> None:
-    await exchange.answer("There is nothing here.", 404)
-
-
-async def _status(exchange: Exchange) -> None:
-    await exchange.answer("No.", int(exchange.query))
-
-
-async def _flaky(exchange: Exchange) -> None:
-    is_first = exchange.web.asked("/flaky") == 1
-    await exchange.answer("Wait." if is_first else web_pages.ARTICLE, 503 if is_first else 200)
-
-
-async def _redirect(exchange: Exchange) -> None:
-    await exchange.answer("", 302, **({"location": exchange.query} if exchange.query else {}))
-
-
-async def _hops(exchange: Exchange) -> None:
-    left = int(exchange.query)
-    await (exchange.answer("", 301, location=f"?{left - 1}") if left else exchange.answer(web_pages.ARTICLE))
-
-
-async def _encoded(exchange: Exchange) -> None:
-    name = exchange.query
-    await exchange.answer(web_pages.bomb(name), content_encoding=name)
-
-
-async def _endless(exchange: Exchange) -> None:
-    await exchange.begin(content_type="text/plain", transfer_encoding="chunked")
-    while True:
-        await exchange.chunk(b"All work and no play. " * 500)
-
-
-async def _crumbs(exchange: Exchange) -> None:
-    await exchange.begin(content_type="text/plain", transfer_encoding="chunked")
-    while True:
-        await exchange.send(b"1\r\nx\r\n" * 10_000)
-
-
-async def _interim(exchange: Exchange) -> None:
-    while True:
-        await exchange.send(b"HTTP/1.1 102 Wait\r\n\r\n" * 1000)
-
-
-async def _after_the_end(exchange: Exchange) -> None:
-    await exchange.begin(content_type="text/html", content_encoding="gzip", transfer_encoding="chunked")
-    await exchange.chunk(web_pages.gzipped(web_pages.ARTICLE.encode()))
-    while True:
-        await exchange.chunk(bytes(50_000))
-
-
-async def _long_length(exchange: Exchange) -> None:
-    await exchange.answer(web_pages.ARTICLE, content_length=exchange.query)
-
-
-async def _drip_headers(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-    while True:
-        await exchange.send(b"y")
-        await asyncio.sleep(0.02)
-
-
-async def _drip_body(exchange: Exchange) -> None:
-    await exchange.begin(content_type="text/html", content_length="100000")
-    while True:
-        await exchange.send(b"y")
-        await asyncio.sleep(0.02)
-
-
-async def _silence(exchange: Exchange) -> None:
-    await asyncio.sleep(60)
-
-
-async def _large_headers(exchange: Exchange) -> None:
-    await exchange.answer(web_pages.ARTICLE, x_large="y" * int(exchange.query))
-
-
-async def _babble(exchange: Exchange) -> None:
-    await exchange.send(b"220 mail.example ready\r\n" * 10)
-
-
-ROUTES: dict[str, Handler] = {
-    "/status": _status,
-    "/flaky": _flaky,
-    "/redirect": _redirect,
-    "/hops": _hops,
-    "/bomb": _encoded,
-    "/endless": _endless,
-    "/crumbs": _crumbs,
-    "/interim": _interim,
-    "/after-the-end": _after_the_end,
-    "/long-length": _long_length,
-    "/drip-headers": _drip_headers,
-    "/drip-body": _drip_body,
-    "/silence": _silence,
-    "/large-headers": _large_headers,
-    "/babble": _babble,
-}
-"""Paths; some take what follows a question mark: a status, a place, a number."""
 
 
 PARAGRAPH = "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. " * 4
@@ -287,14 +187,10 @@ def gzipped(data: bytes) -> bytes:
 @cache
 def bomb(encoding: str) -> bytes:
     """50 MB of chatter, as small as this encoding makes it."""
-    once = _compressed(zlib.compressobj(wbits=31))
+    compressor, block = zlib.compressobj(wbits=31), b"No play. " * 100_000
+    once = b"".join([*(compressor.compress(block) for _ in range(55)), compressor.flush()])
     # There are no compressors for the other encodings here; their readers must not get as far as the bytes.
     return gzipped(once) if encoding == "gzip,gzip" else once
-
-
-def _compressed(compressor: zlib._Compress) -> bytes:
-    block = b"No play. " * 100_000
-    return b"".join([*(compressor.compress(block) for _ in range(55)), compressor.flush()])
 
 
 def page_of(text: str, charset: str = "") -> str:
@@ -314,13 +210,66 @@ def pdf_of(text: str, times: int = 1) -> bytes:
         b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
-    body, offsets = b"%PDF-1.4\n", []
+    return pdf_file(objects)
+
+
+def pdf_file(objects: Sequence[bytes]) -> bytes:
+    """The PDF of these objects, of which the first is its catalogue."""
+    body, offsets = b"%PDF-1.7\n", list[int]()
     for number, content in enumerate(objects, 1):
         offsets.append(len(body))
         body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
     entries = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    return b"%sxref\n0 6\n0000000000 65535 f \n%strailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
-        body,
-        entries,
-        len(body),
-    )
+    count = len(objects) + 1
+    table = b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\n" % (count, entries, count)
+    return body + table + b"startxref\n%d\n%%%%EOF\n" % len(body)
+
+
+async def _flaky(exchange: Exchange) -> None:
+    is_first = exchange.web.asked("/flaky") == 1
+    await exchange.answer("Wait." if is_first else ARTICLE, 503 if is_first else 200)
+
+
+async def _hops(exchange: Exchange) -> None:
+    left = int(exchange.query)
+    await (exchange.answer("", 301, location=f"?{left - 1}") if left else exchange.answer(ARTICLE))
+
+
+def _endless(data: bytes, headers: dict[str, str], *, opening: bytes = b"", pause: float = 0.0) -> Handler:
+    """A page that sends the same again and again; without headers, not even the status line is whole."""
+
+    async def page(exchange: Exchange) -> None:
+        if headers:
+            await exchange.begin(200, **headers)
+        await exchange.send(opening)
+        while True:
+            await exchange.send(data)
+            await asyncio.sleep(pause)
+
+    return page
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+_IN_CHUNKS = {"content_type": "text/plain", "transfer_encoding": "chunked"}
+_GZIPPED = {**_IN_CHUNKS, "content_type": "text/html", "content_encoding": "gzip"}
+ROUTES: dict[str, Handler] = {
+    "/status": lambda exchange: exchange.answer("No.", int(exchange.query)),
+    "/flaky": _flaky,
+    "/redirect": lambda exchange: exchange.answer("", 302, **({"location": exchange.query} if exchange.query else {})),
+    "/hops": _hops,
+    "/bomb": lambda exchange: exchange.answer(bomb(exchange.query), content_encoding=exchange.query),
+    "/endless": _endless(_chunk(b"All work and no play. " * 500), _IN_CHUNKS),
+    "/crumbs": _endless(b"1\r\nx\r\n" * 10_000, _IN_CHUNKS),
+    "/interim": _endless(b"HTTP/1.1 102 Wait\r\n\r\n" * 1000, {}),
+    "/after-the-end": _endless(_chunk(bytes(50_000)), _GZIPPED, opening=_chunk(gzipped(ARTICLE.encode()))),
+    "/long-length": lambda exchange: exchange.answer(ARTICLE, content_length=exchange.query),
+    "/drip-headers": _endless(b"y", {}, opening=b"HTTP/1.1 200 OK\r\nX-Slow: ", pause=0.02),
+    "/drip-body": _endless(b"y", {"content_type": "text/html", "content_length": "100000"}, pause=0.02),
+    "/silence": lambda _: asyncio.sleep(60),
+    "/large-headers": lambda exchange: exchange.answer(ARTICLE, x_large="y" * int(exchange.query)),
+    "/babble": lambda exchange: exchange.send(b"220 mail.example ready\r\n" * 10),
+}
+"""Paths; some take what follows a question mark: a status, a place, a number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,8 +16,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
-from deep_research.app.stream import apackets, replay
+from deep_research.app.embed import ResearchGraph, build_graph, thread_config
+from deep_research.app.stream import apackets
 from deep_research.core.records.research import Finding
 from deep_research.core.run.context import Role
 from deep_research.core.run.events.packets import AnyPacket
@@ -28,7 +28,7 @@ from kit.models import by_figures
 from kit.openai_server import OpenAIServer, Received, Reply, openai_server, say, use
 from kit.packets import Books, faults
 from kit.planned import RULES, Asked, Rule, handed_in, is_last, parts_of
-from kit.runs import FORMS
+from kit.runs import FORMS, Thread
 from kit.web import Web, hostile_web
 
 QUESTION = "When was the Skerry Light lit, and who kept it?"
@@ -109,8 +109,8 @@ def researched(request: Received) -> Reply:
 
 def noted(request: Received) -> Reply:
     """A finding: the facts in what was found."""
-    found = {fact: r["document"] for each in tool_results(request) for r in each["results"]
-             for fact in FACTS.values() if fact in r["text"]}  # fmt: skip
+    results = [result for each in tool_results(request) for result in each["results"]]
+    found = {fact: r["document"] for r in results for fact in FACTS.values() if fact in r["text"]}
     return say("\n".join(f"Found: {fact} [{number}]" for fact, number in found.items()) or "Nothing was found.")
 
 
@@ -119,9 +119,14 @@ def written(request: Received) -> Reply:
     return say(" ".join(dict.fromkeys(_FOUND.findall(request.prompt))) or "Nothing is known.")
 
 
+def replied(message: AIMessage) -> Reply:
+    """The tool calls of a message as the server sends them."""
+    return use(*((made["name"], made["args"]) for made in message.tool_calls))
+
+
 def verified(request: Received) -> Reply:
     """A verifier that compares figures."""
-    return use(*((made["name"], made["args"]) for made in by_figures(request.prompt).tool_calls))
+    return replied(by_figures(request.prompt))
 
 
 def hand_out(*tasks: str) -> Reply:
@@ -144,7 +149,7 @@ def plain_run(tasks: Sequence[str] = tuple(FACTS)) -> dict[str, Script]:
 
 
 @dataclass
-class WireLab:
+class WireLab(Thread):
     """Three servers, and a graph that talks to them."""
 
     models: OpenAIServer
@@ -154,6 +159,7 @@ class WireLab:
     script: dict[str, Script]
     """How each role answers from now on."""
     settings: dict[str, Any]
+    thread: str = "wire"
     packets: list[dict[str, Any]] = field(default_factory=list)
     books: Books = field(default_factory=Books)
 
@@ -162,7 +168,7 @@ class WireLab:
         heard: list[AnyPacket] = []
         is_whole = False
         try:
-            async for packet in apackets(self.graph, message, "wire", context=self.settings):
+            async for packet in apackets(self.graph, message, self.thread, context=self.settings):
                 heard.append(packet)
             is_whole = True
         finally:
@@ -179,15 +185,8 @@ class WireLab:
             await self.ask(message)
         assert caught.type is kind
         assert "\n" not in str(caught.value)
-        assert (await self.graph.aget_state(thread_config("wire"))).next
+        assert (await self.graph.aget_state(thread_config(self.thread))).next
         return str(caught.value)
-
-    async def state(self) -> ResearchState:
-        return ResearchState(**(await self.graph.aget_state(thread_config("wire"))).values)
-
-    async def replayed(self) -> list[AnyPacket]:
-        """The packets of the latest question, as they are stored."""
-        return await replay(self.graph.store, thread_id("wire"), await self.state())
 
     def requests(self, *roles: str) -> list[Received]:
         """What the server was asked by these roles, or by all."""
@@ -197,18 +196,11 @@ class WireLab:
         """How often each role has asked."""
         return Counter(map(role_of, self.models.requests))
 
-    def types(self) -> list[str]:
-        return [packet["type"] for packet in self.packets]
-
-    def of_type(self, *types: str) -> list[dict[str, Any]]:
-        return [packet for packet in self.packets if packet["type"] in types]
-
     def thoughts(self) -> list[str]:
         """What was shown as thoughts, by the places where it was shown; researchers speak at the same time."""
-        by_placement: dict[str, str] = {}
+        by_placement: dict[str, str] = defaultdict(str)
         for packet in self.of_type("reasoning_delta"):
-            placement = repr(packet["placement"])
-            by_placement[placement] = by_placement.get(placement, "") + packet["reasoning"]
+            by_placement[repr(packet["placement"])] += packet["reasoning"]
         return list(by_placement.values())
 
     def prose(self) -> str:
@@ -234,38 +226,25 @@ def is_right(wire: WireLab, state: ResearchState) -> bool:
     return all(finding.ended == "done" for finding in state.findings.values())
 
 
-def form_reply(form: str) -> Reply:
-    """What is handed in for the form of a node that is none of a plain run's."""
-    return use(*((call["name"], call["args"]) for call in FORMS[form].tool_calls))
-
-
 def answering(replies: Mapping[str, Script], habit: Habit | None) -> Callable[[Received], Reply]:
     """The model behind all roles."""
     taken, lock = Counter[str](), threading.Lock()
 
-    def next_of(role: str, script: Sequence[Reply]) -> Reply:
-        with lock:
-            taken[role] += 1
-            if taken[role] > len(script):
-                raise LookupError(f"no reply is left for the {role}")
-            return script[taken[role] - 1]
-
     def answer(request: Received) -> Reply:
         role = role_of(request)
         form = next((name for name in FORMS if name in json.dumps(request.json)), "")
-        script = (lambda _: form_reply(form)) if form else replies[role]
-        reply = script(request) if callable(script) else next_of(role, script)
+        script = (lambda _: replied(FORMS[form])) if form else replies[role]
+        if callable(script):
+            reply = script(request)
+        else:
+            with lock:
+                taken[role] += 1
+                if taken[role] > len(script):
+                    raise LookupError(f"no reply is left for the {role}")
+                reply = script[taken[role] - 1]
         return habit(reply, request) if habit and reply.body is None else reply
 
     return answer
-
-
-def publish_facts(engine: SearchApi, web: Web) -> None:
-    """A page for each fact, which the engine finds by the name of its task."""
-    for name, fact in FACTS.items():
-        title = name.title()
-        page = f"<html><head><title>{title}</title></head><body><p>{fact}</p><p>{PADDING}</p></body></html>"
-        engine.on(name, Answer([found(web.publish(f"/{name}", page), title, fact)]))
 
 
 @contextmanager
@@ -285,17 +264,15 @@ def wire_lab(
         models.forms = FORMS
         engine = servers.enter_context(search_api())
         web = servers.enter_context(hostile_web())
-        publish_facts(engine, web)
+        for name, fact in FACTS.items():
+            title = name.title()
+            page = f"<html><head><title>{title}</title></head><body><p>{fact}</p><p>{PADDING}</p></body></html>"
+            engine.on(name, Answer([found(web.publish(f"/{name}", page), title, fact)]))
         for name, value in {**models.environment, **engine.environment()}.items():
             monkeypatch.setenv(name, value)
         usual = {
-            "models": "openai:fake-1",
-            "tool_calls": "native",
-            "window": 100_000,
-            "small": "off",
-            "data_dir": folder,
-            "allow_private": (web.netloc,),
-            "limits": {"retry_seconds": 5, **(limits or {})},
+            **{"models": "openai:fake-1", "tool_calls": "native", "window": 100_000, "small": "off"},
+            **{"data_dir": folder, "allow_private": (web.netloc,), "limits": {"retry_seconds": 5, **(limits or {})}},
         }
         yield WireLab(models, engine, web, build_graph(checkpointer=InMemorySaver()), replies, {**usual, **settings})
 
@@ -446,8 +423,7 @@ class Forms:
 
 
 def _message(message: Mapping[str, Any]) -> BaseMessage:
-    content = message.get("content") or ""
-    text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    text = _text(message.get("content"))
     match message["role"]:
         case "system" | "developer":
             return SystemMessage(text)

@@ -51,17 +51,12 @@ SHIP = "# Silver Heron\n\nThe Silver Heron was a cargo ship of 1902. Her only ca
 CAPTAIN = "# Mara Ellingsen\n\nMara Ellingsen was a sailor. Ellingsen was born in Tromsø, Norway.\n"
 BEIJING = "# 北京\n\n北京是中国的首都。北京的人口是两千一百万。\n"
 ORDERS = "order,city,amount\nKX-004711,Velm,120.00\nKX-004712,Tarn,95.50\nKX-004713,Osk,60.00\n"
-DAYS = {"Rules": "Monday", "Leaflet": "Thursday"}
 
 
 ANSWERS: dict[str, tuple[str, dict[str, str], str]] = {
     "instruction": ("How many inhabitants does Oslo have? Use bullet points.", CITIES, "717,710"),
     "German instruction": ("Wie viele Einwohner hat Oslo? Bitte mit Quellenangabe.", STAEDTE, "717.710"),
-    "another one answered": (
-        "How many people does Arvo Robotics employ, and who leads Tarn?",
-        COMPANY,
-        "212 people. [1]",
-    ),
+    "one of two": ("How many people does Arvo Robotics employ, and who leads Tarn?", COMPANY, "212 people. [1]"),
     "pronouns": ("Where does Per Moen live?", {"staff_md": STAFF}, "Per Moen is the cook. [1] He lives in Velm. [1]"),
     "another subject": ("When did Per Moen join the yard?", {"staff_md": STAFF}, "He joined the yard in 2016. [1]"),
     "row below header": (
@@ -93,11 +88,21 @@ def test_a_question_is_answered_in_the_first_lines(tmp_path: Path, case: str) ->
 
 
 @BOTH
-@pytest.mark.parametrize("name", ["Zephyrine", "zephyrine"])
-def test_an_entity_in_no_document_is_named_as_missing(tmp_path: Path, strategy: Strategy, name: str) -> None:
-    text = ask(tmp_path, f"Who is the captain of the {name}?", strategy, **COMPANY)
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("Who is the captain of the Zephyrine?", "Zephyrine"),
+        ("Who is the captain of the zephyrine?", "zephyrine"),
+        ("To which city was order KX-009900 sent?", "KX-009900"),
+    ],
+)
+def test_what_is_in_no_document_is_named_as_missing(
+    tmp_path: Path, strategy: Strategy, question: str, name: str
+) -> None:
+    text = ask(tmp_path, question, strategy, **COMPANY, orders_csv=ORDERS)
     assert text.startswith(labels("en").unanswered)
     assert name in opening(text)
+    assert text.count("KX-00471") <= 2, "at most two passages"
 
 
 @BOTH
@@ -119,11 +124,13 @@ def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path,
     assert refused.report.text.startswith(labels("de").unanswered)
 
 
-@pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
-def test_no_sentence_occurs_twice(tmp_path: Path, strategy: Strategy) -> None:
-    text = ask(tmp_path, "What do we know about Ada Brandt and Per Moen?", strategy, staff_md=STAFF)
+def test_no_sentence_occurs_twice_and_documents_that_differ_in_one_word_are_both_quoted(tmp_path: Path) -> None:
+    gates = {f"{day}_md": f"# {day}s\n\nThe gate of Velm opens on {day}.\n" for day in ("Monday", "Thursday")}
+    text = ask(tmp_path / "staff", "What do we know about Ada Brandt and Per Moen?", staff_md=STAFF)
     assert "manager" in text
     assert max(text.count(sentence) for sentence in ("Ada Brandt is the manager.", "Per Moen is the cook.")) == 1
+    text = ask(tmp_path, "On which day does the gate of Velm open?", "orchestrated", **gates)
+    assert all(f"The gate of Velm opens on {day}." in text for day in ("Monday", "Thursday"))
 
 
 @pytest.mark.parametrize(
@@ -136,19 +143,6 @@ def test_no_sentence_occurs_twice(tmp_path: Path, strategy: Strategy) -> None:
 def test_an_answer_keeps_to_the_usual_or_the_stated_length(tmp_path: Path, request_text: str, most: int) -> None:
     halls = " ".join(f"Hall {n} of Arvo Robotics was built by Mira Tolonen in {1900 + n}." for n in range(90))
     assert 10 < len(ask(tmp_path, request_text, halls_md=f"# Halls\n\n{halls}\n").split()) <= most
-
-
-def test_an_unknown_identifier_is_refused_with_at_most_two_passages(tmp_path: Path) -> None:
-    text = ask(tmp_path, "To which city was order KX-009900 sent?", orders_csv=ORDERS)
-    assert text.startswith(labels("en").unanswered)
-    assert "KX-009900" in opening(text)
-    assert text.count("KX-00471") <= 2
-
-
-def test_two_documents_that_differ_in_one_word_are_both_quoted(tmp_path: Path) -> None:
-    differing = {f"{name}_md": f"# {name}\n\nThe gate of Velm opens on {day}.\n" for name, day in DAYS.items()}
-    text = ask(tmp_path, "On which day does the gate of Velm open?", "orchestrated", **differing)
-    assert all(f"The gate of Velm opens on {day}." in text for day in DAYS.values())
 
 
 @pytest.mark.parametrize(
@@ -166,7 +160,4 @@ def test_two_documents_that_differ_in_one_word_are_both_quoted(tmp_path: Path) -
 )
 def test_a_request_is_taken_apart_by_its_marks(request_text: str, parts: list[str]) -> None:
     assert [part.text for part in split(request_text)] == parts
-
-
-def test_an_answer_to_a_question_back_is_taken_whole() -> None:
     assert split("What does it cost?\nthe annual pass of the pool")[0].context == "the annual pass of the pool"

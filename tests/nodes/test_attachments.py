@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from kit.runs import REPORT, lab, research
 from kit.server import BERTHS, BROKEN, FILES, QUESTION, TARIFF, asked, block, left_of, locked, packed
-from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
@@ -19,21 +18,11 @@ from deep_research.app.loops import hand_over
 from deep_research.app.words import STRATEGIES
 from deep_research.core.run.context import Context
 
+PDF = {"type": "file", "data": packed(TARIFF)}
 SHAPES: dict[str, dict[str, Any]] = {
     "LangChain": block("tariff.pdf", TARIFF),
-    "LangChain before": {
-        "type": "file",
-        "source_type": "base64",
-        "data": packed(TARIFF),
-        "mime_type": "application/pdf",
-        "filename": "tariff.pdf",
-    },
-    "Agent Chat UI": {
-        "type": "file",
-        "mimeType": "application/pdf",
-        "data": packed(TARIFF),
-        "metadata": {"filename": "tariff.pdf"},
-    },
+    "LangChain before": {**PDF, "source_type": "base64", "mime_type": "application/pdf", "filename": "tariff.pdf"},
+    "Agent Chat UI": {**PDF, "mimeType": "application/pdf", "metadata": {"filename": "tariff.pdf"}},
     "OpenAI": {
         "type": "file",
         "file": {"filename": "tariff.pdf", "file_data": f"data:application/pdf;base64,{packed(TARIFF)}"},
@@ -82,15 +71,10 @@ async def test_a_pdf_and_a_table_are_cited_and_a_broken_file_is_named(graph: Res
     [first, *_] = state["messages"]
     assert first.content == QUESTION
     kept = {file["name"]: file for file in first.additional_kwargs["deep_research_attached"]}
-    assert (kept["tariff.pdf"]["sha256"], kept["tariff.pdf"]["size"]) == (
-        hashlib.sha256(TARIFF).hexdigest(),
-        len(TARIFF),
-    )
-    assert {name: bool(file["reason"]) for name, file in kept.items()} == {
-        "tariff.pdf": False,
-        "berths.csv": False,
-        "torn.pdf": True,
-    }
+    assert kept["tariff.pdf"]["sha256"] == hashlib.sha256(TARIFF).hexdigest()
+    assert kept["tariff.pdf"]["size"] == len(TARIFF)
+    unread = {name: bool(file["reason"]) for name, file in kept.items()}
+    assert unread == {"tariff.pdf": False, "berths.csv": False, "torn.pdf": True}
     # No checkpoint contains the bytes, not even the input that LangGraph stores before any node runs.
     assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "database") == []
     assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "data") != []
@@ -105,12 +89,14 @@ async def test_files_go_with_their_thread_and_a_copy_has_its_own(graph: Research
     await hand_over(saver.acopy_thread(thread_id("pier"), "copy"), saver.loop)
     await hand_over(saver.adelete_thread(thread_id("pier")), saver.loop)
     assert files(tmp_path) == ["berths.csv", "tariff.pdf", "torn.pdf"]
-    again = await graph.ainvoke(
-        {"messages": [HumanMessage("How long is the north berth?")]},
-        {"configurable": {"thread_id": "copy"}},
-        context=settings,
-    )
+    copy: Any = {"configurable": {"thread_id": "copy"}}
+    again = await graph.ainvoke(asked("How long is the north berth?"), copy, context=settings)
     assert "31" in text(again)
+    # Files that are written to a thread from outside are removed by its next run, too.
+    edit = asked("What is the mooring fee at Brannock Pier?", FILES[0])
+    await graph.aupdate_state(copy, edit, as_node="__start__")
+    state = await graph.ainvoke(None, copy, context=settings)
+    assert "47 crowns a night" in text(state) and packed(TARIFF)[:100] not in str(state)
     await hand_over(saver.adelete_thread("copy"), saver.loop)
     assert files(tmp_path) == [] and not [*(tmp_path / "data" / "attachments").iterdir()]
     with closing(sqlite3.connect(tmp_path / "database" / "runs.sqlite")) as connection:
@@ -140,10 +126,8 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
         {"type": "input_audio", "input_audio": {"data": packed(b"RIFF"), "format": "wav"}},
         block("../../late.txt", b"One too many.", "text/plain"),
     ]
-    limits = {"max_attachment_bytes": 2000, "max_attachments": 3}
-    state = await graph.ainvoke(
-        asked(QUESTION, *blocks), thread_config("odd"), context=context(tmp_path, limits=limits)
-    )
+    settings = context(tmp_path, limits={"max_attachment_bytes": 2000, "max_attachments": 3})
+    state = await graph.ainvoke(asked(QUESTION, *blocks), thread_config("odd"), context=settings)
     assert "44" in text(state)
     not_read = {unread.path: unread.code for unread in state["report"].audit.not_read}
     assert not_read == {
@@ -160,9 +144,8 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
 
 
 async def test_a_file_sent_during_research_is_found_by_the_next_question(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path, orchestrator=[research("When was it lit?"), OSError("gone"), REPORT], data_dir=tmp_path / "data"
-    )
+    script = [research("When was it lit?"), OSError("gone"), REPORT]
+    run = lab(tmp_path, orchestrator=script, data_dir=tmp_path / "data")
     with pytest.raises(OSError, match="gone"):
         await run.ask()
     state = await run.ask(Command(update=asked("And this?", FILES[1])))
@@ -170,17 +153,6 @@ async def test_a_file_sent_during_research_is_found_by_the_next_question(tmp_pat
         state.messages[-1].text.replace("\\", "")
     )
     assert "And this?\n\n(Attached: berths.csv (not read).)" in run.calls("orchestrator")[-1].text
-    graph, settings = run.graph, context(tmp_path)
-    again = await graph.ainvoke(
-        {"messages": [HumanMessage("How long is the south berth?")]}, thread_config(run.thread), context=settings
-    )
+    question = asked("How long is the south berth?")
+    again = await run.graph.ainvoke(question, thread_config(run.thread), context=context(tmp_path))
     assert "44" in text(again)
-
-
-async def test_files_written_to_a_thread_are_removed_by_the_next_run(graph: ResearchGraph, tmp_path: Path) -> None:
-    config, settings = thread_config("edited"), context(tmp_path)
-    await graph.ainvoke(asked(QUESTION, FILES[1]), config, context=settings)
-    edit = asked("What is the mooring fee at Brannock Pier?", FILES[0])
-    await graph.aupdate_state(config, edit, as_node="__start__")
-    state = await graph.ainvoke(None, config, context=settings)
-    assert "47 crowns a night" in text(state) and packed(TARIFF)[:100] not in str(state)

@@ -12,10 +12,8 @@ from kit.models import call, calls
 from kit.runs import (
     CLEAR,
     PLAN,
-    PLANNED,
     QUESTION,
     REPORT,
-    Lab,
     in_order,
     lab,
     research,
@@ -45,7 +43,7 @@ SAVING = ("stream", "invoke", "get_state", "get_state_history", "update_state", 
 async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
-        clarifier=[calls(PLANNED)] * 3,
+        clarifier=[CLEAR] * 3,
         planner=["# The light\n\n1. When", "# Its keeper\n\n1. Who", "1. Where"],
         orchestrator=[research("light task"), REPORT, research("keeper task"), REPORT, REPORT],
         researcher={
@@ -67,10 +65,8 @@ async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
     assert "- [2] " in state.messages[-1].text and "- [1] " not in state.messages[-1].text
     # Title of the thread in the list of runs.
     assert (first.run.first_title, state.run.first_title) == ("", "The light")
-    announced = [
-        (p["citation_number"], Path(p["document_id"]).name) for p in run.packets if p["type"] == "citation_info"
-    ]
-    assert announced[-1] == (2, "keeper.md")
+    announced = [packet for packet in run.packets if packet["type"] == "citation_info"][-1]
+    assert (announced["citation_number"], Path(announced["document_id"]).name) == (2, "keeper.md")
 
 
 def numbers_of(report: Report) -> dict[int, str]:
@@ -130,11 +126,8 @@ async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(
 @pytest.mark.behaviour("O-90")
 async def test_three_researchers_at_once_lose_no_packet_and_keep_their_order(tmp_path: Path) -> None:
     texts = {f"task {number}.": " ".join(f"{number}-{word}" for word in range(300)) + " [1]" for number in range(3)}
-    run = lab(
-        tmp_path,
-        orchestrator=[research(*texts), REPORT],
-        researcher={task: [search("Skerry Light"), REPORT, text] for task, text in texts.items()},
-    )
+    researchers = {task: [search("Skerry Light"), REPORT, text] for task, text in texts.items()}
+    run = lab(tmp_path, orchestrator=[research(*texts), REPORT], researcher=researchers)
     await run.ask()
     for tab, text in enumerate(texts.values()):
         mine = [p for p in run.packets if p["placement"]["tab_index"] == tab and p["placement"]["turn_index"] == 1]
@@ -143,21 +136,16 @@ async def test_three_researchers_at_once_lose_no_packet_and_keep_their_order(tmp
         assert "".join(deltas) == text
 
 
-def asked_twice(tmp_path: Path, second: Any, **settings: Any) -> Lab:
-    """A thread with a report and a follow-up to which the clarifier replies `second`."""
+@pytest.mark.parametrize("settings", [{}, {"clarify": "off", "clarifier": [FROM_READ]}])
+async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path, settings: dict[str, Any]) -> None:
     scripts: dict[str, Any] = {
-        "clarifier": [CLEAR, second],
+        "clarifier": [CLEAR, FROM_READ],
         "planner": ["1. History of the light", "1. Its height"],
         "orchestrator": [research("When was the Skerry Light lit?"), REPORT, research("How tall is it?"), REPORT],
         "researcher": {"When was": simple_research(), "How tall": simple_research(TALL)},
         "writer": ["The Skerry Light was lit in 1844. [1]", TALL],
     }
-    return lab(tmp_path, **{**scripts, **settings})
-
-
-@pytest.mark.parametrize("settings", [{}, {"clarify": "off", "clarifier": [FROM_READ]}])
-async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path, settings: dict[str, Any]) -> None:
-    run = asked_twice(tmp_path, FROM_READ, **settings)
+    run = lab(tmp_path, **{**scripts, **settings})
     first = await run.ask()
     assert first.report
     run.packets.clear()
@@ -184,12 +172,9 @@ def test_every_method_that_touches_the_saver_runs_on_the_savers_loop(name: str) 
 
 @pytest.mark.parametrize("paused", ["", "clarification", "plan"])
 async def test_a_word_to_a_stopped_run_goes_on_although_it_was_paused_before(tmp_path: Path, paused: str) -> None:
-    run = lab(
-        tmp_path,
-        clarifier=["Which light?"] if paused == "clarification" else None,
-        orchestrator=[research("light task"), ValueError("lost"), REPORT],
-        review_plan=paused == "plan",
-    )
+    clarifier = ["Which light?"] if paused == "clarification" else None
+    script = [research("light task"), ValueError("lost"), REPORT]
+    run = lab(tmp_path, clarifier=clarifier, orchestrator=script, review_plan=paused == "plan")
     if paused:
         await run.ask()
     with pytest.raises(ValueError, match="lost"):
@@ -202,11 +187,11 @@ async def test_a_word_to_a_stopped_run_goes_on_although_it_was_paused_before(tmp
     assert "1844" in run.calls("orchestrator")[2].text
 
 
-@pytest.mark.fault(48, 49)
+@pytest.mark.fault(48, 49, "R27")
 async def test_a_refused_question_leaves_nothing_in_the_thread(tmp_path: Path) -> None:
     run = lab(tmp_path, limits={"question_characters": 60})
-    for refused in ("x" * 61, "  "):
-        with pytest.raises(QuestionRefused):
+    for refused, reason in (("x" * 61, "61 characters; at most 60.*question_characters"), ("  ", "empty")):
+        with pytest.raises(QuestionRefused, match=reason):
             await run.ask(refused)
     state = await run.ask("When was it lit?")
     assert state.run and state.run.question == "When was it lit?"
@@ -233,14 +218,10 @@ async def test_a_finding_that_is_cut_off_is_partial(tmp_path: Path) -> None:
     assert (finding.ended, "finding_tokens" in finding.reason) == ("partial", True)
 
 
-def finding(name: str, text: str, **fields: Any) -> Finding:
-    given = {"question_id": "old", "task": name, "cycle": 0, "position": 0, "ended": "done", **fields}
-    return Finding(id=name, text=text, **given)
-
-
 def test_how_research_ended_is_never_cut_away() -> None:
-    partial = finding("a", "cited [1]. " * 300, ended="partial", reason="its time was over")
-    failed = finding("b", "", ended="failed", reason="an error stopped it (ValueError)")
+    fields: dict[str, Any] = {"question_id": "old", "task": "t", "cycle": 0, "position": 0}
+    partial = Finding(id="a", text="cited [1]. " * 300, ended="partial", reason="its time was over", **fields)
+    failed = Finding(id="b", text="", ended="failed", reason="an error stopped it (ValueError)", **fields)
     fitted = fit_window(earlier_findings({"a": partial, "b": failed}, "new"), 10, lambda text, share: "")
     assert results(fitted) == {
         "a": "(Incomplete: its time was over.)\n",

@@ -17,6 +17,7 @@ from deep_research.core.run.errors import QuestionRefused
 ASK = "Which lighthouse do you mean?"
 STEPS = ("History of the Skerry Light", "Its keeper Ada Moran", "The harbour beside it")
 WISH = "Leave out the harbour"
+TYPED, TWO = "1. The tides\n2. The ferry", ("The tides", "The ferry")
 
 
 async def waiting(run: Lab) -> dict[str, Any]:
@@ -56,8 +57,7 @@ async def test_clients_are_shown_a_form_of_langchains_type(tmp_path: Path) -> No
         *((decided("respond", message=words), STEPS) for words in ("Looks good!", "Ja!")),
         (Command(resume={"action": "edit", "plan": "1. Only the tides"}), ("Only the tides",)),
         (edited("Only the tides"), ("Only the tides",)),
-        (decided("respond", message="1. The tides\n2. The ferry"), ("The tides", "The ferry")),
-        ("1. The tides\n2. The ferry", ("The tides", "The ferry")),
+        *((way, TWO) for way in (decided("respond", message=TYPED), TYPED, Command(resume=TYPED))),
     ],
 )
 async def test_an_approved_or_edited_plan_is_carried_out(tmp_path: Path, reply: Any, steps: tuple[str, ...]) -> None:

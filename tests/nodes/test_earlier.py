@@ -11,7 +11,7 @@ import pytest
 from kit.commands import desk_in
 from kit.models import call, calls
 from kit.runs import REPORT, HandClock, Lab, Shelf, article, lab, search
-from kit.web import Exchange, Web, hostile_web
+from kit.web import Web, hostile_web
 from typing_extensions import override
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_id
@@ -57,12 +57,8 @@ def on(web: Web, tmp_path: Path, graph: ResearchGraph, thread: str, clock: Day, 
 
 async def read_before(web: Web, tmp_path: Path, graph: ResearchGraph, **settings: Any) -> None:
     """A finished run that has read the page in January 2026."""
-    steps = [
-        calls(call("web_search", queries=["Skerry Light"])),
-        calls(call("open_url", urls=[web.url("/light")])),
-        REPORT,
-        f"{FACT} [1]",
-    ]
+    opened = calls(call("open_url", urls=[web.url("/light")]))
+    steps = [calls(call("web_search", queries=["Skerry Light"])), opened, REPORT, f"{FACT} [1]"]
     engine = Shelf("shelf", Found("Skerry Light", web.url("/light"), "Of a light."))
     run = on(web, tmp_path, graph, "first", Day(2026, 1, 5), engines=(engine,), researcher=steps, **settings)
     assert (await run.ask()).report
@@ -104,13 +100,9 @@ async def test_an_old_page_is_read_again_where_the_web_is_searched(
     fetched = len(web.requests)
     article(web, "/light", WORDS.replace("1844", "1846"))
     if later == "gone":
-
-        async def gone(exchange: Exchange) -> None:
-            await exchange.answer("No.", 404)
-
-        web.pages["/light"] = gone
-    engines = {"engines": (Shelf("shelf"),)}
-    run = on(web, tmp_path, graph, "second", Day(2026, 3, 5), earlier=True, **{**engines, **settings})
+        web.publish("/light", "No.", 404)
+    given = {"earlier": True, "engines": (Shelf("shelf"),), **settings}
+    run = on(web, tmp_path, graph, "second", Day(2026, 3, 5), **given)
     state = await run.ask()
     [source] = state.sources.values()
     is_new = later == "changed"

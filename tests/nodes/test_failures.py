@@ -15,29 +15,22 @@ from deep_research.core.run.errors import NoReport
 from deep_research.core.run.store.serializer import StrictSerializer
 
 THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
+OTHERS = {
+    "light task": [search("Skerry Light 1844"), REPORT, "Lit in 1844. [1]"],
+    "keeper task": [search("Ada Moran"), REPORT, "Tralee. [1]"],
+    "tide task": [search("spring tide"), REPORT, "5.2 metres. [1]"],
+}
+"""Researchers that finish."""
 CANARY = "sk-CANARY-51"
 QUOTING = ValueError(f"Incorrect API key provided: {CANARY}")
-
-
-async def hang(*_: Any) -> str:
-    await asyncio.Event().wait()
-    return "never"
 
 
 @pytest.mark.behaviour("O-35", "O-57", "O-58")
 @pytest.mark.parametrize("failure", [ValueError("secret sk-123"), ""])
 async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path: Path, failure: object) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[THREE, REPORT],
-        researcher={
-            "light task": [search("Skerry Light 1844"), REPORT, "Lit in 1844. [1]"],
-            "keeper task": [REPORT, failure],
-            "tide task": [search("spring tide"), REPORT, "5.2 metres. [1]"],
-        },
-        writer=["Lit [1]; tide [2]."],
-        verify="check",
-    )
+    researchers = {**OTHERS, "keeper task": [REPORT, failure]}
+    scripts: Any = {"orchestrator": [THREE, REPORT], "researcher": researchers, "writer": ["Lit [1]; tide [2]."]}
+    run = lab(tmp_path, verify="check", **scripts)
     state = await run.ask()
     assert [finding.ended for finding in in_order(state)] == ["done", "failed", "done"]
     shown = results(run.calls("orchestrator")[1].messages)
@@ -52,17 +45,14 @@ async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path
 
 @pytest.mark.behaviour("O-36")
 async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_its_notes(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[THREE, REPORT],
-        researcher={
-            "light task": [search("Skerry Light 1844"), hang, "Cut, but lit in 1844. [1]"],
-            "keeper task": [search("Ada Moran"), REPORT, "Tralee. [1]"],
-            "tide task": [search("spring tide"), REPORT, "5.2 metres. [1]"],
-        },
-        limits={"researcher_seconds_hard": 40, "writing_share": 0.95},
-        writer=["All of it [1][2][3]."],
-    )
+    async def hang(*_: Any) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    researchers = {**OTHERS, "light task": [search("Skerry Light 1844"), hang, "Cut, but lit in 1844. [1]"]}
+    limits = {"researcher_seconds_hard": 40, "writing_share": 0.95}
+    reports = ["All of it [1][2][3]."]
+    run = lab(tmp_path, orchestrator=[THREE, REPORT], researcher=researchers, limits=limits, writer=reports)
     state = await run.ask()
     light, keeper, tide = in_order(state)
     assert (light.ended, keeper.ended, tide.ended) == ("partial", "done", "done")
@@ -148,16 +138,11 @@ async def test_researchers_side_by_side_take_the_time_of_the_longest_and_rounds_
         clock.time += 3
         return "It stands 38 metres tall. [1]"
 
-    run = lab(
-        tmp_path,
-        clock=clock,
-        orchestrator=[research("short task.", "long task."), research("further task."), REPORT],
-        researcher={
-            "short task.": [search("Skerry Light"), REPORT, short],
-            "long task.": [search("Skerry Light"), REPORT, long],
-            "further task.": [search("Ada Moran"), REPORT, clock.after(2, "Kept by Ada Moran. [1]")],
-        },
-    )
+    further = clock.after(2, "Kept by Ada Moran. [1]")
+    findings = {"short task.": short, "long task.": long, "further task.": further}
+    researchers = {task: [search("Skerry Light", "Ada Moran"), REPORT, reply] for task, reply in findings.items()}
+    script = [research("short task.", "long task."), research("further task."), REPORT]
+    run = lab(tmp_path, clock=clock, orchestrator=script, researcher=researchers)
     state = await run.ask()
     assert [finding.seconds for finding in in_order(state)] == [4, 7, 2]
     assert state.run and state.run.active_seconds == clock.time == 9

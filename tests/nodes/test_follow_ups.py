@@ -29,7 +29,6 @@ from kit.planned import (
 )
 
 from deep_research.app.embed import thread_config
-from deep_research.core.records.plan import Learning, PlanStep
 from deep_research.state import ResearchState
 
 LIGHT, TIDE, THOUGHT_OVER = "Skerry Light", "spring tide Port Anlow", "What follows for the light?"
@@ -86,16 +85,6 @@ async def test_a_step_is_followed_up_if_much_is_missing_and_what_is_there_is_goo
     assert ids(state) == (["1", "1.1"] if is_followed else ["1"])
 
 
-@pytest.mark.behaviour("A-52")
-async def test_what_a_step_came_to_is_judged_once_and_kept_with_it(tmp_path: Path) -> None:
-    steps = plan(step(LIGHT), step("word0x"))
-    run, state = await followed(tmp_path, make_plan=steps, evaluate_outcome=judged(0.8, 0.5))
-    # The second step learned nothing.
-    assert [asked.task for asked in run.asked("evaluate_outcome")] == [LIGHT]
-    assert (state.outcomes["1"].completeness, state.outcomes["1"].quality) == (0.8, 0.5)
-    assert (state.outcomes["2"].completeness, state.outcomes["2"].quality) == (None, None)
-
-
 @pytest.mark.behaviour("A-54", "A-57", "A-58")
 async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_cited(tmp_path: Path) -> None:
     def cite_tide(asked: Asked) -> str:
@@ -142,33 +131,38 @@ async def test_a_suggestion_that_lacks_words_is_worded_by_one_call_that_may_refu
     assert [(step.title, step.task, step.requires_search) for step in state.steps[1:]] == ([made] if made else [])
 
 
-@pytest.mark.behaviour("A-56", "A-60")
-async def test_a_follow_up_has_its_own_id_and_is_carried_out_after_its_parent(tmp_path: Path) -> None:
-    rules = {"make_plan": plan(step(LIGHT), step("Ada Moran")), "record_learnings": new_each_time}
-    run, state = await followed(tmp_path, **rules, evaluate_outcome=of_task(TIDE, judged(1.0, 1.0), WANTING))
-    assert [(step.id, step.parent) for step in state.steps] == [("1", ""), ("1.1", "1"), ("2", ""), ("2.1", "2")]
+@pytest.mark.behaviour("A-18", "A-25", "A-56", "A-60")
+async def test_a_follow_up_has_its_own_id_and_is_searched_after_its_parent_and_before_what_builds_on_it(
+    tmp_path: Path,
+) -> None:
+    steps = plan(step(LIGHT), step("Ada Moran"), step("Port Anlow", after=(1,)))
+    complete = judged(1.0, 1.0)
+    rules = {"evaluate_outcome": of_task(TIDE, complete, of_task("Port Anlow", complete, WANTING))}
+    run, state = await followed(tmp_path, make_plan=steps, record_learnings=new_each_time, **rules)
+    parents = {step.id: step.parent for step in state.steps}
+    assert parents == {"1": "", "1.1": "1", "2": "", "2.1": "2", "3": ""}
     assert {step.status for step in state.steps} == {"completed"}
-    assert list(dict.fromkeys(await statuses_of(run, "1.1"))) == ["pending", "in_progress", "completed"]
-    started = {packet["step_id"]: packet["parent_id"] for packet in run.of_type("step_started")}
-    assert started == {"1": "", "2": "", "1.1": "1", "2.1": "2"}
+    history = [snapshot.values async for snapshot in run.graph.aget_state_history(thread_config(run.thread))]
+    kept = [step.status for values in reversed(history) for step in values.get("steps", []) if step.id == "1.1"]
+    assert list(dict.fromkeys(kept)) == ["pending", "in_progress", "completed"]
+    assert {packet["step_id"]: packet["parent_id"] for packet in run.of_type("step_started")} == parents
+    assert run.position_of("step_started", "3") > run.position_of("step_done", "1.1")
     order = [learning.step for learning in state.learnings.values()]
     assert order.index("1") < order.index("1.1") and order.index("2") < order.index("2.1")
     assert f"{LIGHT} has the number 1." in run.asked("choose_queries", TIDE)[0].known
 
 
-async def statuses_of(run: PlannedLab, step_id: str) -> list[str]:
-    """Status of the step at each checkpoint, oldest first."""
-    history = [snapshot.values async for snapshot in run.graph.aget_state_history(thread_config(run.thread))]
-    kept: list[list[PlanStep]] = [values.get("steps", []) for values in reversed(history)]
-    return [step.status for steps in kept for step in steps if step.id == step_id]
-
-
-@pytest.mark.behaviour("A-59", "A-84")
-async def test_a_follow_up_that_cannot_be_worded_leaves_the_judgement_as_it_is(tmp_path: Path) -> None:
-    judging = judged(0.3, 0.8, suggestion("", TIDE))
-    run, state = await followed(tmp_path, evaluate_outcome=judging, update_step=failing(OSError("gone")))
-    assert ids(state) == ["1"]
-    assert (state.outcomes["1"].completeness, state.outcomes["1"].quality) == (0.3, 0.8)
+@pytest.mark.behaviour("A-52", "A-59", "A-84")
+async def test_what_a_step_came_to_is_judged_once_and_kept_also_if_its_follow_up_cannot_be_worded(
+    tmp_path: Path,
+) -> None:
+    rules: dict[str, Any] = {"make_plan": plan(step(LIGHT), step("word0x")), "update_step": failing(OSError("gone"))}
+    run, state = await followed(tmp_path, **rules, evaluate_outcome=judged(0.3, 0.8, suggestion("", TIDE)))
+    assert ids(state) == ["1", "2"]
+    # The second step learned nothing.
+    assert [asked.task for asked in run.asked("evaluate_outcome")] == [LIGHT]
+    judgements = {key: (outcome.completeness, outcome.quality) for key, outcome in state.outcomes.items()}
+    assert judgements == {"1": (0.3, 0.8), "2": (None, None)}
     assert len(run.of_type("error")) == 1
 
 
@@ -193,12 +187,13 @@ async def test_a_follow_up_that_repeats_an_ancestor_is_not_made(tmp_path: Path, 
     assert ids(state) == ["1", "1.1"]
 
 
-@pytest.mark.behaviour("A-61")
-async def test_below_a_thought_follow_ups_go_one_step_deeper_than_below_a_search(tmp_path: Path) -> None:
+@pytest.mark.behaviour("A-61", "A-66")
+async def test_below_a_thought_follow_ups_go_one_step_deeper_whatever_its_verdict(tmp_path: Path) -> None:
     steps = plan(step(LIGHT), step(THOUGHT_OVER, search=False))
     judging = of_task(LIGHT, judged(1.0, 1.0), always_further(search=False))
-    _, state = await followed(tmp_path, make_plan=steps, evaluate_outcome=judging)
+    run, state = await followed(tmp_path, make_plan=steps, evaluate_outcome=judging)
     assert ids(state) == ["1", "2", "2.1", "2.1.1"]
+    assert not run.asked("give_verdict", THOUGHT_OVER)
     assert {step.status for step in state.steps} == {"completed"}
 
 
@@ -207,10 +202,6 @@ def thinking(*tasks: str, **rules: Any) -> dict[str, Any]:
     steps = plan(step(LIGHT), *(step(task, search=False, after=(1,)) for task in tasks))
     statements = of_task(JUDGE, lambda _: {"statements": [FIRST_THOUGHT, " "]}, lambda _: {"statements": ["So be it."]})
     return {"make_plan": steps, "record_analysis": statements, **rules}
-
-
-def thoughts(state: ResearchState, step_id: str = "2") -> list[Learning]:
-    return [learning for learning in state.learnings.values() if learning.step == step_id]
 
 
 def done(run: PlannedLab) -> dict[str, tuple[str, str]]:
@@ -233,25 +224,6 @@ async def test_a_thought_over_nothing_is_skipped(tmp_path: Path, before: list[di
     assert await run.replays_alike()
 
 
-@pytest.mark.behaviour("A-63", "A-65")
-async def test_a_thought_is_given_contradictions_and_its_statements_name_no_source(tmp_path: Path) -> None:
-    rules: dict[str, Any] = {"record_learnings": contrary(TALL, TALLER)}
-    run, state = await finished(tmp_path, thinking(JUDGE, **rules))
-    [asked] = run.asked("record_analysis")
-    assert asked.known == [TALL, TALLER]
-    [contradiction] = shown(asked, "contradiction")
-    assert TALL in contradiction and TALLER in contradiction
-    assert done(run)["2"] == ("completed", "")
-    [packet] = [packet for packet in run.of_type("step_learnings") if packet["step_id"] == "2"]
-    [learning] = packet["learnings"]
-    assert (learning["text"], learning["document_id"]) == (" ".join(FIRST_THOUGHT.split()), "")
-    assert packet["confidence"] == state.outcomes["2"].confidence > 0
-    assert [(thought.text, thought.source) for thought in thoughts(state)] == [(learning["text"], "")]
-    [report] = run.asked("report")
-    [shown_thought] = [message.text for message in report.messages if learning["text"] in message.text]
-    assert shown_thought.startswith("Analysis, not a source")
-
-
 @pytest.mark.behaviour("A-64")
 @pytest.mark.parametrize(("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)])
 async def test_a_sure_thought_is_noted(tmp_path: Path, covered: int, of: int, confidence: float, times: int) -> None:
@@ -266,28 +238,30 @@ async def test_a_sure_thought_is_noted(tmp_path: Path, covered: int, of: int, co
     assert sum(observation.kind == "insight" for observation in state.memory.values()) == times
 
 
-@pytest.mark.behaviour("A-66")
-async def test_a_thought_is_followed_up_whatever_its_verdict(tmp_path: Path) -> None:
-    judging = of_task(JUDGE, judged(0.69, 0.41, suggestion("Ferry", "ferry Port Anlow")), judged(1.0, 1.0))
-    run, state = await finished(tmp_path, thinking(JUDGE, evaluate_outcome=judging))
-    assert [step.id for step in state.steps] == ["1", "2", "2.1"]
-    assert not run.asked("give_verdict", JUDGE)
-
-
-@pytest.mark.behaviour("A-27", "A-67")
+@pytest.mark.behaviour("A-27", "A-63", "A-65", "A-67")
 @pytest.mark.parametrize("failure", [failing(OSError("gone")), lambda _: "I would rather talk."])
-async def test_a_thought_that_fails_leaves_the_others_untouched(tmp_path: Path, failure: Any) -> None:
-    rules = thinking(JUDGE, COMPARE)
-    rules["record_analysis"] = of_task(JUDGE, failure, rules["record_analysis"])
+async def test_a_thought_knows_contradictions_names_no_source_and_is_untouched_by_another_that_fails(
+    tmp_path: Path, failure: Any
+) -> None:
+    rules = thinking(COMPARE, JUDGE, record_learnings=contrary(TALL, TALLER))
+    rules["record_analysis"] = of_task(COMPARE, failure, rules["record_analysis"])
     # Every run checks that no block is left open.
     run, state = await finished(tmp_path, rules)
-    assert {step_id: status for step_id, (status, _) in done(run).items()} == {
-        "1": "completed",
-        "2": "failed",
-        "3": "completed",
-    }
-    assert done(run)["2"][1] == state.steps[1].reason != ""
-    assert not thoughts(state) and [learning.text for learning in thoughts(state, "3")] == ["So be it."]
+    reason = state.steps[1].reason
+    assert done(run) == {"1": ("completed", ""), "2": ("failed", reason), "3": ("completed", "")}
     [error] = run.of_type("error")
-    assert state.steps[1].reason in error["message"]
-    assert f"Not researched to the end: {JUDGE}: {state.steps[1].reason}." in state.messages[-1].text
+    assert reason and reason in error["message"]
+    assert f"Not researched to the end: {COMPARE}: {reason}." in state.messages[-1].text
+    [asked] = run.asked("record_analysis", JUDGE)
+    assert asked.known == [TALL, TALLER]
+    [contradiction] = shown(asked, "contradiction")
+    assert TALL in contradiction and TALLER in contradiction
+    [packet] = [packet for packet in run.of_type("step_learnings") if packet["step_id"] == "3"]
+    [learning] = packet["learnings"]
+    assert (learning["text"], learning["document_id"]) == (" ".join(FIRST_THOUGHT.split()), "")
+    assert packet["confidence"] == state.outcomes["3"].confidence > 0
+    thoughts = [known for known in state.learnings.values() if known.step in ("2", "3")]
+    assert [(thought.text, thought.source) for thought in thoughts] == [(learning["text"], "")]
+    [report] = run.asked("report")
+    [shown_thought] = [message.text for message in report.messages if learning["text"] in message.text]
+    assert shown_thought.startswith("Analysis, not a source")

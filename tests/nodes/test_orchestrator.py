@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.models import call, calls
@@ -22,38 +23,42 @@ from kit.runs import (
 )
 from langchain_core.messages import AIMessage, ToolMessage
 
+from deep_research.core.run.context import Role
+
 
 @pytest.mark.fault("R13")
 @pytest.mark.behaviour("O-19")
 @pytest.mark.parametrize(("reasons", "decisions"), [(False, 7), (True, 3)])
 async def test_the_last_cycle_writes_the_report_without_asking(tmp_path: Path, reasons: bool, decisions: int) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research(f"task {number}.") for number in range(decisions)],
-        researcher=many(decisions),
-        profile={"reasoning_output": reasons},
-    )
+    script = [research(f"task {number}.") for number in range(decisions)]
+    profile: Any = {"reasoning_output": reasons}
+    run = lab(tmp_path, orchestrator=script, researcher=many(decisions), profile=profile)
     state = await run.ask()
     assert state.report
-    assert len(run.calls("orchestrator")) == decisions
-    assert len(run.calls("writer")) == 1
-    assert len(state.findings) == decisions
+    assert (len(run.calls("orchestrator")), len(state.findings), len(run.calls("writer"))) == (decisions, decisions, 1)
 
 
-@pytest.mark.behaviour("O-20", "O-38", "O-39")
+@pytest.mark.behaviour("O-20", "O-23", "O-24", "O-25", "O-38", "O-39")
 async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limited(tmp_path: Path) -> None:
-    script = [think("Look at the tower."), research("task 0."), research("task 1."), *[think("Hm.")] * 4, REPORT]
-    run = lab(tmp_path, orchestrator=script, researcher=many(2))
+    thoughts = [think("Look at the tower."), think("Hm.")]
+    first = [thoughts[0], research("task 0."), thoughts[1], research("task 1."), research("task 2.")]
+    run = lab(tmp_path, orchestrator=[*first, *[think("Hm.")] * 4, REPORT], researcher=many(3))
     state = await run.ask()
     assert state.report and run.all_used()
-    assert [finding.thought for finding in in_order(state)] == ["Look at the tower.", ""]
-    thoughts = [packet["reasoning"] for packet in run.packets if packet["type"] == "reasoning_delta"]
-    assert "".join(thoughts).startswith("Look at the tower.")
+    assert [finding.thought for finding in in_order(state)] == ["Look at the tower.", "Hm.", ""]
+    shown = [packet["reasoning"] for packet in run.packets if packet["type"] == "reasoning_delta"]
+    assert "".join(shown).startswith("Look at the tower.")
     replies = [message.text for message in state.transcript if isinstance(message, ToolMessage)]
-    assert (replies[0], replies[3], replies[4]) == ("Noted.",) * 3
-    assert all("Act now" in reply for reply in replies[5:7])
-    cycles = [asked.messages[-1].text.split("Cycle ")[1].split()[0] for asked in run.calls("orchestrator")]
-    assert cycles == ["1", "1", "2", "3", "3", "3", "3", "3"]
+    assert [replies[index] for index in (0, 2, 5, 6)] == ["Noted."] * 4
+    assert all("Act now" in reply for reply in replies[7:9])
+    for asked in run.calls("orchestrator"):
+        assert (asked.settings["tool_choice"], asked.settings["max_tokens"]) == ("any", 1024)
+    reminders = [asked.messages[-1].text for asked in run.calls("orchestrator")]
+    cycles = [int(text.split("Cycle ")[1].split()[0]) for text in reminders]
+    assert cycles == [1, 1, 2, 2, 3, *[4] * 5]
+    # The reminder warns once; a thought after the first results does not count as the warning.
+    warned = ["every part of the request" in text for text in reminders]
+    assert warned == [False, False, True, True, *[False] * 6]
     assert every_call_has_one_result(state.transcript)
 
 
@@ -61,11 +66,8 @@ async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limite
 @pytest.mark.parametrize(("seconds", "goes_on"), [(1800, True), (1801, False)])
 async def test_the_clock_forces_the_report_only_when_it_is_over(tmp_path: Path, seconds: int, goes_on: bool) -> None:
     clock = HandClock()
-    run = lab(
-        tmp_path,
-        orchestrator=[clock.after(seconds, research("first task")), *([REPORT] if goes_on else [])],
-        clock=clock,
-    )
+    script = [clock.after(seconds, research("first task")), *([REPORT] if goes_on else [])]
+    run = lab(tmp_path, orchestrator=script, clock=clock)
     state = await run.ask()
     assert run.all_used()
     assert state.run and ("max_seconds" in state.run.stop_reason) is not goes_on
@@ -76,45 +78,21 @@ async def test_the_clock_forces_the_report_only_when_it_is_over(tmp_path: Path, 
 @pytest.mark.behaviour("O-22")
 async def test_a_round_that_has_begun_is_completed_when_the_clock_runs_out(tmp_path: Path) -> None:
     clock = HandClock()
-    run = lab(
-        tmp_path,
-        orchestrator=[research("first task")],
-        researcher=[search("light"), REPORT, clock.after(2000, "One. [1]")],
-        clock=clock,
-    )
+    steps = [search("light"), REPORT, clock.after(2000, "One. [1]")]
+    run = lab(tmp_path, orchestrator=[research("first task")], researcher=steps, clock=clock)
     state = await run.ask()
     assert [finding.ended for finding in in_order(state)] == ["done"]
     assert state.run and "max_seconds" in state.run.stop_reason
 
 
-@pytest.mark.behaviour("O-23", "O-24", "O-25")
-async def test_the_reminder_counts_cycles_and_warns_once_after_the_first_results(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path, orchestrator=[think(), research("task 0."), think(), research("task 1."), REPORT], researcher=many(2)
-    )
-    await run.ask()
-    for asked in run.calls("orchestrator"):
-        assert (asked.settings["tool_choice"], asked.settings["max_tokens"]) == ("any", 1024)
-    reminders = [asked.messages[-1].text for asked in run.calls("orchestrator")]
-    assert [int(text.split("Cycle ")[1].split()[0]) for text in reminders] == [1, 1, 2, 2, 3]
-    # A thought after the first results does not count as the warning.
-    assert ["every part of the request" in text for text in reminders] == [False, False, True, True, False]
-
-
 @pytest.mark.behaviour("O-26", "O-27")
 async def test_silence_first_leads_to_the_plans_steps_and_later_to_the_report(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=["I would rather talk.", "Still talking.", "Enough, I think."],
-        researcher={
-            "History of the Skerry Light": simple_research("A. [1]"),
-            "Its keeper Ada Moran": simple_research("B. [1]"),
-            "The harbour beside it": simple_research("C. [1]"),
-        },
-    )
+    script = ["I would rather talk.", "Still talking.", "Enough, I think."]
+    steps = ("History of the Skerry Light", "Its keeper Ada Moran", "The harbour beside it")
+    run = lab(tmp_path, orchestrator=script, researcher={step: simple_research() for step in steps})
     state = await run.ask()
     assert ["no effect" in asked.messages[-1].text for asked in run.calls("orchestrator")[:2]] == [False, True]
-    assert state.plan and tuple(finding.task for finding in in_order(state)) == state.plan.steps
+    assert state.plan and tuple(finding.task for finding in in_order(state)) == state.plan.steps == steps
     assert every_call_has_one_result(state.transcript)
     assert state.report and run.all_used()
 
@@ -130,10 +108,8 @@ async def test_report_wins_over_thought_and_thought_over_research(tmp_path: Path
     run = lab(tmp_path, orchestrator=[both, research("When was it lit?", ids=("first",)), all_three])
     state = await run.ask()
     answers = results(state.transcript)
-    assert answers["t"] == "Noted."
-    assert answers["r"].startswith("Not run")
-    assert answers["g2"] == "Noted."
-    assert answers["r2"].startswith("Not run")
+    assert answers["t"] == answers["g2"] == "Noted."
+    assert all(answers[name].startswith("Not run") for name in ("r", "r2"))
     assert set(state.findings) == {"first"}
     assert every_call_has_one_result(state.transcript)
 
@@ -153,20 +129,13 @@ async def test_calls_of_unknown_tools_are_answered_and_end_in_the_report(tmp_pat
 
 @pytest.mark.behaviour("O-31", "O-33", "O-34")
 async def test_branches_are_announced_and_results_keep_order_and_unique_ids(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[
-            research("slow task", "fast task", ids=("same", "same")),
-            research("task 2.", ids=("same",)),
-            REPORT,
-        ],
-        researcher={
-            "slow task": [search("light"), search("keeper"), search("harbour"), REPORT, "Slow. [1]"],
-            "fast task": [search("tides"), REPORT, "Fast. [1]"],
-            "task 2.": simple_research(),
-        },
-        writer=["Slow [1], fast [2]."],
-    )
+    script = [research("slow task", "fast task", ids=("same", "same")), research("task 2.", ids=("same",)), REPORT]
+    researchers = {
+        "slow task": [search("light"), search("keeper"), search("harbour"), REPORT, "Slow. [1]"],
+        "fast task": [search("tides"), REPORT, "Fast. [1]"],
+        "task 2.": simple_research(),
+    }
+    run = lab(tmp_path, orchestrator=script, researcher=researchers, writer=["Slow [1], fast [2]."])
     state = await run.ask()
     assert set(state.findings) == {"same", "same-2", "same-3"}
     branchings = [packet for packet in run.packets if packet["type"] == "top_level_branching"]
@@ -198,33 +167,23 @@ async def test_a_malformed_call_is_answered_and_never_run(tmp_path: Path, messag
     assert every_call_has_one_result(run.calls("orchestrator")[1].messages)
 
 
-@pytest.mark.behaviour("O-40")
-async def test_reasoning_models_get_no_think_tool_and_their_own_prompt(tmp_path: Path) -> None:
-    plain = lab(tmp_path)
-    await plain.ask()
-    reasoning = lab(tmp_path, profile={"reasoning_output": True})
-    await reasoning.ask()
-    for role in ("orchestrator", "researcher"):
-        assert "think_tool" in plain.calls(role)[0].tools
-        assert "think_tool" not in reasoning.calls(role)[0].tools
-        assert "think_tool" in plain.calls(role)[0].messages[0].text
-        assert "think_tool" not in reasoning.calls(role)[0].messages[0].text
-        assert "reason" in reasoning.calls("orchestrator")[0].messages[0].text
-
-
-@pytest.mark.behaviour("O-41")
-@pytest.mark.parametrize(
-    ("effort", "researcher", "others"),
-    [("auto", "low", None), ("high", "high", "high"), ("medium", "medium", "medium")],
-)
-async def test_researchers_reason_at_low_effort(
+@pytest.mark.behaviour("O-40", "O-41")
+@pytest.mark.parametrize(("effort", "researcher", "others"), [("auto", "low", None), ("high", "high", "high")])
+async def test_models_that_reason_get_their_own_prompts_no_think_tool_and_low_effort_for_research(
     tmp_path: Path, effort: str, researcher: str, others: str | None
 ) -> None:
+    plain = lab(tmp_path)
+    await plain.ask()
     run = lab(tmp_path, profile={"reasoning_output": True}, effort=effort)
     await run.ask()
-    assert all(asked.settings["reasoning_effort"] == researcher for asked in run.calls("researcher"))
-    for role in ("clarifier", "planner", "orchestrator", "writer"):
-        assert run.calls(role)[0].settings.get("reasoning_effort") == others
+    roles: tuple[Role, ...] = ("orchestrator", "researcher", "clarifier", "planner", "writer")
+    for role in roles[:2]:
+        for asked, has_tool in ((plain.calls(role)[0], True), (run.calls(role)[0], False)):
+            assert ("think_tool" in asked.tools) is ("think_tool" in asked.messages[0].text) is has_tool
+    assert "reason" in run.calls("orchestrator")[0].messages[0].text
+    for role in roles:
+        expected = researcher if role == "researcher" else others
+        assert all(asked.settings.get("reasoning_effort") == expected for asked in run.calls(role))
 
 
 @pytest.mark.behaviour("O-42")
@@ -251,22 +210,15 @@ async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(tmp
 
 @pytest.mark.behaviour("O-43", "O-84", "O-85")
 async def test_a_researchers_steps_are_kept_with_its_own_call(tmp_path: Path) -> None:
-    mixed = calls(
-        call("browse", id="odd"),
-        call("research_agent", task="keeper task", id="k"),
-        call("research_agent", task="tide task", id="t"),
-    )
-    run = lab(
-        tmp_path,
-        orchestrator=[mixed, REPORT],
-        researcher={
-            "keeper task": [search("Ada Moran"), REPORT, "Tralee. [1]"],
-            "tide task": [search("spring tide"), ValueError("broken"), ValueError("still broken")],
-        },
-        writer=["Tralee. [1]"],
-    )
+    tasks = (call("research_agent", task=f"{name} task", id=name) for name in ("keeper", "tide"))
+    researchers = {
+        "keeper task": [search("Ada Moran"), REPORT, "Tralee. [1]"],
+        "tide task": [search("spring tide"), ValueError("broken"), ValueError("still broken")],
+    }
+    script = [calls(call("browse", id="odd"), *tasks), REPORT]
+    run = lab(tmp_path, orchestrator=script, researcher=researchers, writer=["Tralee. [1]"])
     state = await run.ask()
-    keeper, tide = state.findings["k"], state.findings["t"]
+    keeper, tide = state.findings["keeper"], state.findings["tide"]
     assert [action.inputs for action in keeper.actions] == [("Ada Moran",)]
     assert [action.inputs for action in tide.actions] == [("spring tide",)]
     assert tide.ended == "partial"

@@ -61,19 +61,16 @@ def basis(run: PlannedLab) -> dict[str, str]:
     return {tasks[m.tool_call_id]: m.text for m in messages if isinstance(m, ToolMessage)}
 
 
-def position(run: PlannedLab, kind: str) -> int:
-    """Index of the first packet of a type."""
-    return run.types().index(kind)
-
-
-@pytest.mark.behaviour("A-74", "A-75")
-async def test_the_report_rests_on_learnings_by_source_and_cites_their_numbers(tmp_path: Path) -> None:
+@pytest.mark.behaviour("A-74", "A-75", "A-76", "A-77", "A-79")
+async def test_the_report_rests_on_learnings_by_source_and_comes_after_main_message_and_sources(tmp_path: Path) -> None:
     def learned(asked: Asked) -> Any:
         facts = RULES["record_learnings"](asked)["learnings"]
         return {"learnings": [*facts, {"text": "The lamp is white.", "document": facts[0]["document"]}, *facts]}
 
     report: Rule = lambda _: "High. [4] Old. [1] Lost. [9]"  # noqa: E731 - a rule
-    rules = {"make_plan": THREE, "record_learnings": learned, "report": report}
+    last: Rule = lambda _: {"statements": ["It is old.", "All say so."]}  # noqa: E731 - a rule
+    thought = of_task("Compare them", lambda _: {"statements": ["It is high."]}, last)
+    rules = {"make_plan": THREE, "record_learnings": learned, "record_analysis": thought, "report": report}
     run, state = await finished(tmp_path, rules, verify="off")
     shown = basis(run)
     says = shown["What source 1 says"].splitlines()
@@ -83,29 +80,20 @@ async def test_the_report_rests_on_learnings_by_source_and_cites_their_numbers(t
     head, *thoughts = shown["What follows from it"].splitlines()
     assert head == "Analysis, not a source and without a number:"
     assert thoughts == [learning.text for learning in state.learnings.values() if not learning.source]
-    assert len(thoughts) == 2 and not any(MARKER.search(thought) for thought in thoughts)
+    assert len(thoughts) == 3 and not any(MARKER.search(thought) for thought in thoughts)
     assert any("[4]" in text and "5.2 metres" in text for text in shown.values())
     assert state.report and state.report.text == "High. [4] Old. [1] Lost."
     assert [state.sources[key].title for key in state.report.sources] == ["Skerry Light", "Tides"]
-    assert await run.replays_alike()
-
-
-@pytest.mark.behaviour("A-76", "A-77", "A-79")
-async def test_main_message_and_sources_precede_the_report(tmp_path: Path) -> None:
-    rules: dict[str, Rule] = {
-        "make_plan": plan(step(TIDE), step("Judge it", search=False)),
-        "record_analysis": lambda _: {"statements": ["It is old.", "All say so."]},
-    }
-    run, state = await finished(tmp_path, rules)
     assert f"The request:\n{QUESTION}" in run.asked("report")[0].reminder
     [framing] = run.of_type("report_framing")
     assert (framing["main_message"], framing["reasoning"]) == ("It is old.", "All say so.")
-    [sources] = run.of_type("sources")
-    assert {document["document_id"] for document in sources["documents"]} == state.sources.keys()
+    [listed] = run.of_type("sources")
+    assert {document["document_id"] for document in listed["documents"]} == state.sources.keys()
     numbered = [source for source in state.sources.values() if source.number]
-    assert sources["cited"] == [source.key for source in sorted(numbered, key=lambda source: source.number)]
-    assert 0 < len(sources["cited"]) < len(sources["documents"])
-    assert position(run, "report_framing") < position(run, "sources") < position(run, "message_start")
+    assert listed["cited"] == [source.key for source in sorted(numbered, key=lambda source: source.number)]
+    kinds = run.types()
+    assert kinds.index("report_framing") < kinds.index("sources") < kinds.index("message_start")
+    assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-78")
@@ -119,9 +107,17 @@ async def test_the_report_is_written_by_the_node_of_both_strategies(tmp_path: Pa
     assert state.report and state.report.text == REPORT, "an empty one is asked for again, a cut one is continued"
 
 
-@pytest.mark.behaviour("A-80")
-@pytest.mark.parametrize(("seconds", "reason"), [(7, "completed"), (300, "completed_with_gaps")])
-async def test_the_last_packet_says_how_the_run_ended_and_when(tmp_path: Path, seconds: float, reason: str) -> None:
+@pytest.mark.behaviour("A-08", "A-80")
+@pytest.mark.parametrize(
+    ("seconds", "reason"),
+    [
+        (290, "completed"),
+        pytest.param(300, "completed_with_gaps", marks=pytest.mark.fault("R13", logs="WARNING core.writing.turn")),
+    ],
+)
+async def test_at_the_limit_no_step_is_begun_and_the_last_packet_says_how_and_when_the_run_ended(
+    tmp_path: Path, seconds: float, reason: str
+) -> None:
     clock = HandClock()
     run = planned_lab(tmp_path, {"make_plan": passing(clock, seconds, plan(step(LIGHT)))}, clock=clock)
     packets = [packet async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context)]
@@ -129,6 +125,7 @@ async def test_the_last_packet_says_how_the_run_ended_and_when(tmp_path: Path, s
     assert packets[-1] is stop
     assert (stop.stop_reason, stop.elapsed_seconds) == (reason, seconds)
     assert ("max_seconds_planned" in stop.message) is (reason != "completed")
+    assert ("step_started" in {packet.type for packet in packets}) is (reason == "completed")
 
 
 @pytest.mark.fault("R23")
@@ -166,31 +163,23 @@ async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_i
         assert await store.asearch(page_namespace(thread_id("other")), limit=10)
 
 
-def shape(steps: list[PlanStep]) -> list[tuple[str, str, str, bool, tuple[str, ...]]]:
+def read(text: str, most: int = 6) -> list[tuple[str, str, str, bool, tuple[str, ...]]]:
+    steps = read_steps(text, most)
     return [(step.id, step.title, step.task, step.requires_search, step.depends_on) for step in steps]
-
-
-def test_a_plan_is_read_as_it_is_shown() -> None:
-    assert shape(read_steps(plan_text(STEPS), 6)) == shape(STEPS)
 
 
 def test_an_edited_plan_keeps_kinds_and_what_builds_on_what_by_the_numbers_in_it() -> None:
     edited = plan_text(STEPS).replace("The end", "The verdict").split("\n", 2)
     text = "\n".join(["1. The harbour", "   Which ferries sail?", *edited])
     text = text.replace("1. The light", "4. The light").replace("builds on 1", "builds on 4")
-    assert shape(read_steps(text, 6)) == [
+    assert read(text) == [
         ("1", "The harbour", "Which ferries sail?", True, ()),
         ("2", "The light", "When was it lit?", True, ()),
         ("3", "The keeper", "Who kept it then?", True, ("2",)),
         ("4", "The verdict", "Compare them.", False, ("2", "3")),
     ]
-
-
-def test_a_bare_line_is_a_search_and_too_many_are_cut() -> None:
-    assert shape(read_steps("1. Tides\n\n2. Winds (thought alone)\n3. More", 2)) == [
-        ("1", "Tides", "Tides", True, ()),
-        ("2", "Winds", "Winds", False, ()),
-    ]
+    bare = "1. Tides\n\n2. Winds (thought alone)\n3. More"
+    assert read(bare, 2) == [("1", "Tides", "Tides", True, ()), ("2", "Winds", "Winds", False, ())]
 
 
 def test_what_a_limit_left_undone_is_pending_again_when_it_holds_no_more() -> None:

@@ -10,35 +10,25 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
-from kit.commands import Desk, desk_in
-from kit.planned import Rule, plan, step
+from kit.commands import Desk
+from kit.planned import Rule, fact, plan, step
 from kit.runs import QUESTION
 from kit.server import PAUSE, SECONDS, WATCH
 from kit.wire import Forms, Point, form_server
 
 LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"
+THOUGHT = step(WEIGHED, search=False)
 RULES: dict[str, Rule] = {
-    "make_plan": plan(
-        step(LIGHT), step(KEEPER, previous=True), step(HARBOUR, previous=True), step(WEIGHED, search=False)
-    ),
+    "make_plan": plan(step(LIGHT), *(step(task, previous=True) for task in (KEEPER, HARBOUR)), THOUGHT),
     "record_learnings": lambda asked: {
-        "learnings": [
-            {"text": f"{asked.task} is told of in {result['title']}.", "document": result["document"]}
-            for result in asked.results
-        ]
+        "learnings": [fact(f"{asked.task}: see {result['title']}.", result["document"]) for result in asked.results]
     },
     "record_insights": lambda _: {"insights": ["It is old."], "gaps": []},
 }
-POINTS: tuple[Point, ...] = (
-    ("record_round", LIGHT),
-    ("record_round", KEEPER),
-    ("record_round", HARBOUR),
-    ("record_analysis", WEIGHED),
-    ("report", QUESTION),
-)
+SEARCHES = tuple(("record_round", task) for task in (LIGHT, KEEPER, HARBOUR))
+POINTS: tuple[Point, ...] = (*SEARCHES, ("record_analysis", WEIGHED), ("report", QUESTION))
 FURTHER = "spring tide Port Anlow"
 """Checklist item that the draft leaves open."""
 CHECKED: dict[str, Rule] = {
@@ -54,11 +44,6 @@ CHECKED: dict[str, Rule] = {
 IN_THE_ROUND: tuple[Point, ...] = (("grade_report", ""), ("record_round", FURTHER), ("add_to_report", ""))
 SHIFTS = (0, -3600, 3600, -3600, 0)
 """Clock shift of each command, in seconds."""
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return desk_in(tmp_path)
 
 
 def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment: str) -> None:

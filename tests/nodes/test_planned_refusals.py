@@ -31,14 +31,9 @@ async def run(
     with form_server(rules) as (server, _):
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-        context = Context(
-            models="openai:fake-1",
-            tool_calls="native",
-            docs=(write_documents(tmp_path / "docs"),),
-            engines=(),
-            limits=Limits(whole_characters=0),
-            data_dir=tmp_path / "data",
-        )
+        given: Any = {"models": "openai:fake-1", "tool_calls": "native", "engines": (), "data_dir": tmp_path / "data"}
+        documents = (write_documents(tmp_path / "docs"),)
+        context = Context(docs=documents, limits=Limits(whole_characters=0), **given)
         packets = [packet async for packet in apackets(graph, QUESTION, "light", context=context)]
         values = (await graph.aget_state(thread_config("light"))).values
     return packets, ResearchState(**values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kit.engines import SearchApi, refused
-from kit.planned import RULES, Asked, PlannedLab, Rule, finished, plan, planned_lab, raising, step
+from kit.planned import RULES, Asked, Rule, failing, finished, plan, planned_lab, step
 from kit.runs import QUESTION, HandClock, article
 from kit.web import Web
 from langgraph.types import Command
@@ -23,29 +23,6 @@ PASSING = ("chat_heartbeat", "documents_indexed", "call_finished")
 """Packet types to ignore."""
 ASK = "Which light do you mean?"
 ANSWER = "The one at Skerry."
-
-
-def noted(events: list[str], *forms: str, **rules: Rule) -> dict[str, Rule]:
-    """Rules of these forms, usual ones by default, that record each call in `events`."""
-
-    def noting(form: str) -> Rule:
-        def answer(asked: Asked) -> Any:
-            events.append(form)
-            return rules.get(form, RULES[form])(asked)
-
-        return answer
-
-    return {form: noting(form) for form in forms}
-
-
-async def naming(tmp_path: Path, web: Web, address: str, rules: Any = None) -> tuple[PlannedLab, ResearchState]:
-    """A run whose question names an address."""
-    run = planned_lab(tmp_path, rules, allow_private=(web.netloc,), robots=False)
-    return run, await run.ask(f"{QUESTION} See {address}.")
-
-
-async def heard(run: PlannedLab, message: Any) -> list[AnyPacket]:
-    return [packet async for packet in apackets(run.graph, message, run.thread, context=run.context)]
 
 
 @pytest.mark.behaviour("A-01", "A-02", "A-07")
@@ -75,19 +52,19 @@ async def test_a_run_begins_with_an_empty_memory_and_its_clock_starts_with_the_p
 
 @pytest.mark.behaviour("A-03", "A-10", "A-12", "A-76")
 async def test_the_plan_is_made_from_conversation_summary_pages_and_orientation(tmp_path: Path, web: Web) -> None:
-    events: list[str] = []
-    forms = ("generate_plan", "record_summary", "record_learnings", "make_plan")
     summary = "Only the old light counts."
     answers: dict[str, Rule] = {"generate_plan": lambda _: ASK, "record_summary": lambda _: {"summary": summary}}
-    run, _ = await naming(tmp_path, web, article(web, "/order", LAMP * 3), noted(events, *forms, **answers))
+    run = planned_lab(tmp_path, answers, allow_private=(web.netloc,), robots=False)
+    await run.ask(f"{QUESTION} See {article(web, '/order', LAMP * 3)}.")
     searches = [packet for packet in run.packets if packet["type"] == "search_tool_queries_delta"]
     assert [packet["queries"] for packet in searches] == [[run.model.asked[0].task]]
     called = next(packet for packet in run.of_type("call_finished"))
     assert run.packets.index(searches[0]) < run.packets.index(called)
-    assert (called["role"], events) == ("clarifier", ["generate_plan"])
+    assert (called["role"], [asked.form for asked in run.model.asked]) == ("clarifier", ["generate_plan"])
     state = await run.ask(ANSWER)
-    assert set(events[1:3]) == {"record_summary", "record_learnings"}
-    assert events[3] == "make_plan"
+    forms = [asked.form for asked in run.model.asked]
+    assert {"record_summary", "record_learnings"} <= {*forms[1 : forms.index("make_plan")]}
+    assert forms.index("make_plan") < forms.index("choose_queries")
     assert [message.text for message in run.asked("record_summary")[0].messages[2:-1]] == [ASK, ANSWER]
     assert [packet["summary"] for packet in run.of_type("summary")] == [state.brief.summary] == [summary]
     assert f"conversation comes to: {summary}" in run.asked("report")[0].reminder
@@ -101,39 +78,37 @@ async def test_the_plan_is_made_from_conversation_summary_pages_and_orientation(
     assert await run.replays_alike()
 
 
-@pytest.mark.behaviour("A-04")
+@pytest.mark.behaviour("A-04", "A-05", "A-80")
 @pytest.mark.parametrize("answer", [ANSWER, Command(resume=ANSWER)])
-async def test_a_question_back_knows_the_orientation_and_precedes_the_plan(tmp_path: Path, answer: Any) -> None:
-    run = planned_lab(tmp_path, {"generate_plan": lambda _: ASK})
-    state = await run.ask()
-    assert "1901 to 1932" in run.asked("generate_plan")[0].messages[0].text
-    assert await run.next() == ("ask_user",)
-    assert (state.messages[-1].text, state.plan, state.steps) == (ASK, None, [])
-    assert run.words("message_delta") == ASK
-    assert {asked.form for asked in run.model.asked} == {"generate_plan"}
-    assert [packet["icon"] for packet in run.of_type("activity")] == ["lightbulb", "shapes"]
-    state = await run.ask(answer)
-    assert state.report
-    assert [message.text for message in run.asked("make_plan")[0].messages[1:4]] == [QUESTION, ASK, ANSWER]
-    assert len(run.asked("generate_plan")) == 1
-
-
-@pytest.mark.behaviour("A-05", "A-80")
-async def test_while_it_waits_it_sends_no_plan_clock_or_end(tmp_path: Path) -> None:
+async def test_a_question_back_knows_the_orientation_and_waits_without_plan_clock_or_end(
+    tmp_path: Path, answer: Any
+) -> None:
     clock = HandClock()
     run = planned_lab(tmp_path, {"generate_plan": lambda _: ASK}, clock=clock)
-    packets = await heard(run, QUESTION)
+
+    async def heard(message: Any) -> list[AnyPacket]:
+        return [packet async for packet in apackets(run.graph, message, run.thread, context=run.context)]
+
+    packets = await heard(QUESTION)
     searched = ["search_tool_start", "search_tool_queries_delta", "search_tool_documents_delta", "section_end"]
     types = [packet.type for packet in packets if packet.type not in PASSING]
     assert types == ["activity", *searched, "activity", "message_start", "message_delta", "stop"]
+    assert [packet.icon for packet in packets if packet.type == "activity"] == ["lightbulb", "shapes"]
     assert getattr(packets[-1], "stop_reason", "") == "waiting_for_user"
     state = await run.state()
+    assert (state.messages[-1].text, state.plan, state.steps) == (ASK, None, [])
     assert (state.brief.began, state.brief.summary, state.progress.turn) == (0, "", 1)
+    assert "1901 to 1932" in run.asked("generate_plan")[0].messages[0].text
+    assert [asked.form for asked in run.model.asked] == ["generate_plan"]
+    assert await run.next() == ("ask_user",)
     # The user takes an hour.
     clock.time += 3600
-    again = await heard(run, ANSWER)
+    again = await heard(answer)
     assert "elapsed_time" not in {packet.type for packet in again}
-    assert (getattr(again[-1], "stop_reason", ""), (await run.state()).brief.began) == ("completed", 0)
+    state = await run.state()
+    assert state.report and (getattr(again[-1], "stop_reason", ""), state.brief.began) == ("completed", 0)
+    assert [message.text for message in run.asked("make_plan")[0].messages[1:4]] == [QUESTION, ASK, ANSWER]
+    assert len(run.asked("generate_plan")) == 1
 
 
 @pytest.mark.behaviour("A-06")
@@ -152,7 +127,9 @@ async def test_a_failed_orientation_is_reported_and_research_goes_on(tmp_path: P
 
 
 @pytest.mark.behaviour("A-10")
-@pytest.mark.parametrize("rule", [raising(), lambda _: "I would rather not.", lambda _: {"summary": " "}])
+@pytest.mark.parametrize(
+    "rule", [failing(ValueError("the line is dead")), lambda _: "I would rather not.", lambda _: {"summary": " "}]
+)
 async def test_without_a_summary_the_users_words_stand_in(tmp_path: Path, rule: Rule) -> None:
     run = planned_lab(tmp_path, {"generate_plan": lambda _: ASK, "record_summary": rule})
     await run.ask()
@@ -164,7 +141,8 @@ async def test_without_a_summary_the_users_words_stand_in(tmp_path: Path, rule: 
 @pytest.mark.behaviour("A-11", "A-12")
 async def test_pages_that_the_user_names_are_learned_first(tmp_path: Path, web: Web) -> None:
     address = article(web, "/lamp", LAMP * 3, title="The lamp")
-    run, state = await naming(tmp_path, web, address)
+    run = planned_lab(tmp_path, allow_private=(web.netloc,), robots=False)
+    state = await run.ask(f"{QUESTION} See {address}.")
     first, *others = state.learnings.values()
     assert (first.step, first.source, others[0].step) == ("0", address, "1")
     assert first.text.startswith("The lamp of the Skerry Light burns whale oil")
@@ -183,10 +161,7 @@ async def test_the_plan_shows_the_kind_of_each_step(tmp_path: Path) -> None:
     steps = [step("Skerry Light lit"), step("Port Anlow ferry"), step("Ada Moran", after=(1,))]
     steps += [step("Compare", search=False), step("Judge", search=False, previous=True)]
     _, state = await finished(tmp_path, {"make_plan": plan(*steps)})
+    assert [step.kind for step in state.steps] == ["independent"] * 2 + ["hybrid"] + ["dependent"] * 2
     assert state.plan
-    lines = state.plan.text.splitlines()[1::2]
-    shown = Counter(
-        "dependent" if "thought alone" in line else "hybrid" if "builds on" in line else "independent" for line in lines
-    )
-    assert shown == Counter(step.kind for step in state.steps) == {"independent": 2, "hybrid": 1, "dependent": 2}
-    assert lines[-1].endswith("(thought alone; builds on 1, 2, 3, 4)")
+    shown = [line.rpartition(" (")[2] for line in state.plan.text.splitlines()[1::2] if line.endswith(")")]
+    assert shown == ["builds on 1)", "thought alone)", "thought alone; builds on 1, 2, 3, 4)"]

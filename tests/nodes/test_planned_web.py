@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +11,15 @@ from kit.engines import Answer, SearchApi, found, refused
 from kit.planned import INCOMPLETE, PlannedLab, Rule, in_turn, plan, planned_lab, queries, step
 from kit.runs import DOCUMENTS
 from kit.web import Web, hostile_web
-from typing_extensions import override
 
-from deep_research.core.run.context import Context
 from deep_research.core.run.errors import SearchFailed
+from deep_research.state import ResearchState
 from deep_research.tools.search_round import READ_PER_QUERY
 
 TASK, QUERY = "When was the lamp lit?", "lamp lit"
 PADDING = "The harbour office keeps a log of wind and water for every day of the year. " * 8
 QUOTE = DOCUMENTS["lighthouse.md"].splitlines()[-1].split(". ")[0]
 PLAN = plan(step(TASK))
-
-
-@dataclass
-class WebLab(PlannedLab):
-    """A thread that searches the web and, with `has_documents`, documents."""
-
-    has_documents: bool = False
-
-    @property
-    @override
-    def context(self) -> Context:
-        docs = (self.folder,) if self.has_documents else ()
-        limits = {"whole_characters": 0, **self.settings.get("limits", {})}
-        return Context(models=dict(self.models), docs=docs, **{**self.settings, "limits": limits})
 
 
 @pytest.fixture
@@ -55,11 +39,11 @@ def page(name: str) -> str:
 
 def on_the_web(
     tmp_path: Path, web: Web, rules: dict[str, Rule] | None = None, *, has_documents: bool = False, **settings: Any
-) -> WebLab:
-    """A run of one step by default."""
+) -> PlannedLab:
+    """A run of one step by default, over the web and, with `has_documents`, the documents."""
     usual: dict[str, Rule] = {"make_plan": PLAN, "choose_queries": queries(QUERY), **(rules or {})}
-    run = planned_lab(tmp_path, usual, engines=("tavily",), allow_private=(web.netloc,), **settings)
-    return WebLab(**vars(run), has_documents=has_documents)
+    given = settings if has_documents else {"docs": (), **settings}
+    return planned_lab(tmp_path, usual, engines=("tavily",), allow_private=(web.netloc,), **given)
 
 
 def finds(api: SearchApi, web: Web, query: str, *names: str) -> None:
@@ -72,10 +56,10 @@ def opened(web: Web) -> list[str]:
     return [request.target for request in web.requests if request.target != "/robots.txt"]
 
 
-def problems(run_state: Any) -> str:
+def problems(state: ResearchState) -> str:
     """All problems of tools, as one text."""
-    findings = run_state.findings.values()
-    return " ".join(problem for finding in findings for action in finding.actions for problem in action.problems)
+    actions = (action for finding in state.findings.values() for action in finding.actions)
+    return " ".join(problem for action in actions for problem in action.problems)
 
 
 async def test_a_step_searches_the_web_and_reads_the_best_pages(tmp_path: Path, api: SearchApi, web: Web) -> None:
@@ -97,8 +81,7 @@ async def test_only_pages_that_were_found_are_opened_and_each_once(tmp_path: Pat
     finds(api, web, QUERY, "one")
     finds(api, web, "lamp", "two", "one")
     choosing = in_turn(queries(QUERY, "lamp"), queries(hidden))
-    run = on_the_web(tmp_path, web, {"choose_queries": choosing, "give_verdict": INCOMPLETE})
-    await run.ask()
+    await on_the_web(tmp_path, web, {"choose_queries": choosing, "give_verdict": INCOMPLETE}).ask()
     assert hidden in api.queries
     assert sorted(opened(web)) == ["/one", "/two"]
 
@@ -123,8 +106,7 @@ async def test_what_a_query_quotes_of_the_users_documents_is_not_sent(tmp_path: 
     finds(api, web, QUERY, "one")
     run = on_the_web(tmp_path, web, {"choose_queries": queries(QUOTE, QUERY)}, has_documents=True)
     state = await run.ask()
-    # Queries run in parallel, in no order.
-    # Only words of the question and everyday words are left.
+    # Queries run in parallel, in no order; only words of the question and everyday words are left.
     assert {*api.queries[1:]} == {"Skerry Light lit first time", QUERY}
     assert len(api.queries) == 3
     searches = {packet["is_internet_search"]: packet for packet in run.of_type("search_tool_start")[2:]}
@@ -157,16 +139,6 @@ async def test_a_failed_page_or_search_costs_itself(
     read = {source.address.rpartition("/")[2]: source.extent for source in state.sources.values()}
     assert read == {name: "not opened" if name in broken else "whole" for name in ("one", "two")}
     assert "could not be opened, search excerpt only" in str(state.messages[-1].content)
-
-
-@pytest.mark.behaviour("A-84")
-async def test_a_failing_engine_leaves_the_documents(tmp_path: Path, api: SearchApi, web: Web) -> None:
-    api.otherwise = refused(432)
-    run = on_the_web(tmp_path, web, {"choose_queries": queries("Skerry Light")}, has_documents=True)
-    state = await run.ask()
-    assert {source.kind for source in state.sources.values()} == {"document"}
-    assert state.report and [step.status for step in state.steps] == ["completed"]
-    assert "TAVILY" in state.messages[-1].text.partition("## Notes")[2]
 
 
 async def test_without_engine_and_documents_the_run_can_be_resumed(tmp_path: Path, api: SearchApi, web: Web) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from kit.models import call, calls
 from kit.runs import PLAN, REPORT, Lab, lab, research, search, simple_research
-from langchain_core.messages import AIMessage
 
 from deep_research.core.evidence.memory.observations import notes_of, open_gaps
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."
 TASK = "Challenge that the light is from 1844."
+ANALYZE = calls(call("analyze_findings", task=TASK))
 CONCLUSION = "Nothing speaks against 1844, though only one source says so [1]."
 
 
@@ -32,12 +32,9 @@ def finds(finding: str, *missing: str) -> list[Any]:
 
 
 async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path) -> None:
-    done = calls(call("generate_report", missing=[]))
-    run = lab(
-        tmp_path,
-        orchestrator=[research("task 0."), research("task 1."), done],
-        researcher={"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds("Alan built it, he says. [1]")},
-    )
+    script = [research("task 0."), research("task 1."), calls(call("generate_report", missing=[]))]
+    researchers = {"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds("Alan built it, he says. [1]")}
+    run = lab(tmp_path, orchestrator=script, researcher=researchers)
     state = await run.ask()
     prompts = [shown(call.messages[-1].text) for call in run.calls("orchestrator")]
     assert prompts == [{}, {"gaps": [OPEN]}, {"gaps": [OPEN]}]
@@ -47,11 +44,8 @@ async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path)
 
 async def test_what_the_orchestrator_misses_is_reported_once(tmp_path: Path) -> None:
     left = "what it cost"
-    run = lab(
-        tmp_path,
-        orchestrator=[research("task 0."), calls(call("generate_report", missing=[left]))],
-        researcher={"task 0.": finds(f"{LIT} [1]", OPEN)},
-    )
+    script = [research("task 0."), calls(call("generate_report", missing=[left]))]
+    run = lab(tmp_path, orchestrator=script, researcher=finds(f"{LIT} [1]", OPEN))
     state = await run.ask()
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.audit and state.report.audit.open_gaps == (left,)
@@ -64,23 +58,13 @@ async def test_a_declared_contradiction_reaches_orchestrator_writer_and_reader(t
     said = {"claim": LIT, "document": 1, "other": OTHER, "other_document": 2}
     useless = [{**said, "document": 9}, {**said, "other_document": 1}, {**said, "other": LIT}, "none"]
     declared = calls(call("generate_report", contradictions=[said, *useless]))
-    run = lab(
-        tmp_path,
-        orchestrator=[research("task 0."), REPORT],
-        researcher=[search("Skerry Light", "Ada Moran"), declared, f"{LIT} [1] {OTHER} [2]"],
-        writer=[f"{LIT} [1] Others say 1846. [2]"],
-        verify="off",
-    )
+    script = [search("Skerry Light", "Ada Moran"), declared, f"{LIT} [1] {OTHER} [2]"]
+    run = lab(tmp_path, researcher=script, writer=[f"{LIT} [1] Others say 1846. [2]"], verify="off")
     state = await run.ask()
     assert shown(run.calls("orchestrator")[1].messages[-1].text) == {"contradictions": [[LIT, OTHER]]}
     assert f"– but: {OTHER}" in run.calls("writer")[0].messages[-1].text
     table = state.messages[-1].text.partition("## Contradictions")[2].partition("## Sources")[0]
     assert (table.count(LIT), table.count(OTHER), table.count("[1]"), table.count("[2]")) == (1, 1, 1, 1)
-
-
-def analyze(task: str = TASK) -> AIMessage:
-    """A call of `analyze_findings`."""
-    return calls(call("analyze_findings", task=task))
 
 
 def concluded(*conclusions: str) -> Any:
@@ -96,7 +80,7 @@ def analyzing(tmp_path: Path, decisions: list[Any], answers: list[Any], **settin
 
 
 async def test_conclusions_reach_the_writer_with_the_numbers_of_the_sources(tmp_path: Path) -> None:
-    run = analyzing(tmp_path, [analyze(), REPORT], [concluded(CONCLUSION, "It is old [7].")])
+    run = analyzing(tmp_path, [ANALYZE, REPORT], [concluded(CONCLUSION, "It is old [7].")])
     state = await run.ask()
     [asked] = [asked for asked in run.calls("orchestrator") if "record_conclusions" in asked.tools]
     assert "It was lit in 1844. [1]" in asked.text and TASK in asked.text
@@ -110,13 +94,10 @@ async def test_conclusions_reach_the_writer_with_the_numbers_of_the_sources(tmp_
 
 async def test_research_comes_first_and_analyses_have_a_limit(tmp_path: Path) -> None:
     both = calls(call("research_agent", task="Who kept it?"), call("analyze_findings", task=TASK))
-    run = analyzing(
-        tmp_path,
-        [both, analyze(), analyze(), REPORT],
-        [concluded(CONCLUSION)],
-        researcher={"When was": simple_research(), "Who kept": simple_research("Ada Moran kept it. [1]")},
-        limits={"max_analyses": 1},
-    )
+    researchers = {"When was": simple_research(), "Who kept": simple_research("Ada Moran kept it. [1]")}
+    decisions = [both, ANALYZE, ANALYZE, REPORT]
+    limits = {"max_analyses": 1}
+    run = analyzing(tmp_path, decisions, [concluded(CONCLUSION)], researcher=researchers, limits=limits)
     state = await run.ask()
     assert [finding.is_analysis for finding in state.findings.values()] == [False, False, True]
     prompts = [asked.text for asked in run.calls("orchestrator") if "research_agent" in asked.tools]
@@ -126,7 +107,7 @@ async def test_research_comes_first_and_analyses_have_a_limit(tmp_path: Path) ->
 
 @pytest.mark.parametrize("answers", [["I would rather not.", "No."], [concluded(), concluded()]])
 async def test_without_conclusions_the_run_goes_on_and_says_so(tmp_path: Path, answers: list[Any]) -> None:
-    run = analyzing(tmp_path, [analyze(), REPORT], answers)
+    run = analyzing(tmp_path, [ANALYZE, REPORT], answers)
     state = await run.ask()
     assert state.report and state.report.text
     assert "its model drew no conclusions" in state.messages[-1].text

@@ -24,6 +24,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from deep_research.core.evidence.memory.observations import notes_of
 
+AGAIN = "names no source by its number"
 TASK = research("Find out when the light was lit.")
 LIT = "The Skerry Light was lit in 1844."
 UNCITED = "Since the forties of that century ships have seen it."
@@ -74,24 +75,32 @@ async def test_passages_stand_in_for_text_that_cites_nothing_again(tmp_path: Pat
     assert "Its report is replaced by quotations" in " ".join(notes_of(state))
 
 
-AGAIN = "names no source by its number"
 FILLER = "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. " * 30
 NAMES = ("Skerry", "Anlow", "Tralee", "Moran", "Ostvik", "Holm")
 
 
-@pytest.mark.fault("R11")
-@pytest.mark.behaviour("O-44")
-async def test_a_researcher_sees_its_task_alone_and_text_from_documents_fenced_as_data(tmp_path: Path) -> None:
+@pytest.mark.fault("R10", "R11")
+@pytest.mark.behaviour("O-02", "O-03", "O-44", "O-54", "O-56")
+async def test_a_researcher_gets_its_task_alone_its_own_tools_caps_and_text_fenced_as_data(tmp_path: Path) -> None:
     run = lab(tmp_path, orchestrator=[TASK, REPORT])
     await run.ask()
-    first = run.calls("researcher")[0].messages
-    assert [type(message) for message in first] == [SystemMessage, HumanMessage, HumanMessage]
-    assert first[1].text == "Find out when the light was lit."
-    assert "kept the light" not in run.calls("researcher")[0].text
-    result = next(iter(results(run.calls("researcher")[1].messages).values()))
+    control = {"generate_report", "think_tool"}
+    assert {*run.calls("clarifier")[0].tools} == {"generate_plan"}
+    assert {*run.calls("orchestrator")[0].tools} == {"analyze_findings", "research_agent", *control}
+    decision, with_result, finding = run.calls("researcher")
+    assert {*decision.tools} == {"internal_search", "open_url", "calculate", *control}
+    assert [type(message) for message in decision.messages] == [SystemMessage, HumanMessage, HumanMessage]
+    assert decision.messages[1].text == "Find out when the light was lit."
+    assert "kept the light" not in decision.text
+    [result] = results(with_result.messages).values()
     tag = result.splitlines()[0].strip("<>")
     assert tag.startswith("data-")
     assert result.endswith(f"</{tag}>")
+    assert all("have not read" not in asked.messages[-1].text for asked in run.calls("researcher"))
+    assert (decision.settings["max_tokens"], decision.settings["tool_choice"]) == (1024, "any")
+    assert (finding.settings["max_tokens"], finding.settings["tool_choice"]) == (10_000, "none")
+    # The prompt prefix is identical, so that a provider's cache can serve it.
+    assert (finding.tools, finding.messages[0]) == (decision.tools, decision.messages[0])
 
 
 @pytest.mark.behaviour("O-45", "O-46", "O-55")
@@ -118,11 +127,8 @@ async def test_after_twelve_minutes_the_finding_is_written(tmp_path: Path) -> No
 
 @pytest.mark.behaviour("O-47")
 async def test_a_third_thought_in_a_row_costs_a_round(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[TASK, REPORT],
-        researcher=[search("Skerry"), *(think() for _ in range(2 + 7)), "Nothing was found."],
-    )
+    script = [search("Skerry"), *(think() for _ in range(2 + 7)), "Nothing was found."]
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
     state = await run.ask()
     _, *answers = results(run.calls("researcher")[-1].messages).values()
     assert answers[:2] == ["Noted.", "Noted."]
@@ -180,28 +186,12 @@ async def test_a_message_without_a_call_is_nudged_once_and_then_costs_a_round(tm
     assert in_order(state)[0].numbered == "Lit in 1844. [1]"
 
 
-@pytest.mark.behaviour("O-54", "O-56")
-async def test_decisions_and_findings_have_their_caps_and_choices(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await run.ask()
-    assert all("have not read" not in asked.messages[-1].text for asked in run.calls("researcher"))
-    decision, finding = run.calls("researcher")[0], run.calls("researcher")[-1]
-    assert decision.settings["max_tokens"] == 1024
-    assert decision.settings["tool_choice"] == "any"
-    assert finding.settings["max_tokens"] == 10_000
-    assert finding.settings["tool_choice"] == "none"
-    # The prompt prefix is identical, so that a provider's cache can serve it.
-    assert finding.tools == decision.tools
-    assert finding.messages[0] == decision.messages[0]
-
-
 @pytest.mark.behaviour("O-75")
 async def test_an_opened_document_keeps_its_number_and_is_shown_once(tmp_path: Path) -> None:
     address = "docs:lab-documents/lighthouse.md"
     opened = calls(call("open_url", urls=[address], id="o"))
-    run = lab(
-        tmp_path, orchestrator=[TASK, REPORT], researcher=[search("1844 tall"), opened, REPORT, "It is tall. [1]"]
-    )
+    script = [search("1844 tall"), opened, REPORT, "It is tall. [1]"]
+    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
     state = await run.ask()
     found, prompt = results(run.calls("researcher")[2].messages).values()
     assert ("stands 38 metres tall" in found, "stands 38 metres tall" in prompt) == (True, False)
@@ -212,12 +202,8 @@ async def test_an_opened_document_keeps_its_number_and_is_shown_once(tmp_path: P
 
 @pytest.mark.fault("R14")
 async def test_an_address_that_stays_unknown_is_never_cited(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[TASK, REPORT],
-        researcher=[search("Skerry Light 1844"), REPORT, "True. [1] Invented. [9]"],
-        writer=["It was lit for the first time in 1844. [1] Invented. [9]"],
-    )
+    script = [search("Skerry Light 1844"), REPORT, "True. [1] Invented. [9]"]
+    run = lab(tmp_path, researcher=script, writer=["It was lit for the first time in 1844. [1] Invented. [9]"])
     state = await run.ask()
     finding = in_order(state)[0]
     assert finding.numbered == "True. [1] Invented."
@@ -229,35 +215,21 @@ async def test_an_address_that_stays_unknown_is_never_cited(tmp_path: Path) -> N
 
 @pytest.mark.behaviour("O-91")
 async def test_the_language_rule_reaches_every_role(tmp_path: Path) -> None:
-    asked = lab(tmp_path)
-    await asked.ask("斯凯里灯塔是什么时候点亮的？")
-    named = lab(tmp_path, language="Norwegian")
-    await named.ask()
+    run = lab(tmp_path)
+    await run.ask("斯凯里灯塔是什么时候点亮的？")
     for role in ("clarifier", "planner", "orchestrator", "researcher", "writer"):
-        assert all("Chinese" in request.messages[0].text for request in asked.calls(role))
-        assert all("Norwegian" in request.messages[0].text for request in named.calls(role))
+        assert all("Chinese" in request.messages[0].text for request in run.calls(role))
 
 
-def write_pages(folder: Path) -> None:
+async def test_older_results_shrink_to_what_bears_on_the_task_and_the_prefix_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
     folder.mkdir()
     for name in NAMES:
         text = f"# {name}\n\n{FILLER}\n\nThe light of {name} was lit in 1844.\n\n{FILLER}"
         (folder / f"{name.lower()}.md").write_text(text)
-
-
-def opened(name: str) -> object:
-    return calls(call("open_url", urls=[f"docs:pages/{name.lower()}.md"], id=name))
-
-
-async def test_older_results_shrink_to_what_bears_on_the_task_and_the_prefix_stays(tmp_path: Path) -> None:
-    run = lab(
-        tmp_path,
-        orchestrator=[research("When was the light lit?"), REPORT],
-        researcher=[search("light"), *map(opened, NAMES), REPORT, "It was lit in 1844. [1]"],
-        limits={"results_tokens": 2_500},
-    )
-    run.folder = tmp_path / "pages"
-    write_pages(run.folder)
+    opened = (calls(call("open_url", urls=[f"docs:pages/{name.lower()}.md"], id=name)) for name in NAMES)
+    script = [search("light"), *opened, REPORT, "It was lit in 1844. [1]"]
+    run = lab(tmp_path, docs=(folder,), researcher=script, limits={"results_tokens": 2_500})
     state = await run.ask()
     prompts = [[message.text for message in call.messages[:-1]] for call in run.calls("researcher")]
     breaks = [number for number, (before, after) in enumerate(pairwise(prompts)) if after[: len(before)] != before]

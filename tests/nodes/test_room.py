@@ -64,12 +64,6 @@ async def stopped_at(run: Lab, call: Hanging, siblings: int) -> None:
         await asking
 
 
-def rounds(run: Lab) -> list[tuple[int, int]]:
-    """Turn and tab of each researcher, in order."""
-    placements = [packet["placement"] for packet in run.packets if packet["type"] == "research_agent_start"]
-    return sorted((placement["turn_index"], placement["tab_index"]) for placement in placements)
-
-
 @pytest.mark.parametrize(("most", "spent", "researchers"), [(None, 0, 3), (9, 0, 3), (9, 7, 2), (9, 9, 1)])
 def test_dispatch_respects_slots_searches_and_tool_calls(most: int | None, spent: int, researchers: int) -> None:
     spending = {"a": Spent(role="internal_search", searches=spent, tool_calls=spent)}
@@ -84,7 +78,9 @@ async def test_tasks_beyond_the_limit_go_out_in_the_next_round_before_the_orches
     run = lab(tmp_path, orchestrator=[FIVE, REPORT], researcher=many(5))
     state = await run.ask()
     assert [(finding.task, finding.cycle) for finding in in_order(state)] == [*zip(TASKS, (0, 0, 0, 1, 1), strict=True)]
-    assert rounds(run) == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
+    placements = [packet["placement"] for packet in run.packets if packet["type"] == "research_agent_start"]
+    turns_and_tabs = sorted((placement["turn_index"], placement["tab_index"]) for placement in placements)
+    assert turns_and_tabs == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
     assert [p["num_parallel_branches"] for p in run.packets if p["type"] == "top_level_branching"] == [3, 2]
     asked = run.calls("orchestrator")
     assert list(results(asked[1].messages)) == ["a", "b", "c", "d", "e"]
@@ -157,69 +153,41 @@ def trace(run: Lab) -> list[str]:
     return list(dict.fromkeys(entries))
 
 
-def reasoned(message: AIMessage | str, thought: str) -> AIMessage:
-    """A reply with reasoning content."""
-    reply = AIMessage(message) if isinstance(message, str) else message
-    return reply.model_copy(update={"additional_kwargs": {"reasoning_content": thought}})
-
-
-@pytest.mark.behaviour("O-76")
-async def test_thoughts_rounds_and_the_report_take_a_turn_each(tmp_path: Path) -> None:
-    script = [entry for n in range(3) for entry in (think(), research(f"task {n}."))]
-    run = lab(tmp_path, orchestrator=[*script, think(), REPORT], researcher=many(3))
-    await run.ask()
-    expected = ["plan@0", "think@1", "agents@2", "think@3", "agents@4", "think@5", "agents@6", "think@7", "report@8"]
-    assert trace(run) == expected
-
-
 @pytest.mark.behaviour("O-77")
 async def test_a_researchers_steps_are_counted_below_its_place_and_its_finding_is_not(tmp_path: Path) -> None:
     steps = [think("First."), search("Skerry Light"), search("Port Anlow"), think("Enough."), REPORT]
-    scripts: Any = {
-        "task 0.": [*steps, reasoned("Lit in 1844. [1]", "How to put it?")],
-        "task 1.": [search("keeper"), REPORT, "Nobody knows."],
-    }
+    finding = AIMessage("Lit in 1844. [1]", additional_kwargs={"reasoning_content": "How to put it?"})
+    scripts: Any = {"task 0.": [*steps, finding], "task 1.": [search("keeper"), REPORT, "Nobody knows."]}
     run = lab(tmp_path, orchestrator=[research("task 0.", "task 1."), REPORT], researcher=scripts)
     await run.ask()
     first = [p for p in run.packets if p["placement"]["tab_index"] == 0 and p["placement"]["turn_index"] == 1]
-    steps_seen = [
-        (packet["type"], packet["placement"]["sub_turn_index"])
-        for packet in first
-        if packet["type"] in ("reasoning_start", "search_tool_start", "intermediate_report_start", "section_end")
-    ]
-    assert steps_seen == [
-        ("reasoning_start", 0),
-        ("search_tool_start", 1),
-        ("section_end", 1),
-        ("search_tool_start", 2),
-        ("section_end", 2),
-        ("reasoning_start", 3),
-        ("reasoning_start", 4),
-        ("intermediate_report_start", None),
-        ("section_end", None),
+    shown = ("reasoning_start", "search_tool_start", "intermediate_report_start", "section_end")
+    assert [(p["type"].rpartition("_")[0], p["placement"]["sub_turn_index"]) for p in first if p["type"] in shown] == [
+        ("reasoning", 0),
+        *(("search_tool", 1), ("section", 1)),
+        *(("search_tool", 2), ("section", 2)),
+        *(("reasoning", 3), ("reasoning", 4)),
+        *(("intermediate_report", None), ("section", None)),
     ]
     second = {p["placement"]["sub_turn_index"] for p in run.packets if p["placement"]["tab_index"] == 1}
     assert second == {None, 0, 1}
 
 
-@pytest.mark.behaviour("O-80")
-async def test_words_beside_a_call_are_shown_as_a_thought(tmp_path: Path) -> None:
-    decision = research("task 0.").model_copy(update={"content": "I shall look at the tower first."})
-    run = lab(tmp_path, orchestrator=[decision, REPORT], researcher=many(1))
-    await run.ask()
-    assert thoughts(run) == ["I shall look at the tower first."]
-    assert trace(run) == ["plan@0", "think@1", "agents@2", "report@3"]
-    assert "I shall look" not in run.words("message_delta")
-
-
-@pytest.mark.behaviour("O-81")
-async def test_a_thought_is_streamed_as_it_comes_and_whole(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-76", "O-80", "O-81")
+async def test_thoughts_rounds_and_the_report_take_a_turn_each_and_thoughts_are_streamed_whole(tmp_path: Path) -> None:
     words = 'Is "1844" right?\nThe tower – 38 m – says so. \U0001f5fc Done.'
-    run = lab(tmp_path, orchestrator=[think(words), research("task 0."), REPORT], researcher=many(1))
+    beside = "I shall look at the tower first."
+    decision = research("task 0.").model_copy(update={"content": beside})
+    script = [think(words), decision, think("Once more."), research("task 1."), think("Enough."), REPORT]
+    run = lab(tmp_path, orchestrator=script, researcher=many(2))
     await run.ask()
-    assert thoughts(run) == [words]
+    assert thoughts(run) == [words, beside, "Once more.", "Enough."]
+    expected = ["plan@0", "think@1", "think@2", "agents@3", "think@4", "agents@5", "think@6", "report@7"]
+    assert trace(run) == expected
+    assert beside not in run.words("message_delta")
     assert [p["type"] for p in run.packets].count("reasoning_delta") > 3
-    assert [packet.reasoning for packet in await run.replayed() if packet.type == "reasoning_delta"] == [words]
+    again = [packet.reasoning for packet in await run.replayed() if packet.type == "reasoning_delta"]
+    assert again == thoughts(run)
 
 
 def thoughts(run: Lab) -> list[str]:

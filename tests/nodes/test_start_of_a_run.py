@@ -12,15 +12,11 @@ from kit.runs import PLAN, PLANNED, QUESTION, HandClock, Lab, decided, lab
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.types import Command
 
-from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.records.research import Plan, Run
+from deep_research.app.embed import build_graph
 from deep_research.core.run.conversation import marked
 from deep_research.core.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
-from deep_research.graph import routing
-from deep_research.state import ResearchState
 
 ASK = "1. Which lighthouse do you mean?\nThe answer makes the report more precise."
-ANY_PLAN = Plan(text="1. a", steps=("a",))
 DATA = "iVBORw0KGgoAAAANSUhEUg"
 BLOCKS: dict[str, dict[str, Any]] = {
     "dot.png": {"type": "image", "mimeType": "image/png", "data": DATA, "metadata": {"name": "dot.png"}},
@@ -33,64 +29,25 @@ BLOCKS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.behaviour("O-01")
-@pytest.mark.parametrize(("window", "is_enough"), [(49_999, False), (50_000, True)])
-async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, window: int, is_enough: bool) -> None:
-    run = lab(tmp_path, profile={"max_input_tokens": window})
-    if is_enough:
-        assert (await run.ask()).report
-        return
+async def test_a_window_that_is_too_small_is_refused(tmp_path: Path) -> None:
+    assert (await lab(tmp_path, profile={"max_input_tokens": 50_000}).ask()).report
+    run = lab(tmp_path, profile={"max_input_tokens": 49_999})
     with pytest.raises(WindowTooSmall, match=r"49999 tokens.*50000.*window"):
         await run.ask()
     assert not any(model.calls for model in run.models.values())
 
 
-@pytest.mark.fault("R10")
-@pytest.mark.behaviour("O-02", "O-03")
-async def test_each_role_is_offered_its_own_tools_only(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await run.ask()
-    assert set(run.calls("clarifier")[0].tools) == {"generate_plan"}
-    assert set(run.calls("orchestrator")[0].tools) == {
-        "analyze_findings",
-        "generate_report",
-        "research_agent",
-        "think_tool",
-    }
-    assert set(run.calls("researcher")[0].tools) == {
-        "internal_search",
-        "open_url",
-        "calculate",
-        "generate_report",
-        "think_tool",
-    }
-
-
 @pytest.mark.behaviour("O-04")
 async def test_a_run_with_nothing_to_search_is_refused_with_the_settings_that_help(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    context = run.context.model_copy(update={"docs": (), "engines": ()})
+    run = lab(tmp_path, docs=(), engines=())
     with pytest.raises(NoSearchTool, match=r"--docs.*DEEP_RESEARCH_DOCS.*--engine.*DEEP_RESEARCH_ENGINES"):
-        await run.graph.ainvoke(
-            {"messages": [HumanMessage(QUESTION)]}, {"configurable": {"thread_id": "x"}}, context=context
-        )
+        await run.ask()
     assert not run.calls("clarifier")
 
 
-@pytest.mark.fault(49, "R27")
-async def test_a_question_that_is_too_long_is_refused_with_both_numbers(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    with pytest.raises(QuestionRefused, match=r"32001 characters; at most 32000.*question_characters"):
-        await run.ask("x" * 32_001)
-
-
-@pytest.mark.behaviour("O-05")
-async def test_switched_off_clarification_goes_straight_to_the_plan(tmp_path: Path) -> None:
-    run = lab(tmp_path, clarifier=[], clarify="off")
-    assert (await run.ask()).report
-
-
-@pytest.mark.behaviour("O-06")
-async def test_only_a_clarification_that_was_the_last_word_spares_the_next_one(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-05", "O-06")
+async def test_only_the_setting_and_a_clarification_that_was_the_last_word_spare_the_next(tmp_path: Path) -> None:
+    assert (await lab(tmp_path, clarifier=[], clarify="off").ask()).report
     answered = lab(tmp_path, clarifier=[])
     history = [HumanMessage("The light?"), marked(ASK, "clarification"), HumanMessage("Skerry Light")]
     assert (await answered.ask({"messages": history})).report
@@ -159,37 +116,30 @@ async def test_a_clarifier_that_answers_instead_of_asking_is_not_heard(tmp_path:
 
 @pytest.mark.behaviour("O-11")
 async def test_clarifier_and_orchestrator_see_the_last_five_messages_of_the_user(tmp_path: Path) -> None:
-    history: list[Any] = []
-    for number in range(7):
-        history += [HumanMessage(f"question {number}"), AIMessage(f"answer {number}")]
+    questions = [f"question {number}" for number in range(8)]
+    history = [message for text in questions for message in (HumanMessage(text), AIMessage("An answer."))]
     run = lab(tmp_path)
-    await run.ask({"messages": [*history, HumanMessage("question 7")]})
-    for role in ("clarifier", "planner", "orchestrator"):
+    await run.ask({"messages": history[:-1]})
+    for role in ("clarifier", "planner", "orchestrator", "writer"):
         shown = [m.text for m in run.calls(role)[0].messages if m.text.startswith("question ")]
-        assert shown == [f"question {number}" for number in range(3, 8)], role
-    everything = [m.text for m in run.calls("writer")[0].messages if m.text.startswith("question ")]
-    assert everything == [f"question {number}" for number in range(8)]
+        assert shown == (questions if role == "writer" else questions[3:]), role
 
 
 @pytest.mark.behaviour("O-12")
 @pytest.mark.parametrize(
-    ("has_documents", "engines", "words"),
+    ("settings", "words"),
     [
-        (True, (), "The user's own documents are searched;"),
-        (True, ("wikipedia",), "Both the user's own documents and the web can be searched."),
-        (False, ("wikipedia",), ""),
+        ({"engines": ()}, "The user's own documents are searched;"),
+        ({"engines": ("wikipedia",)}, "Both the user's own documents and the web can be searched."),
+        ({"engines": ("wikipedia",), "docs": ()}, ""),
     ],
 )
-async def test_documents_are_mentioned(
-    tmp_path: Path, has_documents: bool, engines: tuple[str, ...], words: str
-) -> None:
-    run = lab(tmp_path, clarifier=[ASK])
-    docs = run.context.docs if has_documents else ()
-    context = run.context.model_copy(update={"docs": docs, "engines": engines})
-    await run.graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, thread_config("x"), context=context)
+async def test_documents_are_mentioned(tmp_path: Path, settings: dict[str, Any], words: str) -> None:
+    run = lab(tmp_path, clarifier=[ASK], **settings)
+    await run.ask()
     [asked] = run.calls("clarifier")
     assert words in asked.messages[0].text
-    assert ("documents" in asked.messages[0].text) is has_documents
+    assert ("documents" in asked.messages[0].text) is bool(words)
 
 
 @pytest.mark.behaviour("O-16")
@@ -222,26 +172,6 @@ async def test_the_users_thinking_is_not_counted_as_time_at_work(tmp_path: Path)
     state = await run.ask(Command(resume="The Skerry Light"))
     assert state.run and state.run.active_seconds == 7
     assert not state.run.stop_reason
-
-
-@pytest.mark.parametrize(
-    ("entry", "plan", "next_node"),
-    [
-        ("question", None, "clarify"),
-        ("answer", ANY_PLAN, "plan"),
-        ("follow_up", ANY_PLAN, "clarify"),
-        ("continuation", None, "plan"),
-        ("continuation", ANY_PLAN, "orchestrate"),
-        ("plan_reply", None, "plan"),
-        ("plan_reply", ANY_PLAN, "plan"),
-        ("plan_reply", ANY_PLAN.model_copy(update={"review": "rejected"}), "plan"),
-        ("plan_reply", ANY_PLAN.model_copy(update={"review": "approved"}), "orchestrate"),
-        ("continuation", ANY_PLAN.model_copy(update={"review": "rejected"}), "orchestrate"),
-    ],
-)
-def test_where_a_message_enters(entry: Any, plan: Plan | None, next_node: str) -> None:
-    run = Run(id="q", question="Q?", date="", language="English", is_resumable=True, version="0", entry=entry)
-    assert routing.route_after_begin(ResearchState(run=run, plan=plan)) == next_node
 
 
 def sent(words: str, *names: str) -> HumanMessage:

@@ -14,7 +14,6 @@ from kit.planned import (
     facts,
     failing,
     finished,
-    form,
     holding,
     in_turn,
     insights,
@@ -36,7 +35,6 @@ from deep_research.core.run.branches import StepOutput, StepState, StepTask
 from deep_research.core.run.context import Context
 from deep_research.core.run.events.call import wordings_of
 from deep_research.graph.handlers import end_step
-from deep_research.state import ResearchState
 
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")
 ANY_QUERY = queries("Skerry Light")
@@ -72,13 +70,6 @@ def shown_queries(run: PlannedLab) -> list[list[str]]:
     return [packet["queries"] for packet in run.of_type("search_tool_queries_delta")][1:]
 
 
-async def test_what_was_searched_for_is_not_searched_for_again(tmp_path: Path) -> None:
-    choices = in_turn(queries("Ada Moran", "ADA MORAN"), queries("ada MORAN", "Tralee"), queries("TRALEE"))
-    rules = {"choose_queries": choices, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
-    run, _ = await finished(tmp_path, rules)
-    assert shown_queries(run) == [["Ada Moran", "ADA MORAN"], ["Tralee"]]
-
-
 @pytest.mark.behaviour("A-31")
 @pytest.mark.parametrize("broken", ["", "choose_queries", "record_learnings", "give_verdict"])
 async def test_each_iteration_is_announced_by_one_of_five_wordings(tmp_path: Path, broken: str) -> None:
@@ -101,23 +92,10 @@ async def test_where_no_queries_can_be_had_the_title_is_searched_for(tmp_path: P
     assert len(state.learnings) == 1
 
 
-@pytest.mark.behaviour("A-43")
-async def test_an_iteration_reports_all_it_has_learned(tmp_path: Path) -> None:
-    long = f"The Skerry Light was lit in 1844, {'and it shone ' * 60}until today."
-    chosen = queries("Skerry Light", "Ada Moran")
-    run, state = await finished(tmp_path, {"choose_queries": chosen, "record_learnings": facts(long)})
-    [packet] = run.of_type("step_learnings")
-    shown = [(learned["id"], learned["text"], learned["document_id"]) for learned in packet["learnings"]]
-    assert shown == [(known.id, long, known.source) for known in state.learnings.values()]
-    assert {source for _, _, source in shown} <= state.sources.keys()
-    assert (packet["step_id"], packet["iteration"]) == ("1", 1)
-    assert shown_queries(run) == [["Skerry Light", "Ada Moran"]]
-
-
 @pytest.mark.behaviour("A-50")
 async def test_a_step_stops_when_its_time_is_over_and_keeps_its_learnings(tmp_path: Path) -> None:
     clock = HandClock()
-    slow = clock.after(200, form("give_verdict", is_complete=False))
+    slow = clock.after(200, {"is_complete": False})
     rules = {"give_verdict": in_turn(INCOMPLETE, slow), "record_learnings": new_each_time}
     limits = {"max_seconds_planned": 100, "max_seconds": 1000}
     run, state = await finished(tmp_path, rules, clock=clock, limits=limits)
@@ -147,19 +125,17 @@ def of_words(covered: int, of: int, **more: Any) -> dict[str, Any]:
     return {**rules, "evaluate_outcome": judged(covered / of, 1.0), "record_insights": insights("It is old."), **more}
 
 
-def noted(state: ResearchState) -> int:
-    """Number of insights in the memory."""
-    return sum(observation.kind == "insight" for observation in state.memory.values())
-
-
-@pytest.mark.behaviour("A-41")
+@pytest.mark.behaviour("A-41", "A-48")
 @pytest.mark.parametrize(("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)])
-async def test_only_sure_insights_are_noted(
+async def test_only_what_is_sure_is_noted_and_changes_the_plan(
     tmp_path: Path, covered: int, of: int, confidence: float, times: int
 ) -> None:
-    _, state = await finished(tmp_path, of_words(covered, of))
+    rules = of_words(covered, of, make_plan=plan(step(" ".join(WORDS[:of])), step("Ada Moran", after=(1,))))
+    rules["record_insights"] = in_turn(insights("It is old."), insights())
+    run, state = await finished(tmp_path, rules)
     assert [iteration.confidence for iteration in state.outcomes["1"].iterations] == [confidence]
-    assert noted(state) == times
+    noted = [noticed for noticed in state.memory.values() if noticed.kind == "insight" and noticed.step == "1"]
+    assert (len(noted), len(run.asked("update_plan"))) == (times, times)
 
 
 @pytest.mark.behaviour("A-41", "A-42")
@@ -172,15 +148,25 @@ async def test_insights_are_noted_only_where_something_new_was_learned(tmp_path:
     # A verdict or a lack of news ends a step; confidence does not.
     assert [len(iteration.learnings) for iteration in iterations] == [1, 0, 0]
     assert [iteration.confidence for iteration in iterations] == [0.75, 0.73, 0.71]
-    assert noted(state) == 1
+    assert [noticed.text for noticed in state.memory.values() if noticed.kind == "insight"] == ["It is old."]
 
 
-@pytest.mark.behaviour("A-44", "A-46", "A-47")
-async def test_each_round_gets_a_verdict_and_the_step_hands_on_the_last(tmp_path: Path) -> None:
+@pytest.mark.behaviour("A-43", "A-44", "A-46", "A-47")
+async def test_each_round_reports_all_it_has_learned_and_its_verdict_and_the_step_hands_on_the_last(
+    tmp_path: Path,
+) -> None:
+    long = f"The Skerry Light was lit in 1844, {'and it shone ' * 60}until today."
     verdicts = in_turn(verdict(False, "Verdict 1.", "lamp"), verdict(True, "Verdict 2.", "height", "metres"))
-    choices = in_turn(queries(*THREE), queries("Tralee"))
-    rules = {"choose_queries": choices, "record_learnings": new_each_time, "give_verdict": verdicts}
-    run, state = await finished(tmp_path, rules)
+    # What was searched for is not searched for again.
+    choices = in_turn(queries(*THREE), queries("port ANLOW", "Tralee"))
+    rules = {"choose_queries": choices, "record_learnings": in_turn(facts(long), new_each_time)}
+    run, state = await finished(tmp_path, {**rules, "give_verdict": verdicts})
+    learned = [(packet["step_id"], packet["iteration"]) for packet in run.of_type("step_learnings")]
+    assert learned == [("1", 1), ("1", 2)]
+    shown = [learning for packet in run.of_type("step_learnings") for learning in packet["learnings"]]
+    kept = [(known.id, known.text, known.source) for known in state.learnings.values()]
+    assert [(learning["id"], learning["text"], learning["document_id"]) for learning in shown] == kept
+    assert shown[0]["text"] == long and {learning["document_id"] for learning in shown} <= state.sources.keys()
     fields = ("query", "is_complete", "reasoning", "key_elements")
     assert [tuple(packet[field] for field in fields) for packet in run.of_type("step_assessed")] == [
         (", ".join(THREE), False, "Verdict 1.", ["lamp"]),
@@ -205,17 +191,9 @@ async def test_a_verdict_that_fails_counts_as_not_complete_and_says_so(tmp_path:
 
 
 @pytest.mark.behaviour("A-48")
-async def test_the_plan_is_revised_once_a_round_if_something_is_sure(tmp_path: Path) -> None:
-    steps = plan(*map(step, THREE), step("Ada Moran Tralee", after=(1,)))
-    run, _ = await finished(tmp_path, {"make_plan": steps, "record_learnings": new_each_time})
-    # After the second round no step is left to change.
-    assert len(run.asked("update_plan")) == 1
-    assert len({packet["placement"]["turn_index"] for packet in run.of_type("step_started")}) == 2
-
-
-@pytest.mark.behaviour("A-48")
 async def test_a_second_look_leaves_out_rewords_and_adds_steps(tmp_path: Path) -> None:
-    steps = plan(step("Skerry Light"), step("Ada Moran", after=(1,)), step("Port Anlow", after=(1,)))
+    building = (step(task, after=(1,)) for task in ("Ada Moran", "Port Anlow"))
+    steps = plan(step("Skerry Light"), *building, step("Tralee"))
     added = {"title": "Tides", "task": "spring tide", "requires_search": True}
     changes = {
         "needless": [{"step": "2", "reason": "It is known"}],
@@ -223,60 +201,46 @@ async def test_a_second_look_leaves_out_rewords_and_adds_steps(tmp_path: Path) -
         "added": [added],
     }
     looking = in_turn(lambda _: changes, lambda _: {})
-    _, state = await finished(tmp_path, {"make_plan": steps, "update_plan": looking})
+    rules = {"make_plan": steps, "update_plan": looking, "record_learnings": new_each_time}
+    run, state = await finished(tmp_path, rules)
     assert [(step.task, step.status) for step in state.steps] == [
         ("Skerry Light", "completed"),
         ("Ada Moran", "skipped"),
         ("Port Anlow ferry", "completed"),
+        ("Tralee", "completed"),
         ("spring tide", "completed"),
     ]
     assert "Not done: About Ada Moran: It is known." in state.messages[-1].text
-
-
-def task() -> StepTask:
-    step = PlanStep(id="1", title="Light", task="Skerry Light", requires_search=True)
-    return StepTask(
-        id="q-1", question_id="q", question="What?", text=step.task, cycle=0, position=0, turn=2, date="today",
-        language="English", scope=Scope(), seconds=60, tokens=None, searches=None, fetches=None, usd=None, step=step,
-    )  # fmt: skip
-
-
-async def broken(state: StepState) -> dict[str, Any]:
-    raise OSError(f"nobody knows why {state.task.id} breaks")
-
-
-async def ended(**channels: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Packets and output of a step that cannot be judged."""
-    graph = StateGraph(StepState, context_schema=Context, output_schema=StepOutput)
-    graph.add_node("evaluate", broken, error_handler=end_step)
-    graph.add_edge(START, "evaluate")
-    given: Any = {"given": [task()], "turn": 3, **channels}
-    heard: dict[str, list[Any]] = {"custom": [], "values": []}
-    async for mode, part in graph.compile().astream(given, stream_mode=["custom", "values"]):
-        heard[str(mode)].append(part)
-    return heard["custom"], heard["values"][-1]
+    # Once a round, however many steps it has; after the third none is left to change.
+    assert len(run.asked("update_plan")) == 2
+    assert len({packet["placement"]["turn_index"] for packet in run.of_type("step_started")}) == 3
 
 
 @pytest.mark.behaviour("A-59", "A-84")
 async def test_a_step_that_cannot_be_judged_keeps_its_learnings_and_its_verdict() -> None:
-    given = {"learnings": {FACT.id: FACT}, "iterations": [SURE], "numbered": [FACT.source], "failures": ["before"]}
-    packets, brought = await ended(**given)
+    step = PlanStep(id="1", title="Light", task="Skerry Light", requires_search=True)
+    task = StepTask(
+        id="q-1", question_id="q", question="What?", text=step.task, cycle=0, position=0, turn=2, date="today",
+        language="English", scope=Scope(), seconds=60, tokens=None, searches=None, fetches=None, usd=None, step=step,
+    )  # fmt: skip
+
+    async def evaluate(state: StepState) -> dict[str, Any]:
+        raise OSError(f"nobody knows why {state.task.id} breaks")
+
+    graph = StateGraph(StepState, context_schema=Context, output_schema=StepOutput)
+    graph.add_node("evaluate", evaluate, error_handler=end_step)
+    graph.add_edge(START, "evaluate")
+    known = {"learnings": {FACT.id: FACT}, "iterations": [SURE], "numbered": [FACT.source], "failures": ["before"]}
+    given: Any = {"given": [task], "turn": 3, **known}
+    heard: dict[str, list[Any]] = {"custom": [], "values": []}
+    async for mode, part in graph.compile().astream(given, stream_mode=["custom", "values"]):
+        heard[str(mode)].append(part)
+    packets, brought = heard["custom"], heard["values"][-1]
     assert [packet["type"] for packet in packets] == ["error", "step_done", "section_end"]
     assert packets[1]["status"] == "completed"
     assert brought["learnings"] == {FACT.id: FACT}
     outcome = brought["outcomes"]["1"]
-    assert outcome.verdict
-    assert (outcome.iterations, outcome.is_complete) == ((SURE,), True)
-    assert outcome.verdict.reasoning == "All."
+    assert (outcome.iterations, outcome.is_complete, outcome.verdict.reasoning) == ((SURE,), True, "All.")
     [finding] = brought["findings"].values()
     assert finding.text == "It was lit in 1844. [1]"
     assert finding.failures == ("before", "an error stopped it (OSError)")
-
-
-@pytest.mark.behaviour("A-48")
-@pytest.mark.parametrize(("covered", "of", "times"), [(5, 8, 0), (13, 20, 1)])
-async def test_the_plan_stays_as_it_is_where_nothing_is_sure(tmp_path: Path, covered: int, of: int, times: int) -> None:
-    task = " ".join(WORDS[:of])
-    steps = plan(step(task), step("Ada Moran", after=(1,)))
-    run, _ = await finished(tmp_path, of_words(covered, of, make_plan=steps))
-    assert len(run.asked("update_plan")) == times

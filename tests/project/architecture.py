@@ -3,47 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 PACKAGE = "deep_research"
-LEVELS = {
-    "records": -1,
-    "state": 0,
-    "evidence": 1,
-    "run": 1,
-    "models": 2,
-    "reading": 2,
-    "prompts": 0,
-    "library": 3,
-    "tools": 4,
-    "writing": 5,
-    "nodes": 6,
-    "graph": 7,
-    "app": 8,
-}
+_ROOMS = (
+    *("records", "state prompts", "evidence run", "models reading", "library", "tools"),
+    *("writing", "nodes", "graph", "app"),
+)
+"""From the lowest level to the highest."""
+LEVELS = {name: level for level, names in enumerate(_ROOMS) for name in names.split()}
 CORE = {"records", "evidence", "run", "models", "reading", "library", "writing"}
 """Rooms in `core/`."""
 EXTRAS = ("deep_research_bench", "deep_research_evaluation")
 """Packages in `extras/`, which use only the public API, as a user would."""
 CLIENTS = (
-    "aiohttp",
-    "ddgs",
-    "http.client",
-    "httpcore",
-    "httpx",
-    "httpx2",
-    "langchain_community",
-    "langchain_openai",
-    "langgraph_sdk",
-    "openai",
-    "requests",
-    "socket",
-    "tavily",
-    "urllib.request",
-    "urllib3",
-    "websockets",
+    *("aiohttp", "ddgs", "http.client", "httpcore", "httpx", "httpx2", "langchain_community", "langchain_openai"),
+    *("langgraph_sdk", "openai", "requests", "socket", "tavily", "urllib.request", "urllib3", "websockets"),
 )
 FOR_EXTRAS = ("deep_research.core.run.store.database.", "deep_research.core.evidence.citations.labels.")
 """What extras may import beside the public names: the saver as the server opens it, and the labels of reports."""
@@ -79,8 +56,11 @@ def read_package(root: Path) -> list[Module]:
     paths = [root / "__init__.py", *(root / f"{name}.py" for name in LEVELS)]
     rooms = [root / "core" / name if name in CORE else root / name for name in LEVELS]
     paths += [path for room in rooms for path in room.rglob("*.py")]
-    names = {path: ".".join(path.relative_to(root).with_suffix("").parts) for path in paths if path.is_file()}
-    return sorted(Module(name, path.read_text("utf-8")) for path, name in names.items())
+    return sorted(_read(root, filter(Path.is_file, paths)))
+
+
+def _read(root: Path, paths: Iterable[Path]) -> list[Module]:
+    return [Module(".".join(path.relative_to(root).with_suffix("").parts), path.read_text("utf-8")) for path in paths]
 
 
 def imports(module: Module) -> Iterator[str]:
@@ -114,22 +94,19 @@ def absolute_imports(module: Module) -> list[str]:
 
 def private_imports(extra: Path) -> list[str]:
     """Imports by an extra of what is not public."""
-    modules = [
-        Module(".".join(path.relative_to(extra).with_suffix("").parts), path.read_text("utf-8"))
-        for path in extra.rglob("*.py")
-    ]
-    return [
-        f"{module.name} imports {target}"
-        for module in modules
-        for target in imports(module)
-        if target.startswith(f"{PACKAGE}.") and target.count(".") > 1 and not target.startswith(FOR_EXTRAS)
-    ]
+    modules = _read(extra, extra.rglob("*.py"))
+    found = [(module.name, target) for module in modules for target in imports(module) if target.count(".") > 1]
+    private = [pair for pair in found if pair[1].startswith(f"{PACKAGE}.") and not pair[1].startswith(FOR_EXTRAS)]
+    return [f"{name} imports {target}" for name, target in private]
 
 
 def circles(modules: Iterable[Module]) -> list[list[str]]:
     """Files that import each other, function-level imports included; each circle is told once."""
-    names = {_dotted(module): module for module in modules}
-    graph = {name: _imported(module, names) for name, module in names.items()}
+    names = {f"{PACKAGE}.{module.name}".removesuffix(".__init__"): module for module in modules}
+    graph: dict[str, set[str]] = {}
+    for name, module in names.items():
+        found = {target if target in names else target.rpartition(".")[0] for target in imports(module)}
+        graph[name] = (found & names.keys()) - {name}
     while leaves := [name for name, targets in graph.items() if not targets]:
         graph = {name: targets - {*leaves} for name, targets in graph.items() if name not in leaves}
     return [[name, *sorted(targets)] for name, targets in sorted(graph.items())]
@@ -145,25 +122,12 @@ def repeated_classes(modules: Iterable[Module]) -> list[str]:
     return [f"{name}: {', '.join(names)}" for name, names in sorted(homes.items()) if len(names) > 1]
 
 
-def _dotted(module: Module) -> str:
-    return f"{PACKAGE}.{module.name}".removesuffix(".__init__")
-
-
-def _imported(module: Module, names: Collection[str]) -> set[str]:
-    found = {target if target in names else target.rpartition(".")[0] for target in imports(module)}
-    return {target for target in found if target in names} - {_dotted(module)}
-
-
 def _may_import(module: Module, target: str) -> bool:
-    first, *rest = target.split(".")
+    first, *rest = target.replace(f"{PACKAGE}.core.", f"{PACKAGE}.").split(".")
     if first != PACKAGE:
         return bool(first) and first not in LEVELS
-    if rest[:1] == ["core"]:
-        rest = rest[1:]
     here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
-    if not here:
-        return True
-    if there == here:
+    if not here or there == here:
         return here != "nodes"
     return bool(there) and LEVELS[there] < LEVELS[here]
 
@@ -216,11 +180,8 @@ def misnamed_node(module: Module) -> list[str]:
 def misnamed_prompts(prompts: Iterable[str], nodes: Iterable[str]) -> list[str]:
     """Prompts that bear no node's name; a leading underscore marks a piece shared by several."""
     known = {node.split(".")[-1] for node in nodes}
-    return [f"prompts/{prompt} is no node's" for prompt in prompts if not _names_node(prompt, known)]
-
-
-def _names_node(prompt: str, known: set[str]) -> bool:
-    return prompt.startswith("_") or prompt.split(".")[0] in known
+    own = (prompt for prompt in prompts if not prompt.startswith("_"))
+    return [f"prompts/{prompt} is no node's" for prompt in own if prompt.split(".")[0] not in known]
 
 
 def unspecific_names(root: Path) -> list[str]:
@@ -232,10 +193,8 @@ def unspecific_names(root: Path) -> list[str]:
 
 
 def _bound(node: ast.AST) -> Iterator[tuple[str, int]]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id, node.lineno
-    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        yield node.attr, node.lineno
+    if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield node.id if isinstance(node, ast.Name) else node.attr, node.lineno
     elif isinstance(node, ast.arg):
         yield node.arg, node.lineno
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -12,14 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-WATCHED = (
-    "socket.connect",
-    "socket.getaddrinfo",
-    "subprocess.Popen",
-    "os.fork",
-    "os.posix_spawn",
-    "os.system",
-)
+SOCKETS = ("socket.connect", "socket.getaddrinfo")
+PROCESSES = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.system")
 PLUMBING = ("os.py", "_collections_abc.py")
 
 done: list[str] = []
@@ -27,7 +21,7 @@ done: list[str] = []
 
 def watch(event: str, arguments: tuple[Any, ...]) -> None:
     """Write down the events that are work."""
-    if event in WATCHED:
+    if event in SOCKETS + PROCESSES:
         done.append(f"{event} {arguments!r}")
 
 
@@ -37,8 +31,13 @@ def watch_environment(root: Path) -> None:
     read = environment.__getitem__
 
     def watched(self: Mapping[str, str], name: str) -> Any:
-        reader = _reader(sys._getframe(1))
-        if is_ours(reader, root) or "pydantic_settings" in reader.parts:
+        frame: FrameType | None = sys._getframe(1)
+        while frame and ("frozen" in frame.f_code.co_filename or Path(frame.f_code.co_filename).name in PLUMBING):
+            frame = frame.f_back
+        reader = Path(frame.f_code.co_filename if frame else "")
+        # The package's own files, not those of a library installed below it.
+        is_ours = reader.is_relative_to(root) and ".venv" not in reader.parts
+        if is_ours or "pydantic_settings" in reader.parts:
             done.append(f"{reader} reads {name}")
         return read(self, name)
 
@@ -54,21 +53,6 @@ def watch_threads() -> None:
         start(self)
 
     threading.Thread.start = watched  # type: ignore[method-assign]  # seen by every library, which is the point
-
-
-def is_ours(path: Path, root: Path) -> bool:
-    """Whether the file is one of the package, not of a library installed below it."""
-    return path.is_relative_to(root) and ".venv" not in path.parts
-
-
-def _reader(frame: FrameType | None) -> Path:
-    while frame and _is_plumbing(frame.f_code.co_filename):
-        frame = frame.f_back
-    return Path(frame.f_code.co_filename if frame else "")
-
-
-def _is_plumbing(file: str) -> bool:
-    return "frozen" in file or Path(file).name in PLUMBING
 
 
 def main(root: str, modules: list[str]) -> None:

@@ -33,22 +33,16 @@ def test_the_package_keeps_to_its_rules(check: Check) -> None:
     assert [complaint for module in MODULES for complaint in check(module)] == []
 
 
-@pytest.mark.parametrize("extra", architecture.EXTRAS)
-def test_extras_use_the_public_api(extra: str) -> None:
-    assert architecture.private_imports(ROOT / "extras" / extra.removeprefix("deep_research_")) == []
-
-
-def test_no_files_import_each_other() -> None:
+def test_extras_use_the_public_api_and_no_files_import_each_other() -> None:
+    folders = [ROOT / "extras" / extra.removeprefix("deep_research_") for extra in architecture.EXTRAS]
+    assert [complaint for folder in folders for complaint in architecture.private_imports(folder)] == []
     assert architecture.circles(MODULES) == []
 
 
-def test_each_public_class_has_a_name_of_its_own() -> None:
+def test_each_public_class_has_a_name_of_its_own_and_names_say_what_they_hold(tmp_path: Path) -> None:
     assert architecture.repeated_classes(MODULES) == []
     twice = [Module("core.run.reply", "class Reply: ..."), Module("tools.reply", "class Reply: ...")]
     assert architecture.repeated_classes(twice) == ["Reply: core.run.reply, tools.reply"]
-
-
-def test_names_say_what_they_hold(tmp_path: Path) -> None:
     assert architecture.unspecific_names(ROOT) == []
     (tmp_path / "state.py").write_text("def place(one): ...")
     assert architecture.unspecific_names(tmp_path) == ["state.py:1: place", "state.py:1: one"]

@@ -70,11 +70,9 @@ def with_node(folder: Path) -> Path:
     (package / "nodes" / "summarize_findings.py").write_text(block(NODE), "utf-8")
     (package / "prompts" / "summarize_findings.md").write_text(block(PROMPT), "utf-8")
     state = (ROOT / "state.py").read_text("utf-8")
-    for line, channel in (
-        ("    report: Report | None = None\n", '    overview: str = ""\n'),
-        ("    report: Report | None\n", "    overview: str\n"),
-    ):
-        state = state.replace(line, line + channel)
+    for default, own in ((" = None", ' = ""'), ("", "")):
+        line = f"    report: Report | None{default}\n"
+        state = state.replace(line, f"{line}    overview: str{own}\n")
     (package / "state.py").write_text(state, "utf-8")
     edge = 'graph.add_edge("write_report", "grade_report")'
     edges = edge.replace("grade_report", "summarize_findings"), edge.replace("write_report", "summarize_findings")
@@ -96,11 +94,8 @@ def test_a_node_between_the_report_and_its_check_has_the_turn_between_theirs(tmp
     checked, unchecked, planned = json.loads(printed.splitlines()[-1])
     for packets in (checked, planned):
         report = max(packet["placement"]["turn_index"] for packet in packets if packet["type"] == "message_start")
-        after = [packet for packet in packets if packet["placement"]["turn_index"] > report]
-        assert [packet["placement"]["turn_index"] for packet in after if packet["type"] == "activity"] == [
-            report + 1,
-            report + 2,
-        ]
-        assert {packet["type"]: packet["placement"]["turn_index"] for packet in after}["stop"] == report + 2
-    turns = {packet["type"]: packet["placement"]["turn_index"] for packet in unchecked}
-    assert turns["stop"] == turns["activity"] == turns["message_start"] + 1
+        turns = [(packet["type"], packet["placement"]["turn_index"]) for packet in packets]
+        after = [turn for kind, turn in turns if kind == "activity" and turn > report]
+        assert (after, dict(turns)["stop"]) == ([report + 1, report + 2], report + 2)
+    last = {packet["type"]: packet["placement"]["turn_index"] for packet in unchecked}
+    assert last["stop"] == last["activity"] == last["message_start"] + 1

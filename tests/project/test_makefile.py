@@ -28,18 +28,6 @@ def copy(tmp_path: Path) -> Path:
     return tree
 
 
-def pretend(tree: Path, module: str, text: str, names: list[str]) -> Path:
-    """Put interpreters in front of the path that import `module` as given."""
-    (tree / "shadow").mkdir()
-    (tree / "shadow" / f"{module}.py").write_text(text)
-    (tree / "bin").mkdir()
-    for name in names:
-        script = tree / "bin" / name
-        script.write_text(f'#!/bin/sh\nPYTHONPATH="{tree}/shadow" exec "{sys.executable}" "$@"\n')
-        script.chmod(0o755)
-    return tree / "bin"
-
-
 def make(tree: Path, *arguments: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run make there, free of the settings of a make above."""
     inherited = ("PYTHON", "MAKE", "MFLAGS")
@@ -48,22 +36,28 @@ def make(tree: Path, *arguments: str, path: Path | None = None) -> subprocess.Co
     return subprocess.run(["make", *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False)
 
 
-def complaint(result: subprocess.CompletedProcess[str]) -> str:
-    """The one line that a failed make prints besides its own."""
-    assert result.returncode != 0
-    (line,) = [line for line in result.stderr.splitlines() if not line.startswith(("make:", "make["))]
-    return line
-
-
-def test_a_python_without_venv_is_named_with_what_to_install(copy: Path) -> None:
-    result = make(copy, "test", path=pretend(copy, "ensurepip", WITHOUT_VENV, NAMES))
-    assert "install python3-venv" in complaint(result)
+@pytest.mark.parametrize(
+    ("target", "module", "text", "words"),
+    [
+        ("test", "ensurepip", WITHOUT_VENV, "install python3-venv"),
+        ("demo", "sitecustomize", TOO_OLD, "Python 3.11 or newer is needed"),
+    ],
+)
+def test_a_python_that_cannot_be_used_is_named_with_what_to_install(
+    copy: Path, target: str, module: str, text: str, words: str
+) -> None:
+    # Interpreters in front of the path that import `module` as given.
+    for folder in ("shadow", "bin"):
+        (copy / folder).mkdir()
+    (copy / "shadow" / f"{module}.py").write_text(text)
+    for name in NAMES:
+        script = copy / "bin" / name
+        script.write_text(f'#!/bin/sh\nPYTHONPATH="{copy}/shadow" exec "{sys.executable}" "$@"\n')
+        script.chmod(0o755)
+    result = make(copy, target, path=copy / "bin")
+    [line] = [line for line in result.stderr.splitlines() if not line.startswith(("make:", "make["))]
+    assert result.returncode != 0 and words in line
     assert not (copy / ".venv").exists()
-
-
-def test_a_python_that_is_too_old_is_named(copy: Path) -> None:
-    result = make(copy, "demo", path=pretend(copy, "sitecustomize", TOO_OLD, NAMES))
-    assert "Python 3.11 or newer is needed" in complaint(result)
 
 
 def test_make_alone_lists_the_targets(copy: Path) -> None:

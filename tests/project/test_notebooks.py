@@ -15,6 +15,10 @@ NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.i
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:\w[\w.-]*/)+\w")
 
 
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call] # nbformat has no types
+
+
 def printed(notebook: Any) -> list[list[str]]:
     """Return the lines that each cell prints, sorted: those of researchers at work together come in any order."""
     texts = ["".join(output.get("text", "") for output in cell.get("outputs", [])) for cell in notebook.cells]
@@ -25,8 +29,7 @@ def printed(notebook: Any) -> list[list[str]]:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")
 def test_a_notebook_prints_what_is_kept_with_it(path: Path, tmp_path: Path) -> None:
-    kept: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call] # nbformat has no types
-    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call] # nbformat has no types
+    kept, notebook = read(path), read(path)
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=100, coalesce_streams=True, record_timing=False, resources=resources).execute()
     if os.environ.get("UPDATE_GOLDEN"):
@@ -37,7 +40,7 @@ def test_a_notebook_prints_what_is_kept_with_it(path: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_names_no_path_of_the_machine_that_ran_it(path: Path) -> None:
-    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call] # nbformat has no types
+    notebook = read(path)
     outputs = [str(cell.get("outputs", "")) for cell in notebook.cells]
     assert not [found for output in outputs for found in MACHINE_PATH.findall(output)]
     assert set(notebook.metadata) == {"kernelspec", "language_info"}

@@ -24,6 +24,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+OPTIONAL = [name for name in PROJECT["project"]["optional-dependencies"] if name != "dev"]
 PACKAGES: list[str] = PROJECT["tool"]["setuptools"]["packages"]
 EXTRAS = [tomllib.loads(path.read_text("utf-8"))["project"] for path in sorted(ROOT.glob("extras/*/pyproject.toml"))]
 LOCKS = {name: (ROOT / name).read_text("utf-8") for name in ("requirements.lock", "requirements-dev.lock")}
@@ -121,8 +122,11 @@ def test_every_folder_of_code_is_listed_as_a_package() -> None:
 def test_every_dependency_has_a_lower_bound() -> None:
     extras = [text for extra in EXTRAS for text in extra["dependencies"]]
     for text in [*PROJECT["build-system"]["requires"], *requirements(), *extras]:
-        operators = {specifier.operator for specifier in Requirement(text).specifier}
-        assert operators & {">=", ">", "==", "~="}, text
+        assert operators(Requirement(text)) & {">=", ">", "==", "~="}, text
+
+
+def operators(requirement: Requirement) -> set[str]:
+    return {specifier.operator for specifier in requirement.specifier}
 
 
 def requirements(*extras: str) -> list[str]:
@@ -161,30 +165,18 @@ def test_a_lock_holds_versions_and_hashes_and_nothing_else(lock: str) -> None:
 
 
 @pytest.mark.fault("R21", "R30")
-def test_no_lock_holds_a_version_with_known_holes() -> None:
+def test_both_locks_agree_and_neither_holds_a_version_with_known_holes() -> None:
+    small, large = (pins(LOCKS[name]) for name in ("requirements.lock", "requirements-dev.lock"))
+    assert {name: large.get(name) for name in small} == small
     for lock in LOCKS.values():
         locked = pins(lock)
         assert set(FLOORS) - {"brotli"} <= set(locked)
-        below = {
-            name: locked[name]
-            for name in FLOORS.keys() & locked.keys()
-            if min(map(Version, locked[name])) < Version(FLOORS[name])
-        }
-        assert below == {}
-
-
-@pytest.mark.fault("R30")
-def test_both_locks_agree() -> None:
-    small, large = pins(LOCKS["requirements.lock"]), pins(LOCKS["requirements-dev.lock"])
-    assert {name: large.get(name) for name in small} == small
+        present = FLOORS.keys() & locked.keys()
+        assert [name for name in present if min(map(Version, locked[name])) < Version(FLOORS[name])] == []
 
 
 OWNERS = cache(metadata.packages_distributions)
-
-
-@cache
-def files_of(distribution: str) -> set[str]:
-    return {str(file) for file in metadata.files(distribution) or ()}
+FILES = cache(metadata.files)
 
 
 @cache
@@ -192,7 +184,8 @@ def distribution_of(module: str) -> str:
     """The installed package that a module comes from; several share the name `langgraph`."""
     owners = sorted(set(OWNERS()[module.split(".")[0]]))
     path = module.replace(".", "/")
-    own = [owner for owner in owners if len(owners) == 1 or {f"{path}.py", f"{path}/__init__.py"} & files_of(owner)]
+    wanted = {f"{path}.py", f"{path}/__init__.py"}
+    own = [owner for owner in owners if len(owners) == 1 or not wanted.isdisjoint(map(str, FILES(owner) or ()))]
     return canonicalize_name(own[0])
 
 
@@ -212,21 +205,15 @@ def test_every_package_that_is_imported_is_declared_where_it_is_needed() -> None
     def declared(*extras: str) -> set[str]:
         return {canonicalize_name(Requirement(text).name) for text in requirements(*extras)}
 
-    optional = [name for name in PROJECT["project"]["optional-dependencies"] if name != "dev"]
     missing = dict[str, str]()
     for module in read_package(ROOT):
         extras = [extra for name, needed in EXTRAS_OF.items() if module.name.startswith(name) for extra in needed]
-        for known, nodes in ((declared(*extras), module.tree.body), (declared(*optional), ast.walk(module.tree))):
+        for known, nodes in ((declared(*extras), module.tree.body), (declared(*OPTIONAL), ast.walk(module.tree))):
             missing |= {name: where for name, where in imported(module, nodes).items() if name not in known}
     assert missing == {}
 
 
 @pytest.mark.fault("R30")
 def test_packages_whose_inner_parts_are_used_have_an_upper_bound() -> None:
-    optional = [name for name in PROJECT["project"]["optional-dependencies"] if name != "dev"]
-    bounded = {
-        canonicalize_name(requirement.name)
-        for requirement in map(Requirement, requirements(*optional))
-        if any(specifier.operator == "<" for specifier in requirement.specifier)
-    }
-    assert bounded >= NON_PUBLIC
+    declared = map(Requirement, requirements(*OPTIONAL))
+    assert {canonicalize_name(part.name) for part in declared if "<" in operators(part)} >= NON_PUBLIC

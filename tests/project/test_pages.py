@@ -7,28 +7,12 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from kit.docs import PAGES, ROOT, broken_links, commands, on_server, scripts
 from kit.runs import write_documents
 
 HERE = [script for script in scripts() if script not in on_server()]
-
-
-def run_script(script: str, folder: Path) -> str:
-    write_documents(folder / "documents")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        # All scripts of the docs run in one process.
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    return done.stdout
 
 
 @pytest.mark.fault("R31")
@@ -48,8 +32,7 @@ def test_extras_are_named_as_they_can_be_installed_and_exist() -> None:
     text = "\n".join(page.read_text("utf-8") for page in PAGES)
     assert "deep-research[" not in text
     named = set(re.findall(r'pip install "\.\[(\w+)\]"', text))
-    assert named
-    assert named <= set(extras)
+    assert named and named <= set(extras)
 
 
 def test_commands_of_the_docs_exist_with_their_options() -> None:
@@ -67,8 +50,13 @@ def test_commands_of_the_docs_exist_with_their_options() -> None:
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What the scripts print, each as it stands there, one after the other in one process."""
+    folder = tmp_path_factory.mktemp("docs")
+    write_documents(folder / "documents")
     runs = [f"exec({script.text!r}, {{'__name__': '__main__'}})" for script in HERE]
-    return run_script("\nprint('next script')\n".join(runs), tmp_path_factory.mktemp("docs")).split("next script\n")
+    command = [sys.executable, "-W", "error", "-c", "\nprint('next script')\n".join(runs)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split("next script\n")
 
 
 @pytest.mark.parametrize("number", range(len(HERE)))
