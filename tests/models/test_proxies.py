@@ -41,17 +41,11 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-def port(url: str) -> int:
-    found = urlsplit(url).port
-    assert found
-    return found
-
-
 @contextmanager
 def company(folder: Path, monkeypatch: pytest.MonkeyPatch, **urls: str) -> Iterator[Proxy]:
     """A network that is left through a proxy only, where an authority of its own vouches for these hosts."""
     certificate = own_authority(folder, *HOSTS)
-    with proxy({f"{name}.example": port(url) for name, url in urls.items()}, certificate) as here:
+    with proxy({f"{name}.example": urlsplit(url).port or 0 for name, url in urls.items()}, certificate) as here:
         monkeypatch.setenv("HTTPS_PROXY", here.url)
         monkeypatch.setenv("HTTP_PROXY", here.url)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
