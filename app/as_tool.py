@@ -30,7 +30,7 @@ from ..core.run.spending import total
 from .embed import ResearchGraph, build_graph, thread_config
 from .loops import wait_for
 from .stream import apackets
-from .words import Strategy
+from .words import StrategyName
 
 _DESCRIPTION = (
     "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
@@ -168,7 +168,7 @@ def _caller_writer() -> Callable[[dict[str, Any]], object]:
 
 
 def deep_research_tool(
-    strategy: Strategy = "orchestrated",
+    strategy: StrategyName = "orchestrated",
     *,
     max_tool_calls: int | None = 50,
     name: str = "deep_research_tool",
@@ -217,7 +217,7 @@ class Question(BaseModel):
 class DeepResearchTool(BaseTool):
     """Runs separate research for each call; see `deep_research_tool`."""
 
-    strategy: Strategy
+    strategy: StrategyName
     context: Context
     checkpointer: Checkpointer
 

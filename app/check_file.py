@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from ..core.evidence.checking.proof import Known, has_something_to_look_up, not_stated
-from ..core.evidence.checking.units import ReportUnit, units_of
+from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.citations.foreign import Target, read_foreign
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
@@ -25,7 +25,7 @@ from ..core.reading.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
 from ..core.records.sources import Source
 from ..core.run.context import Context
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.errors import ReportUnreadable
 from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages
@@ -37,7 +37,7 @@ from .terminal import check_output, deliver, say
 from .words import DONE, FAILED, counted
 
 CheckFormat = Literal["md", "html", "json"]
-Outcome = Literal[
+StatementOutcome = Literal[
     "supported",
     "corrected",
     "contradicted",
@@ -57,7 +57,7 @@ class CheckedStatement(NamedTuple):
     """A statement of the report with its verdict."""
 
     words: str
-    outcome: Outcome
+    outcome: StatementOutcome
     sources: tuple[int, ...]
     """Numbers of the cited sources."""
     passage: str
@@ -75,7 +75,7 @@ class CheckedFile(NamedTuple):
     """For each unreadable source, by number, the reason."""
 
     @property
-    def counts(self) -> dict[Outcome, int]:
+    def counts(self) -> dict[StatementOutcome, int]:
         """Number of statements per verdict."""
         return Counter(statement.outcome for statement in self.statements)
 
@@ -105,13 +105,13 @@ class CheckedFile(NamedTuple):
             f"| {_cell(words)} | {outcome} | {', '.join(map(str, sources))} | {_cell(passage)} |"
             for words, outcome, sources, passage in shown
         ]
-        return clean("\n".join(["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|", *rows]))
+        return safe_text("\n".join(["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|", *rows]))
 
     def markdown(self) -> str:
         """Return the report as Markdown, with marks, its sources and a table of verdicts."""
         words = labels(self.language_code)
         document = write_document(self.report, self.sources, self.notes, words, was_researched=True)
-        return f"{clean(document)}\n\n## Verdicts\n\n{self.summary}.\n\n{self.table()}"
+        return f"{safe_text(document)}\n\n## Verdicts\n\n{self.summary}.\n\n{self.table()}"
 
     def data(self) -> dict[str, Any]:
         """Return the report and its verdicts as JSON data."""
@@ -149,7 +149,7 @@ async def check_file(
     keys = {number: str(number) for number in named}
     kept = [text.text for source_texts in texts.values() for text in source_texts]
     report = await checked(foreign.text, keys, known, kept, run, context, account)
-    units = await asyncio.to_thread(units_of, foreign.text, keys)
+    units = await asyncio.to_thread(report_units, foreign.text, keys)
     sources = {key: Known(texts[key], f"{source.title} {source.date}") for key, source in known.items()}
     outcome = partial(_outcome, sources=sources, is_judged=is_judged)
     statements = [
@@ -196,7 +196,9 @@ def _as_read(read: Reread, number: int) -> Source:
     return read.source.model_copy(update={"key": str(number), "number": number, **failure})
 
 
-def _outcome(unit: ReportUnit, verdict: UnitVerdict, *, sources: Mapping[str, Known], is_judged: bool) -> Outcome:
+def _outcome(
+    unit: ReportUnit, verdict: UnitVerdict, *, sources: Mapping[str, Known], is_judged: bool
+) -> StatementOutcome:
     if verdict.shown == "supported" or verdict.shown == "corrected":
         return verdict.shown
     if verdict.shown == "marked" and verdict.words:
@@ -209,7 +211,7 @@ def _outcome(unit: ReportUnit, verdict: UnitVerdict, *, sources: Mapping[str, Kn
         return "numbers found"
     if len(read) < len(unit.sources):
         return "source not reachable"
-    wrong: Outcome = "not in the source" if verdict.shown == "marked" else "not verified"
+    wrong: StatementOutcome = "not in the source" if verdict.shown == "marked" else "not verified"
     return "numbers not found" if is_looked_up else wrong
 
 

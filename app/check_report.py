@@ -19,7 +19,7 @@ from ..core.records.report import Audit, Draft, Report
 from ..core.records.research import Run
 from ..core.records.sources import Source
 from ..core.run.context import Context
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.settings import read_context
 from ..core.run.spending import carry_over
 from ..core.run.store.pages import OWNER, Pages, text_hash
@@ -140,7 +140,7 @@ async def checked(
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Print the verdicts on the statements of a report; a `model`, if given, judges them again first."""
-    work = _audited(RunName(clean(thread), data_dir), model)
+    work = _audited(RunName(safe_text(thread), data_dir), model)
     stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
     changes = counted(sum(claim.is_new for claim in found.claims), "verdict")
     lines = [
@@ -157,11 +157,11 @@ def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
         if verdict != "unsupported" and not claim.is_new:
             continue
         mark = ", marked" if claim.is_marked else ", not marked" if verdict == "unsupported" else ""
-        lines.append(f"\n{verdict}{mark}{before}: {clean(claim.words)}")
+        lines.append(f"\n{verdict}{mark}{before}: {safe_text(claim.words)}")
         for passage in claim.check.passages:
             title = stored.state.sources[passage.source].title
-            lines.append(f"  {clean(title)}: {' '.join(clean(passage.quote).split()) or 'no text'}")
-            lines += [f"    {clean(reason)}" for reason in passage.reasons]
+            lines.append(f"  {safe_text(title)}: {' '.join(safe_text(passage.quote).split()) or 'no text'}")
+            lines += [f"    {safe_text(reason)}" for reason in passage.reasons]
     put_out("\n".join(lines))
     return FAILED if found.unmarked or found.faults else DONE
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 import click
 
 from ..core.run.env_file import load_env_file
-from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, Evidence, ExportFormat, Format
+from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, EvidenceShown, ExportFormat, Format
 
 if TYPE_CHECKING:
     from .check_file import CheckFormat
@@ -275,7 +275,7 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
 )
 @click.option(
     "--evidence",
-    type=click.Choice(get_args(Evidence)),
+    type=click.Choice(get_args(EvidenceShown)),
     help="How much of the check html, docx and pdf show: none, short (statements that were corrected, marked or not "
     "verified; default for docx and pdf), or full (each sentence with its passages; default for html).",
 )

@@ -1,4 +1,4 @@
-"""The commands `ask`, `resume` and `demo`: turn options into a run and an exit code."""
+"""The commands `prompt_user`, `resume` and `demo`: turn options into a run and an exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.evidence.memory.observations import own_actions
 from ..core.run import tool_names
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.errors import UnknownSetting
 from ..core.run.settings import read_context
 from .embed import thread_id
@@ -24,18 +24,18 @@ from .settings import RunName, data_folder, settings_from_options, whole_name
 from .stored import chosen_format, export_content, read_packets
 from .terminal import (
     Output,
-    ask,
     can_ask,
     check_output,
     complain,
     deliver,
     is_terminal,
+    prompt_user,
     put_out,
     put_out_report,
     say,
     typed_lines,
 )
-from .words import DONE, FAILED, WAITING, Strategy
+from .words import DONE, FAILED, WAITING, StrategyName
 
 QUESTION = (
     "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given up, and which "
@@ -54,7 +54,7 @@ def ask_question(
     question: str,
     *,
     thread: str | None,
-    strategy: Strategy | None,
+    strategy: StrategyName | None,
     is_estimate: bool,
     data_dir: Path | None,
     outlet: Outlet,
@@ -67,7 +67,7 @@ def ask_question(
         given = settings_from_options(data_dir=data_dir, **options)
         if is_estimate and read_context(given).depth == "quick":
             raise UnknownSetting("--estimate needs a plan, but depth quick makes none: choose another --depth.")
-        return _start(name, clean(question), given, outlet, strategy, is_estimate)
+        return _start(name, safe_text(question), given, outlet, strategy, is_estimate)
 
     return reported(work, name, outlet)
 
@@ -76,10 +76,10 @@ def resume_run(
     thread: str, *, answer: str, from_last_good: bool, data_dir: Path | None, outlet: Outlet, **options: Any
 ) -> int:
     """Resume a run and print the report."""
-    name = _new_name(whole_name(clean(thread), data_dir), data_dir)
+    name = _new_name(whole_name(safe_text(thread), data_dir), data_dir)
 
     def work() -> int:
-        resume = _resumption(name.thread, clean(answer), settings_from_options(**options))
+        resume = _resumption(name.thread, safe_text(answer), settings_from_options(**options))
 
         async def step(book: RunBook, view: ProgressView) -> StoredRun:
             if from_last_good:
@@ -114,11 +114,16 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
 
 def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
     # Invalid Unicode in an argument cannot be stored in a database.
-    return RunName(str(uuid.uuid4()) if thread is None else clean(thread).strip(), data_dir)
+    return RunName(str(uuid.uuid4()) if thread is None else safe_text(thread).strip(), data_dir)
 
 
 def _start(
-    name: RunName, question: str, given: dict[str, Any], outlet: Outlet, strategy: Strategy | None, is_estimate: bool
+    name: RunName,
+    question: str,
+    given: dict[str, Any],
+    outlet: Outlet,
+    strategy: StrategyName | None,
+    is_estimate: bool,
 ) -> int:
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
         return await book.ask(name.thread, question, given, view, strategy, is_estimate=is_estimate)
@@ -155,7 +160,9 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
         check_pdf()
     check_output(outlet.path)
     stored = _carry_out(name, data_dir, step)
-    while stored.asks and not (is_estimate and stored.is_planned) and can_ask() and (answer := ask(stored.asks)):
+    while (
+        stored.asks and not (is_estimate and stored.is_planned) and can_ask() and (answer := prompt_user(stored.asks))
+    ):
         stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}, is_estimate=is_estimate))
     if is_estimate and stored.is_planned:
         return _deliver_plan(stored, outlet, name)

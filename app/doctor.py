@@ -19,7 +19,7 @@ from ..core.models.quirks import wishes
 from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.errors import DeepResearchError
 from ..core.run.events.call import CallEvents
 from ..core.run.events.log import Emitter
@@ -32,7 +32,7 @@ from ..core.run.tracing import tracing_notices
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed, SearchEngine
 from ..tools.offer import check_tools
-from ..tools.run_engines import ask, choose_engines, other_engines, stand_ins
+from ..tools.run_engines import ask_engine, choose_engines, other_engines, stand_ins
 from ..tools.tool import Meter
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines, about
@@ -183,9 +183,9 @@ def _documents(context: Context) -> Iterator[Diagnosis]:
     found = f"{counted(status.documents, 'document')}{unread} ({folders})"
     none = "none; name a folder with --docs, docs or DEEP_RESEARCH_DOCS"
     yield Diagnosis("ok", "documents", found if folders else none)
-    yield from (Diagnosis("note", "not read", clean(f"{left.path}: {left.reason}")) for left in status.left_out)
-    yield from (Diagnosis("note", "only the beginning was read", clean(path)) for path in status.shortened)
-    yield from (Diagnosis("note", "scan", clean(note)) for note in status.notes)
+    yield from (Diagnosis("note", "not read", safe_text(f"{left.path}: {left.reason}")) for left in status.left_out)
+    yield from (Diagnosis("note", "only the beginning was read", safe_text(path)) for path in status.shortened)
+    yield from (Diagnosis("note", "scan", safe_text(note)) for note in status.notes)
 
 
 def _data_folder(path: Path) -> Diagnosis:
@@ -260,7 +260,7 @@ async def _try_engine(engine: SearchEngine, context: Context) -> Diagnosis:
     has_key = bool(getattr(engine, "key", ""))
     what, well = (f"key of {engine.title}", "accepted") if has_key else (f"search with {engine.title}", "works")
     try:
-        await ask(engine, _QUERY, 1, context.limits.search_seconds, Meter())
+        await ask_engine(engine, _QUERY, 1, context.limits.search_seconds, Meter())
     except EngineFailed as error:
         return Diagnosis("failed", what, error.words)
     except Exception as error:  # noqa: BLE001 - third-party engines have their own errors

@@ -46,7 +46,7 @@ from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from .edits import check_nothing_is_lost, read_values
 from .loops import aiterate, background_loop, hand_over, iterate, wait_for
-from .words import GRAPHS, MARK, Strategy, check_strategy
+from .words import GRAPHS, STRATEGY_KEY, StrategyName, check_strategy
 
 RECURSION_LIMIT = 500
 """Maximum number of supersteps in a run; several times more than the default limits need."""
@@ -252,7 +252,7 @@ class ResearchGraph(LeasedGraph):
 
 
 def build_graph(
-    strategy: Strategy = "orchestrated",
+    strategy: StrategyName = "orchestrated",
     *,
     checkpointer: BaseCheckpointSaver[Any] | Literal[True] | str | Path | None = None,
     store: BaseStore | None = None,
@@ -281,13 +281,13 @@ def build_graph(
 
 
 @cache
-def compile_graph(strategy: Strategy) -> LeasedGraph:
+def compile_graph(strategy: StrategyName) -> LeasedGraph:
     """Return the graph of a strategy, which stores the strategy in the metadata of its checkpoints.
 
     Compiled once per process: copy the graph before changing it.
     """
     graph = build_planned_graph() if strategy == "planned" else build_orchestrated_graph()
-    config = RunnableConfig(recursion_limit=RECURSION_LIMIT, metadata={MARK: strategy})
+    config = RunnableConfig(recursion_limit=RECURSION_LIMIT, metadata={STRATEGY_KEY: strategy})
     return LeasedGraph.of(graph.compile(name=GRAPHS[strategy])).with_config(config)
 
 
@@ -331,7 +331,7 @@ class Answer(NamedTuple):
     """The cited sources, each with its `number`."""
 
 
-def research(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
+def research(question: str, strategy: StrategyName = "orchestrated", **settings: Unpack[Settings]) -> Answer:
     """Research a question and return the report; asks no clarifying questions and stores nothing.
 
     `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises `UserMistake`
@@ -341,7 +341,7 @@ def research(question: str, strategy: Strategy = "orchestrated", **settings: Unp
     return wait_for(aresearch(question, strategy, **settings), build_graph(strategy)._loop())
 
 
-async def aresearch(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
+async def aresearch(question: str, strategy: StrategyName = "orchestrated", **settings: Unpack[Settings]) -> Answer:
     """Research a question like `research`, on the caller's event loop; cancelling the task stops the run."""
     context = read_context({"clarify": "assume", **settings})
     state = await build_graph(strategy).ainvoke(

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ..core.run.branches import StepTask
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.events import packets
 from ..core.run.events.packets import AnyPacket
 from ..state import ResearchState
@@ -61,7 +61,7 @@ class LiveView(ProgressView):
 
     def print(self, text: str) -> None:
         """Print a text above the view."""
-        self.live.console.print(Text(clean(text)))
+        self.live.console.print(Text(safe_text(text)))
 
     def take(self, packet: AnyPacket) -> None:
         """Update the view from a packet."""
@@ -94,7 +94,7 @@ class LiveView(ProgressView):
             case _ if is_report_start(packet):
                 self.is_writing, self.activity, self.written = True, "", ""
             case packets.MessageDelta() if self.is_writing:
-                self.written = (self.written + clean(packet.content))[-_SHOWN_CHARACTERS:]
+                self.written = (self.written + safe_text(packet.content))[-_SHOWN_CHARACTERS:]
             case _ if researcher := self.researchers.get(branch):
                 researcher.doing = describe(packet) or researcher.doing
                 if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
@@ -141,7 +141,7 @@ class LiveView(ProgressView):
         if self.plan:
             # Only its top-level lines if the steps are shown below it.
             has_steps = any(researcher.is_step for researcher in self.researchers.values())
-            lines = clean(self.plan).strip().splitlines()
+            lines = safe_text(self.plan).strip().splitlines()
             plan = [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
         plan = plan[: room - 1 - len(work) - len(words)]
         for line in (Text(header, style="bold"), *plan, *work, *words):

@@ -13,12 +13,12 @@ from urllib.request import url2pathname
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.citations.rendering import short_location
 from ..core.evidence.memory.learned import own_observations
-from ..core.evidence.memory.observations import contradictions, gaps_of, open_gaps, unanswered
+from ..core.evidence.memory.observations import contradictions, open_gaps, research_gaps, unanswered
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
 from ..core.records.research import Finding, Run, Spent
 from ..core.records.sources import Source
-from ..core.run.conversation import clean, clean_nested
+from ..core.run.conversation import clean_nested, safe_text
 from ..core.run.spending import dollars, total
 from ..state import ResearchState
 from .progress import estimate_line
@@ -41,7 +41,7 @@ def run_json(stored: StoredRun) -> str:
     research = [
         {
             **finding.model_dump(include={"cycle", "position", "task", "ended", "reason", "seconds"}),
-            "finding": clean(finding.numbered or finding.text),
+            "finding": safe_text(finding.numbered or finding.text),
             "actions": [action.model_dump(exclude={"id"}) for action in finding.actions],
             "sources": [_source_data(source) for source in _cited(state, finding)],
         }
@@ -69,7 +69,7 @@ def run_json(stored: StoredRun) -> str:
 def run_line(stored: StoredRun, shown: str) -> str:
     """Return a run as one line of a list; `shown` is the beginning of its id."""
     name = f"[{stored.name}] " if stored.name else ""
-    words = " ".join(clean(name + stored.title).split())
+    words = " ".join(safe_text(name + stored.title).split())
     status = "running in another process" if stored.runner else stored.status
     changed = datetime.fromisoformat(stored.changed).astimezone() if stored.changed else None
     return f"{shown}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
@@ -111,7 +111,7 @@ def run_page(stored: StoredRun, name: RunName) -> str:
         ]
     if stored.asks:
         lines += ["", "The run asks", *(f"  {line}" for line in stored.asks.splitlines())]
-    return clean("\n".join([*lines, "", stored.report]).rstrip())
+    return safe_text("\n".join([*lines, "", stored.report]).rstrip())
 
 
 def end_line(stored: StoredRun) -> str:
@@ -120,7 +120,7 @@ def end_line(stored: StoredRun) -> str:
     if report is None:
         return ""
     read = sum(bool(source.content_hash) for source in state.sources.values())
-    gaps = [*gaps_of(run, state.findings.values()), *unanswered(state)]
+    gaps = [*research_gaps(run, state.findings.values()), *unanswered(state)]
     parts = [
         f"{counted(len(state.sources), 'source')} found, {read} read, {len(report.sources)} cited",
         *([counts_line(report.audit)] if report.audit else []),
@@ -146,12 +146,12 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "thread": stored.thread,
         "name": stored.name,
         "title": stored.title,
-        "question": clean(stored.question),
+        "question": safe_text(stored.question),
         "depth": _depth(run) if run.id else "",
         "status": stored.status,
         "failure": stored.failure,
-        "asks": clean(stored.asks),
-        "report": clean(report.text) if report else "",
+        "asks": safe_text(stored.asks),
+        "report": safe_text(report.text) if report else "",
         "sources": [{"n": source.number, **_source_data(source)} for source in sources],
         "assumptions": run.assumptions,
         "notices": run.notices,

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 from ..core.models.caller import pending_calls
 from ..core.records.research import Estimate, Span, Value
 from ..core.run.context import Clock, SystemClock
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.events import packets
 from ..core.run.events.packets import AnyPacket, OverallStop, Placement
 from ..core.run.spending import dollars
@@ -206,7 +206,7 @@ def describe_index(packet: packets.DocumentsIndexed) -> str:
     more = packet.unread_total - len(named)
     rest = f", and {more} more: `deep-research doctor` with the same --docs lists them" if more else ""
     count = f"documents indexed: {packet.readable} of {packet.readable + packet.unread_total}"
-    return clean(f"{count}; {packet.unread_total} could not be read: {', '.join(named)}{rest}")
+    return safe_text(f"{count}; {packet.unread_total} could not be read: {', '.join(named)}{rest}")
 
 
 class PlainLines(ProgressView):
@@ -271,7 +271,7 @@ def is_report_start(packet: AnyPacket) -> bool:
 
 def shorten(words: str) -> str:
     """Shorten a text to one line of at most `_WIDTH` characters."""
-    line = " ".join(clean(words).split())
+    line = " ".join(safe_text(words).split())
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from ..core.evidence.checking.source_text import SourceText
-from ..core.evidence.checking.units import ReportUnit, units_of
+from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.checking.verification import Verifier, checks_of
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import plain_line, short_location, shown_title, without_marks
@@ -29,7 +29,7 @@ from ..core.records.sources import DOCUMENT_SCHEME, NotRead, Source
 from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context, within_scope
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.errors import DocumentsUnreadable
 from ..core.run.events.call import SilentEvents
 from ..core.run.events.log import Emitter
@@ -37,7 +37,7 @@ from ..core.run.events.packets import Placement
 from ..core.run.store.pages import Pages
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
-from ..core.writing.judging import Key, UnitJudgement, key_of
+from ..core.writing.judging import UnitJudgement, UnitKey, key_of
 from ..tools.addresses import Addresses
 from ..tools.open_url import WebPages
 from ..tools.tool import Hit, ToolContext
@@ -117,7 +117,7 @@ class Refreshed(NamedTuple):
             for words, state, grounds in self.sentences
             if state != "holds"
         ]
-        return clean("\n\n".join([*head, *shown, *self.tail])).rstrip()
+        return safe_text("\n\n".join([*head, *shown, *self.tail])).rstrip()
 
 
 class Reread(NamedTuple):
@@ -143,7 +143,7 @@ def refresh_run(
     """
     check_output(path)
     with redirect_stderr(StringIO()) if is_for_news else nullcontext():
-        found, cost = run_interruptibly(PlainLines().during(_refreshed(RunName(clean(thread), data_dir), given)))
+        found, cost = run_interruptibly(PlainLines().during(_refreshed(RunName(safe_text(thread), data_dir), given)))
     if is_for_news and not found.is_news(path):
         return DONE
     is_delivered = deliver(found.markdown(), path)
@@ -226,7 +226,7 @@ class _Comparison:
     ) -> None:
         """`sources`, `before` and `now` are keyed by source key."""
         self.text = settle_fences(without_marks(report.text))
-        self.verdicts: Mapping[Key, UnitJudgement] = {}
+        self.verdicts: Mapping[UnitKey, UnitJudgement] = {}
         """Verdicts of the model on the parts that it judged."""
         self._sources, self._now = sources, now
         self._numbers = {key: number for number, key in report.keys.items()}
@@ -234,7 +234,7 @@ class _Comparison:
         self._plain = {key: _plain("\n".join(text.text for text in read.texts)) for key, read in now.items()}
         # Sentences that were already unsupported are left to `audit`.
         unsupported = {words for words, check in checks_of(report) if check.verdict == "unsupported"}
-        units = [unit for unit in units_of(self.text, report.keys) if unit.raw not in unsupported]
+        units = [unit for unit in report_units(self.text, report.keys) if unit.raw not in unsupported]
         self._units: list[ReportUnit] = []
         """Parts that cite sources, and parts that quote the sources cited next in the same paragraph."""
         for index, unit in enumerate(units):

@@ -24,11 +24,11 @@ from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
 from ..core.records.research import Estimate
 from ..core.run.context import ROLES, Context
-from ..core.run.conversation import DRAFT, check_question, clean, mark_of, subject_of
+from ..core.run.conversation import DRAFT, check_question, mark_of, question_line, safe_text
 from ..core.run.errors import UnknownSetting, UnknownThread, UserMistake
 from ..core.run.events.log import read_failure
 from ..core.run.limits import Limits
-from ..core.run.plan_text import TITLE_CHARACTERS
+from ..core.run.plan_text import PLAN_TITLE_CHARACTERS
 from ..core.run.settings import read_context
 from ..core.run.store.database import Database, open_database, runs_location
 from ..core.run.store.lease import Lease
@@ -42,7 +42,7 @@ from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import KEPT
 from .progress import ProgressView, estimate_line
 from .stream import apackets
-from .words import Strategy, default_strategy, strategy_of
+from .words import StrategyName, default_strategy, strategy_of
 
 _APPROVED = "yes"
 _REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
@@ -93,7 +93,7 @@ class StoredRun(NamedTuple):
     """Thread id."""
     name: str
     """Name of the run on the command line; empty if it has none."""
-    strategy: Strategy
+    strategy: StrategyName
     state: ResearchState
     waiting: Mapping[str, Any]
     """Payload of the interrupt (a question or a plan); empty if the run is not waiting."""
@@ -136,12 +136,14 @@ class StoredRun(NamedTuple):
     @property
     def report(self) -> str:
         """The report in the form shown to the user; empty if there is none."""
-        return clean(self.state.messages[-1].text) if self.state.report else ""
+        return safe_text(self.state.messages[-1].text) if self.state.report else ""
 
     @property
     def title(self) -> str:
         """Title of the report, else the beginning of the question."""
-        return clean(self.state.title or shorten(subject_of(self.question), TITLE_CHARACTERS, placeholder="…"))
+        return safe_text(
+            self.state.title or shorten(question_line(self.question), PLAN_TITLE_CHARACTERS, placeholder="…")
+        )
 
     @property
     def question(self) -> str:
@@ -164,7 +166,7 @@ class StoredRun(NamedTuple):
 class RunBook(NamedTuple):
     """The runs of a data folder or database."""
 
-    graph: Callable[[Strategy], ResearchGraph]
+    graph: Callable[[StrategyName], ResearchGraph]
     """Returns the graph of a strategy, connected to the database."""
     database: Database
     data_dir: Path
@@ -177,7 +179,7 @@ class RunBook(NamedTuple):
         words: str,
         given: Mapping[str, Any],
         view: ProgressView,
-        strategy: Strategy | None = None,
+        strategy: StrategyName | None = None,
         *,
         is_estimate: bool = False,
     ) -> StoredRun:
@@ -289,7 +291,7 @@ class RunBook(NamedTuple):
 
     async def rename(self, stored: StoredRun, label: str) -> None:
         """Set the label of a run; an empty label shows the question again."""
-        await self._notes(stored.thread).add(label=clean(label).strip())
+        await self._notes(stored.thread).add(label=safe_text(label).strip())
 
     async def delete(self, thread: str) -> None:
         """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is running."""
@@ -312,7 +314,7 @@ class RunBook(NamedTuple):
         pages = Pages(self.database.store, "", self.user)
         return await search_read([words], pages, self._context({}), most, lambda _: True)
 
-    async def _begun_by(self, thread: str) -> Strategy | None:
+    async def _begun_by(self, thread: str) -> StrategyName | None:
         """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for another user's."""
         found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
         owner: Any = found.metadata if found else {}

@@ -14,7 +14,7 @@ _SETTINGS = {"model": "models", "domain": "domains_allow", "not_domain": "domain
 """Setting name for each option whose name differs from its setting."""
 _WAIT_SECONDS = 0.5
 """Seconds to wait for the database; short, because the user is stopping the command."""
-SHOWN = 6
+VALUES_SHOWN = 6
 """Number of characters shown of a generated id."""
 _BEGINNING = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{5,}")
 """An argument that may be the beginning of a run's id."""
@@ -85,7 +85,7 @@ class RunName(NamedTuple):
     @property
     def shown(self) -> str:
         """The name as messages show it; an id is cut to its first characters, which commands accept too."""
-        return self.thread[:SHOWN] if _ID.fullmatch(self.thread) else self.thread
+        return self.thread[:VALUES_SHOWN] if _ID.fullmatch(self.thread) else self.thread
 
     def command(self, verb: str) -> str:
         """Return a command line for this run."""
@@ -109,12 +109,12 @@ def whole_name(thread: str, data_dir: Path | None) -> str:
 
 
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
-    from ..core.run.store.database import look_up, runs_location
+    from ..core.run.store.database import query_database, runs_location
 
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:
         # Uses a new connection, since the run's own may be busy or closed.
-        rows = look_up(runs_location(data_folder(data_dir)), query, pattern, seconds=_WAIT_SECONDS)
+        rows = query_database(runs_location(data_folder(data_dir)), query, pattern, seconds=_WAIT_SECONDS)
         return [str(row[0]) for row in rows]
     except DeepResearchError:
         return []

@@ -12,7 +12,7 @@ import click
 
 from ..core.evidence.checking.verification import faults_of
 from ..core.records.report import Report
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.errors import UnknownSetting, UserMistake
 from ..core.run.events.packets import AnyPacket
 from ..core.run.registered import EXPORTERS, load_registered, registered
@@ -22,10 +22,10 @@ from .exports.finished import finished_report
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
 from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
-from .settings import SHOWN, RunName, data_folder, whole_name
+from .settings import VALUES_SHOWN, RunName, data_folder, whole_name
 from .stream import replay
 from .terminal import OutputUnusable, can_ask, check_output, deliver, put_out, say
-from .words import DONE, FAILED, Evidence, ExportFormat, Format
+from .words import DONE, FAILED, EvidenceShown, ExportFormat, Format
 
 _SUFFIXES = {
     "": "md",
@@ -56,7 +56,7 @@ def list_runs(data_dir: Path | None) -> int:
             return []
         async with open_runs(folder) as book:
             ids = await book.database.saver.thread_ids()
-            shown = next(n for n in count(SHOWN) if len({thread[:n] for thread in ids}) == len(ids))
+            shown = next(n for n in count(VALUES_SHOWN) if len({thread[:n] for thread in ids}) == len(ids))
             return [await _line(book, thread, thread[:shown]) for thread in ids]
 
     found = run_interruptibly(lines())
@@ -72,12 +72,13 @@ def search_runs(words: str, data_dir: Path | None) -> int:
     async def lines() -> list[str]:
         async with open_runs(folder) as book:
             return [
-                f"{source.title} (read on {source.read_at[:10]} by {thread[:SHOWN]})\n{source.location}\n{passage}"
+                f"{source.title} (read on {source.read_at[:10]} by {thread[:VALUES_SHOWN]})\n"
+                f"{source.location}\n{passage}"
                 for source, thread, _, passage in await book.search(words)
             ]
 
     found = run_interruptibly(lines()) if has_runs(folder) else []
-    put_out(clean("\n\n".join(found))) if found else say("No finished run has read anything about that.")
+    put_out(safe_text("\n\n".join(found))) if found else say("No finished run has read anything about that.")
     return DONE
 
 
@@ -102,12 +103,16 @@ def print_packets(thread: str, data_dir: Path | None, lines: PacketLines) -> int
 
 @reports_errors
 def export_run(
-    thread: str, data_dir: Path | None, path: Path | None, export_format: ExportFormat | None, evidence: Evidence | None
+    thread: str,
+    data_dir: Path | None,
+    path: Path | None,
+    export_format: ExportFormat | None,
+    evidence: EvidenceShown | None,
 ) -> int:
     """Write a run's report, or the whole run as data, to a file or standard output."""
     chosen = chosen_format(export_format, path)
     check_output(path)
-    name = RunName(clean(thread), data_dir)
+    name = RunName(safe_text(thread), data_dir)
     stored, is_as_checked = run_interruptibly(_to_export(name))
     content = export_content(stored, chosen, name, evidence)
     if not is_as_checked:
@@ -137,7 +142,7 @@ def chosen_format(wanted: ExportFormat | None, path: Path | None) -> str:
 
 
 def export_content(
-    stored: StoredRun, export_format: str, name: RunName, evidence: Evidence | None = None
+    stored: StoredRun, export_format: str, name: RunName, evidence: EvidenceShown | None = None
 ) -> str | bytes:
     """Return the report in a format, or the whole run as JSON; raises `NoReportYet` or `ExtraMissing`.
 
@@ -185,7 +190,7 @@ def report_of(stored: StoredRun, name: RunName) -> Report:
 @reports_errors
 def open_run(thread: str, data_dir: Path | None) -> int:
     """Write a run's report to the data folder as an HTML page, and open it in the browser."""
-    name = RunName(clean(thread), data_dir)
+    name = RunName(safe_text(thread), data_dir)
     stored, _ = run_interruptibly(_to_export(name))
     content = export_content(stored, "html", name)
     page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
@@ -199,7 +204,7 @@ def open_run(thread: str, data_dir: Path | None) -> int:
 @reports_errors
 def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int:
     """Delete a run; asks for confirmation unless `is_confirmed`."""
-    name = RunName(clean(thread), data_dir)
+    name = RunName(safe_text(thread), data_dir)
 
     async def delete(is_sure: bool) -> StoredRun:
         async with kept_run(name) as (book, stored):
@@ -225,7 +230,7 @@ async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
     if not has_runs(folder):
         raise unknown_thread(name.thread)
     async with open_runs(folder) as book:
-        yield book, await book.read(whole_name(clean(name.thread), name.data_dir))
+        yield book, await book.read(whole_name(safe_text(name.thread), name.data_dir))
 
 
 async def _read(name: RunName) -> StoredRun:
@@ -254,4 +259,4 @@ async def _line(book: RunBook, thread: str, shown: str) -> str:
     try:
         return run_line(await book.read(thread), shown)
     except Exception as error:  # noqa: BLE001 - an unreadable run must not hide the others
-        return clean(f"{shown}  cannot be read: {' '.join(str(error).split())}")
+        return safe_text(f"{shown}  cannot be read: {' '.join(str(error).split())}")

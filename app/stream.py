@@ -39,9 +39,9 @@ from .words import GRAPHS
 
 _ELAPSED_SECONDS = 1.0
 """Seconds between two packets with the elapsed time."""
-Message = str | Mapping[str, Any] | Command[Any] | None
+StreamInput = str | Mapping[str, Any] | Command[Any] | None
 """The user's text, an input for the graph, a command, or None to resume a stopped run."""
-Thread = str | RunnableConfig | None
+ThreadOrConfig = str | RunnableConfig | None
 """Name of a thread, or a config that contains its id; None for a graph without a checkpointer."""
 _UNFINISHED = "The run was stopped before it finished."
 _SILENCE, _SECOND = object(), object()
@@ -50,8 +50,8 @@ _SILENCE, _SECOND = object(), object()
 
 async def apackets(
     graph: ResearchGraph,
-    message: Message,
-    thread: Thread = None,
+    message: StreamInput,
+    thread: ThreadOrConfig = None,
     *,
     context: Context | Mapping[str, Any] | None = None,
     **settings: Any,
@@ -96,8 +96,8 @@ async def apackets(
 
 def packets(
     graph: ResearchGraph,
-    message: Message,
-    thread: Thread = None,
+    message: StreamInput,
+    thread: ThreadOrConfig = None,
     *,
     context: Context | Mapping[str, Any] | None = None,
     **settings: Any,

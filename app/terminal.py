@@ -13,7 +13,7 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from ..core.run.conversation import clean
+from ..core.run.conversation import safe_text
 from ..core.run.errors import DeepResearchError, UserMistake
 from .words import Format
 
@@ -34,7 +34,7 @@ class ReaderGone(DeepResearchError):
 def put_out(text: str) -> bool:
     """Print to standard output; returns False if its reader has closed it. Raises `Unprintable` for other errors."""
     try:
-        click.echo(clean(text))
+        click.echo(safe_text(text))
         return True
     except BrokenPipeError:
         _abandon(sys.stdout)
@@ -47,7 +47,7 @@ def put_out(text: str) -> bool:
 def say(words: str) -> None:
     """Print to standard error; errors are ignored so that the run continues."""
     try:
-        click.echo(clean(words), err=True)
+        click.echo(safe_text(words), err=True)
     except OSError:
         _abandon(sys.stderr)
 
@@ -57,7 +57,7 @@ def complain(words: object) -> None:
     say(f"Error: {' '.join(str(words).split())}")
 
 
-def ask(words: str) -> str:
+def prompt_user(words: str) -> str:
     """Ask until the user answers; returns an empty string at the end of the input (Ctrl-D)."""
     say(f"\n{words}\n")
     while True:
@@ -70,7 +70,7 @@ def ask(words: str) -> str:
         if not line:
             say("")
             return ""
-        if answer := clean(line).strip():
+        if answer := safe_text(line).strip():
             return answer
 
 
@@ -87,7 +87,7 @@ def typed_lines() -> Iterator[list[str]]:
         typed = os.read(terminal, _LINE_BYTES)
         if not typed:
             loop.remove_reader(terminal)
-        lines.extend(filter(None, [clean(typed.decode(errors="replace")).strip()]))
+        lines.extend(filter(None, [safe_text(typed.decode(errors="replace")).strip()]))
 
     # Not supported by the event loop on Windows.
     with suppress(NotImplementedError):
@@ -159,7 +159,7 @@ def put_out_report(text: str) -> None:
     rendered, parser = Markdown(""), MarkdownIt().enable("table")
     # Links of reports are safe, but the parser would reject `file:` links.
     parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 - its own way
-    rendered.parsed = parser.parse(clean(text))
+    rendered.parsed = parser.parse(safe_text(text))
     for token in rendered.parsed:
         for opening, words in pairwise(token.children or ()):
             if opening.type == "link_open" and words.content.isdigit():

@@ -29,15 +29,15 @@ Format = Literal["md", "json"]
 """Formats in which a report is printed."""
 ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
 """Formats in which a finished run is exported."""
-Evidence = Literal["none", "short", "full"]
+EvidenceShown = Literal["none", "short", "full"]
 """Verdicts to show: none, those on statements that were not supported as first written, or all."""
-Strategy = Literal["orchestrated", "planned"]
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
+StrategyName = Literal["orchestrated", "planned"]
+STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
+GRAPHS: Mapping[StrategyName, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
 """Graph name of each strategy."""
 VARIABLE = "DEEP_RESEARCH_STRATEGY"
 """Environment variable with the default strategy of new runs on the command line."""
-MARK = "research_strategy"
+STRATEGY_KEY = "research_strategy"
 """Metadata key under which checkpoints store the strategy."""
 
 
@@ -54,7 +54,7 @@ def in_words(seconds: float) -> str:
     return " ".join(parts)
 
 
-def check_strategy(name: str, setting: str = "strategy") -> Strategy:
+def check_strategy(name: str, setting: str = "strategy") -> StrategyName:
     """Return `name` as a strategy; raises `UnknownSetting`, whose message names the `setting`."""
     for known in STRATEGIES:
         if name == known:
@@ -67,14 +67,14 @@ def check_strategy(name: str, setting: str = "strategy") -> Strategy:
     raise UnknownSetting(f"{setting}: unknown strategy {name!r}{nearest(name, STRATEGIES)}; choose from {there_are}.")
 
 
-def default_strategy() -> Strategy:
+def default_strategy() -> StrategyName:
     """Return the strategy of new runs on the command line; raises `UnknownSetting`."""
     return check_strategy(os.environ.get(VARIABLE) or STRATEGIES[0], VARIABLE)
 
 
-def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
+def strategy_of(metadata: Mapping[str, Any]) -> StrategyName:
     """Return the strategy in a checkpoint's metadata; `orchestrated` if there is none."""
-    return "planned" if metadata.get(MARK) == "planned" else "orchestrated"
+    return "planned" if metadata.get(STRATEGY_KEY) == "planned" else "orchestrated"
 
 
 def counts_line(audit: Audit) -> str:

@@ -12,7 +12,7 @@ from ..core.evidence.citations.rendering import plain_citations, without_marks
 from ..core.evidence.citations.sanitizing import sanitized
 from ..core.records.report import Draft
 from ..core.run.events.packets import ReportCitation, ReportRevised
-from ..core.writing.additions import blocks_of, insert_blocks, known_findings, passage_after
+from ..core.writing.additions import insert_blocks, known_findings, passage_after, text_blocks
 from ..core.writing.forms import AddToReport
 from ..core.writing.report import changed_draft_messages, reader_of
 from ..core.writing.turn import NodeRuntime, begin_turn
@@ -28,7 +28,7 @@ async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     is_new = any(finding.text and finding.id not in draft.findings for finding in state.findings.values())
     if not is_new and not any(grade.is_found for grade in draft.open_grades):
         return {"draft": draft.model_copy(update={"is_lacking": False})}
-    blocks = [{"block": number, "text": text} for number, text in enumerate(blocks_of(draft.text), 1)]
+    blocks = [{"block": number, "text": text} for number, text in enumerate(text_blocks(draft.text), 1)]
     open_points = [": ".join(filter(None, (grade.requirement, grade.missing))) for grade in draft.open_grades]
     async with turn.paid():
         form = await turn.filler.ask_if_possible(
@@ -61,7 +61,7 @@ def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
     """Return the draft with the new passages inserted, cleaned like the draft itself."""
     known = by_number(state.sources.values())
     keys = {number: source.key for number, source in known.items()}
-    blocks, removed = blocks_of(draft.text), draft.removed_markers
+    blocks, removed = text_blocks(draft.text), draft.removed_markers
     passages = dict[int, list[str]]()
     for addition in form.additions:
         cleaned, dropped = clean_draft(settle_fences(without_marks(addition.text)), known)

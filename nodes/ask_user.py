@@ -6,7 +6,7 @@ from langchain_core.messages import HumanMessage
 
 from ..core.models.resolve import settings_of
 from ..core.run.conversation import mark_of
-from ..core.writing.answers import ask, end_run, request
+from ..core.writing.answers import end_run, pause_for_answer, request
 from ..core.writing.turn import NodeRuntime
 from ..state import ResearchState, StateUpdate
 
@@ -23,7 +23,7 @@ async def ask_user(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     question = next(message.text for message in reversed(state.messages) if mark_of(message) == "clarification")
     form = request("clarification", _MEANING, question, ("approve", "reject", "respond"))
     asked = {"type": "clarification", "question": question, **form}
-    answer = ask(asked, settings_of(runtime).limits.question_characters)
+    answer = pause_for_answer(asked, settings_of(runtime).limits.question_characters)
     if answer.decision in ("reject", "end"):
         return await end_run(state, runtime)
     run = state.run.model_copy(update={"status": "running"})

@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from ..core.evidence.citations.labels import labels
-from ..core.library.attachments import NEW, take_files
+from ..core.library.attachments import INCOMING, take_files
 from ..core.library.folder import LeftOut
 from ..core.library.library import Library, LibraryStatus, catalogue
 from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
@@ -27,12 +27,12 @@ from ..core.run.conversation import (
     DRAFT,
     attached_to,
     check_question,
-    clean,
     entry_of,
     house_rules,
     mark_of,
     question_of,
     refused,
+    safe_text,
     with_attached,
 )
 from ..core.run.events.log import Emitter
@@ -76,7 +76,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     if not state.run.id or entry == "follow_up":
         return await _start(state, runtime, strategy, entry, drop)
     scope = state.run.scope
-    if any(file.code == NEW for message in state.messages for file in attached_to(message)):
+    if any(file.code == INCOMING for message in state.messages for file in attached_to(message)):
         wider, messages, _ = await _index_attached(within_scope(context, scope), state.messages, runtime)
         state = replace(state, messages=messages)
         count = await asyncio.to_thread(lambda: sum(1 for _ in Library(wider).addresses()))
@@ -91,7 +91,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     update = StateUpdate(run=run, tasks=[], draft=None, messages=_changed(state.messages, drop))
     if entry == "plan_reply" and state.plan:
         reply = [message.text for message in state.messages if isinstance(message, HumanMessage)][-1]
-        answer = UserDecision("respond", clean(reply).strip())
+        answer = UserDecision("respond", safe_text(reply).strip())
         update["plan"] = reviewed(state.plan, answer, context.limits.max_plan_steps)
     return update
 
@@ -196,7 +196,7 @@ async def _index_attached(
     updated = list[AnyMessage]()
     for message in messages:
         files = attached_to(message)
-        new = {file.name: unread.get(file.name, {"reason": "", "code": ""}) for file in files if file.code == NEW}
+        new = {file.name: unread.get(file.name, {"reason": "", "code": ""}) for file in files if file.code == INCOMING}
         known = [file.model_copy(update=new.get(file.name, {})) for file in files]
         updated.append(with_attached(message, known) if new else message)
     docs = dict.fromkeys((*context.docs, folder)) if status.documents else context.docs

@@ -16,9 +16,9 @@ from ..core.run.events.packets import Activity, MessageDelta, MessageStart
 from ..core.writing.basis import recalled_passages
 from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
-from ..prompts import fence, render
+from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.control import ANSWER_FROM_READ, GENERATE_PLAN, LOOK_UP
+from ..tools.control import ANSWER_FROM_READ_SCHEMA, GENERATE_PLAN_SCHEMA, LOOK_UP_SCHEMA
 from ..tools.offer import offered_tools
 from ..tools.tool import as_lines
 
@@ -43,7 +43,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     # Depth `quick` allows two calls: if this one fails, none is left to choose the queries.
     may_ask = context.clarify == "ask" and run.is_resumable if run.is_quick else context.clarify != "off"
     orientation = await turn.pages.text(state.brief.orientation) if state.brief.orientation else ""
-    system = render(
+    system = render_prompt(
         "clarify",
         "system",
         date=run.date,
@@ -60,8 +60,8 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     )
     messages = [SystemMessage(system), *latest_messages(state.messages, context.limits.context_messages)]
     facts = facts_of_run(state, context)
-    tools = [*([] if run.is_quick else [GENERATE_PLAN]), *([LOOK_UP] if may_look_up else [])]
-    tools += [ANSWER_FROM_READ] if recalled else []
+    tools = [*([] if run.is_quick else [GENERATE_PLAN_SCHEMA]), *([LOOK_UP_SCHEMA] if may_look_up else [])]
+    tools += [ANSWER_FROM_READ_SCHEMA] if recalled else []
     choice = "auto" if may_ask else "any"
     request = Request(
         "clarifier", run.id, messages, tools=tools, tool_choice=choice, words_name="question_to_user", facts=facts

@@ -13,7 +13,7 @@ from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
 from ..core.run.branches import StepState, assignment_of
 from ..core.run.context import Watch
-from ..core.run.conversation import question_of, subject_of
+from ..core.run.conversation import question_line, question_of
 from ..core.run.decisions import PENDING
 from ..core.run.events.call import document, step_failed
 from ..core.run.events.packets import Activity, ResearchAgentStart
@@ -43,7 +43,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     limits, placement = turn.context.limits, turn.placement
     said = question_of(state.messages)
     await note_user(turn.pages, state.messages, run)
-    subject = subject_of(said)
+    subject = question_line(said)
     searching = PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True)
     task = single_task(turn.state, searching, limits, cycle=0)
     queries = state.brief.queries[: limits.max_queries] or (task.text,)

@@ -35,9 +35,9 @@ from ..core.run.transcripts import (
 )
 from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
-from ..prompts import fenced_knowledge, render
+from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.control import ANALYZE_FINDINGS, GENERATE_REPORT, RESEARCH_AGENT, THINK_TOOL
+from ..tools.control import ANALYZE_FINDINGS_SCHEMA, GENERATE_REPORT_SCHEMA, RESEARCH_AGENT_SCHEMA, THINK_TOOL_SCHEMA
 from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
 from ..tools.redaction import note_user
@@ -83,7 +83,7 @@ def _request(
 ) -> Request:
     run, progress, limits = state.run, state.progress, context.limits
     assert state.plan is not None
-    system = render(
+    system = render_prompt(
         "orchestrate",
         "system",
         date=run.date,
@@ -103,7 +103,7 @@ def _request(
     pairs = [[pair.text, pair.other] for pair in contradictions(own)]
     gaps = [gap.text for gap in open_gaps(own)]
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap not in own]
-    reminder = render(
+    reminder = render_prompt(
         "orchestrate",
         "reminder",
         cycle=progress.cycle,
@@ -121,8 +121,12 @@ def _request(
         *steering,
         HumanMessage(reminder),
     ]
-    tools = [RESEARCH_AGENT, *([ANALYZE_FINDINGS] if _may_analyze(context) else []), GENERATE_REPORT]
-    tools += [] if reasons else [THINK_TOOL]
+    tools = [
+        RESEARCH_AGENT_SCHEMA,
+        *([ANALYZE_FINDINGS_SCHEMA] if _may_analyze(context) else []),
+        GENERATE_REPORT_SCHEMA,
+    ]
+    tools += [] if reasons else [THINK_TOOL_SCHEMA]
     facts = facts_of_run(state, context)
     return Request(
         "orchestrator", run.id, messages, cited_sentences, tools, max_tokens=limits.decision_tokens, facts=facts

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ..core.evidence.text.similarity import interleave
 from ..core.records.report import Brief
 from ..core.run import tool_names
-from ..core.run.conversation import subject_of
+from ..core.run.conversation import question_line
 from ..core.run.errors import NoSearchTool
 from ..core.run.events.call import step_failed
 from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
 from ..tools.tool import Outcome
-from ..tools.use import found_in, keep
+from ..tools.use import keep, sources_found
 
 _SHOWN = 10
 """Maximum number of results shown to the clarifier and the planner."""
@@ -39,10 +39,10 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         if state.learnings or min(allowed, default=len(searches) + 1) <= len(searches):
             # The small remaining allowance is kept for the steps.
             searches = []
-        queries = [subject_of(run.question)[: context.limits.query_characters]]
+        queries = [question_line(run.question)[: context.limits.query_characters]]
         looks = [await turn.use(name, queries, f"orient-{tab}", tab) for tab, name in enumerate(searches, 1)]
         found = [outcome for outcome, _ in looks]
-        sources = found_in(*found)
+        sources = sources_found(*found)
         numbers = {key: number for number, key in enumerate(sources, 1)}
         outcome = Outcome(tuple(interleave(each.hits for each in found))[:_SHOWN])
         reference = await keep(outcome, numbers, turn.pages, run.id) if sources else ""

@@ -17,7 +17,7 @@ from ..core.writing.answers import offer_plan
 from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import NodeRuntime, begin_turn
 from ..core.writing.write import ContinuedEvents, ask_for_prose
-from ..prompts import render
+from ..prompts import render_prompt
 from ..state import ResearchState, StateUpdate
 
 
@@ -27,7 +27,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     # A new plan replaces the previous one in clients.
     context, events = turn.context, PlanEvents(turn.emitter, Placement(turn_index=0))
     run, limits = state.run, context.limits
-    system = render(
+    system = render_prompt(
         "plan",
         "system",
         date=run.date,
@@ -41,7 +41,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     conversation, facts = latest_messages(state.messages, limits.context_messages), facts_of_run(state, context)
     async with turn.paid(events):
         for again in (False, True):
-            reminder = render("plan", "reminder", again=again, assumptions=run.assumptions)
+            reminder = render_prompt("plan", "reminder", again=again, assumptions=run.assumptions)
             messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
             reply = await ask_for_prose(Request("planner", run.id, messages, facts=facts), context, events)
             if reply.message.text.strip():

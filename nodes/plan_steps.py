@@ -13,7 +13,7 @@ from ..core.records.research import Plan
 from ..core.run.conversation import latest_messages
 from ..core.run.errors import ModelFailed, NoPlan
 from ..core.run.events.packets import PlanDelta, PlanStart, SectionEnd
-from ..core.run.plan_text import MOST_REQUIREMENTS, TITLE_CHARACTERS, plan_text, read_steps
+from ..core.run.plan_text import MOST_REQUIREMENTS, PLAN_TITLE_CHARACTERS, plan_text, read_steps
 from ..core.writing.answers import offer_plan
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import MakePlan, PlannedStep
@@ -36,7 +36,7 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     steps = typed_steps(form.steps, most, "" if state.learnings else state.run.question)
     kinds = ", ".join(f"{step.id} {step.kind}" for step in steps)
     logging.getLogger(__name__).info("The plan of %s has %d steps: %s", state.run.id, len(steps), kinds)
-    title = " ".join(form.title.split())[:TITLE_CHARACTERS]
+    title = " ".join(form.title.split())[:PLAN_TITLE_CHARACTERS]
     requirements = tuple(words for words in form.requirements if words.strip())[:MOST_REQUIREMENTS]
     text = plan_text(steps, title, requirements)
     named = sum(bool(step.title.strip() or step.task.strip()) for step in form.steps)

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from ..core.models.resolve import is_extractive, settings_of
-from ..core.writing.answers import NO_COMMENT, ask, end_run, request, reviewed
+from ..core.writing.answers import NO_COMMENT, end_run, pause_for_answer, request, reviewed
 from ..core.writing.turn import NodeRuntime
 from ..state import ResearchState, StateUpdate
 
@@ -28,7 +28,7 @@ async def review_plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if state.run.estimate:
         asked["estimate"] = state.run.estimate.model_dump()
     asked |= request("research_plan", {"plan": plan.text}, _QUESTION, ("approve", "edit", "reject", "respond"))
-    answer = ask(asked, limits.question_characters)
+    answer = pause_for_answer(asked, limits.question_characters)
     if answer.decision == "end":
         return await end_run(state, runtime)
     run = state.run.model_copy(update={"status": "running"})

@@ -22,7 +22,7 @@ from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
 from ..tools.redaction import note_user
-from ..tools.use import found_in, keep
+from ..tools.use import keep, sources_found
 
 _NAMED_PAGES = "0"
 """Id of the step that represents the pages named by the user."""
@@ -77,7 +77,7 @@ async def _read_named(state: ResearchState, turn: Turn) -> Read:
     named = PlanStep(id=_NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True)
     task = single_task(turn.state, named, turn.context.limits, cycle=-1)
     outcome, action = await turn.use(tool_names.OPEN_URL, addresses, short_hash(task.id))
-    sources = found_in(outcome)
+    sources = sources_found(outcome)
     numbers = {key: number for number, key in enumerate(sources, 1)}
     reference = await keep(outcome, numbers, turn.pages, run.id)
     step = StepState([task], iteration=1, has_results=True, numbered=[*sources], actions=[action])

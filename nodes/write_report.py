@@ -12,7 +12,7 @@ from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import source_list, without_marks
 from ..core.evidence.citations.sanitizing import sanitized
-from ..core.evidence.memory.observations import gaps_of, missing_of
+from ..core.evidence.memory.observations import missing_of, research_gaps
 from ..core.models.resolve import is_extractive, is_small, profile_of
 from ..core.records.report import Draft
 from ..core.records.research import Finding, Run
@@ -79,7 +79,7 @@ def _draft(
     cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
-    has_gaps = bool(gaps_of(run, findings) or missing_of(run, findings, state.memory.values()))
+    has_gaps = bool(research_gaps(run, findings) or missing_of(run, findings, state.memory.values()))
     has_gaps |= is_any_unshown or bool(run.stop_reason) or not cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     return Draft(

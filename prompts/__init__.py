@@ -1,6 +1,6 @@
 """The prompts to models: a Markdown template for each node, with a `system` and a `reminder` block.
 
-`render` fills in a template; `fence` marks text from models, documents and the web as data. The `as_…` functions
+`render_prompt` fills in a template; `fence` marks text from models, documents and the web as data. The `as_…` functions
 convert records to the JSON used in prompts.
 """
 
@@ -92,7 +92,7 @@ def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
     ]
 
 
-def render(name: str, block: Literal["system", "reminder"], **values: Any) -> str:
+def render_prompt(name: str, block: Literal["system", "reminder"], **values: Any) -> str:
     """Render a block of the prompt `name`; raise an error if a value is missing.
 
     Reminders are wrapped in tags because they are sent as user messages.

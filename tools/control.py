@@ -86,15 +86,15 @@ class Calculate(BaseModel):
     )
 
 
-GENERATE_PLAN = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
-LOOK_UP = tool_schema(tool_names.LOOK_UP, LookUp)
-ANSWER_FROM_READ = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
-RESEARCH_AGENT = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
-ANALYZE_FINDINGS = tool_schema(tool_names.ANALYZE_FINDINGS, AnalyzeFindings)
-GENERATE_REPORT = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
-GENERATE_FINDING = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
-THINK_TOOL = tool_schema(tool_names.THINK_TOOL, ThinkTool)
-CALCULATE = tool_schema(tool_names.CALCULATE, Calculate)
+GENERATE_PLAN_SCHEMA = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
+LOOK_UP_SCHEMA = tool_schema(tool_names.LOOK_UP, LookUp)
+ANSWER_FROM_READ_SCHEMA = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
+RESEARCH_AGENT_SCHEMA = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
+ANALYZE_FINDINGS_SCHEMA = tool_schema(tool_names.ANALYZE_FINDINGS, AnalyzeFindings)
+GENERATE_REPORT_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
+GENERATE_FINDING_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateFinding)
+THINK_TOOL_SCHEMA = tool_schema(tool_names.THINK_TOOL, ThinkTool)
+CALCULATE_SCHEMA = tool_schema(tool_names.CALCULATE, Calculate)
 
 
 def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:

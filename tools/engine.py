@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import parse_address
-from ..core.reading.documents.decode import clean, without_controls
+from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.reading.policy import Policy
 from ..core.reading.records import Unread
 from ..core.records.sources import Source
@@ -121,10 +121,10 @@ def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> Eng
         return unreachable(title, error, setting)
     if isinstance(error, httpx.TimeoutException):
         return too_slow(title)
-    return broke_off(title)
+    return connection_broke_off(title)
 
 
-def broke_off(title: str) -> EngineBusy:
+def connection_broke_off(title: str) -> EngineBusy:
     """Return the failure for a connection that ended before the answer was complete."""
     return EngineBusy(f"{title} broke off the connection.", _DEFAULT_WAIT, is_lasting=True)
 
@@ -160,7 +160,7 @@ def cleaned(found: Sequence[object], most: int) -> list[Found]:
     for result in found[: LOOKED_AT * most]:
         if isinstance(result, Found):
             excerpt = result.excerpt
-            text = _clean(excerpt, _EXCERPT_CHARACTERS) if result.is_page else clean(excerpt[:_TEXT_CHARACTERS])
+            text = _clean(excerpt, _EXCERPT_CHARACTERS) if result.is_page else clean_text(excerpt[:_TEXT_CHARACTERS])
             shorter = result._replace(
                 title=_clean(result.title, _TITLE_CHARACTERS),
                 address=result.address if isinstance(result.address, str) else "",
@@ -172,7 +172,7 @@ def cleaned(found: Sequence[object], most: int) -> list[Found]:
     return results
 
 
-def usable(found: Sequence[Found], context: Context) -> list[Found]:
+def allowed_results(found: Sequence[Found], context: Context) -> list[Found]:
     """Return the cleaned results that the settings allow; denials take precedence. Raises `UnknownSetting`."""
     policy, after, kept = Policy(context), context.published_after, list[Found]()
     for result in found:
@@ -216,5 +216,5 @@ def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = (
 def _clean(text: object, characters: int) -> str:
     if not isinstance(text, str):
         return ""
-    visible = clean(without_controls(text[: LOOKED_AT * characters]))
+    visible = clean_text(without_controls(text[: LOOKED_AT * characters]))
     return " ".join(visible.split())[:characters].rstrip()

@@ -20,7 +20,7 @@ from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.store.pages import text_hash
 from .addresses import Addresses, opened_note
-from .engine import Found, SearchEngine, hit_of, usable
+from .engine import Found, SearchEngine, allowed_results, hit_of
 from .open_url import WebPages
 from .results import JOINT, shortened
 from .run_engines import choose_engines
@@ -131,7 +131,7 @@ async def search_earlier(queries: Sequence[str], context: Context, tool_context:
 
     def is_open(source: Source) -> bool:
         as_found = Found(source.title, source.address, "", source.date)
-        return source.kind == "document" or bool(usable([as_found], context))
+        return source.kind == "document" or bool(allowed_results([as_found], context))
 
     async def latest(page: ReadPage, *, is_old: bool) -> tuple[Hit, NotRead | None]:
         source = page.source

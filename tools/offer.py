@@ -15,8 +15,8 @@ from ..core.reading.policy import Policy
 from ..core.records.research import Task
 from ..core.run.context import Context
 from ..core.run.errors import NoSearchTool
-from ..prompts import render
-from .control import CALCULATE, GENERATE_FINDING, THINK_TOOL
+from ..prompts import render_prompt
+from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments, behind_documents
 from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
@@ -83,7 +83,7 @@ def researcher_request(
     """Return a call of a researcher's model: always the same prompt, tools and task, then notes and reminder."""
     schemas = researcher_tools(context, has_read_all=task.scope.reads_all)
     offered, reasons = list(schemas), profile_of("researcher", context).reasons
-    system = render(
+    system = render_prompt(
         "think_or_act",
         "system",
         date=task.date,
@@ -99,7 +99,7 @@ def researcher_request(
     )
     conversation = behind_documents([HumanMessage(task.text)], notes)
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-    tools = [*schemas.values(), CALCULATE, GENERATE_FINDING] if schemas else [GENERATE_FINDING]
-    tools += [THINK_TOOL] if schemas and not reasons else []
+    tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA] if schemas else [GENERATE_FINDING_SCHEMA]
+    tools += [THINK_TOOL_SCHEMA] if schemas and not reasons else []
     limit = context.limits.decision_tokens
     return Request("researcher", task.question_id, messages, shortener(task.text), tools, max_tokens=limit, facts=facts)

@@ -23,7 +23,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.evidence.citations.citing import source_key
-from ..core.reading.documents.decode import clean, without_controls
+from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.records.sources import short_hash
 from ..core.run import tool_names
 from ..core.run.concurrency import in_thread
@@ -31,7 +31,7 @@ from ..core.run.context import Context, Engine, engine_name
 from ..core.run.errors import ExtraMissing, UnknownSetting
 from ..core.run.logs import log_failure
 from ..core.run.registered import TOOLS, load_registered, registered
-from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, cleaned, hit_of, usable
+from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
 
@@ -128,7 +128,7 @@ class PassedEngine:
             result = await _invoke(given, query)
         else:
             return await given.search(query, count)
-        return found_in(result, self.name, self.title if self._is_own else query, count, are_own=self._is_own)
+        return records_of(result, self.name, self.title if self._is_own else query, count, are_own=self._is_own)
 
 
 def passed_tools(context: Context) -> dict[str, BaseTool]:
@@ -211,7 +211,7 @@ class PassedTool:
 
     def _hits(self, result: Any, title: str) -> tuple[Hit, ...]:
         now, most = self._context.clock.now().isoformat(timespec="seconds"), self._context.limits.max_web_results
-        found = usable(cleaned(found_in(result, self.name, title, most), most), self._context)
+        found = allowed_results(cleaned(records_of(result, self.name, title, most), most), self._context)
         keys = [source_key(result.address) if result.is_page else result.address for result in found]
         hits = [hit_of(result, key, now) for result, key in zip(found, keys, strict=True)]
         return shortened(hits, self._topic, self._context.limits)
@@ -243,7 +243,7 @@ async def _invoke(given: BaseRetriever | BaseTool, value: Any) -> Any:
     return await in_thread(partial(given.invoke, value))
 
 
-def found_in(result: Any, name: str, title: str, most: int, *, are_own: bool = False) -> list[Found]:
+def records_of(result: Any, name: str, title: str, most: int, *, are_own: bool = False) -> list[Found]:
     """Return up to `most` records from the result of the retriever or tool `name`, or its text as one record.
 
     A record is a document, or a dict with a text; without a web address it is cited by the name of the tool. `title`
@@ -326,4 +326,4 @@ def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(clean(without_controls(text)).split())
+    return " ".join(clean_text(without_controls(text)).split())

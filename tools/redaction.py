@@ -19,7 +19,7 @@ from langchain_core.messages import AnyMessage
 from ..core.evidence.text.stems import bare, index_term, is_unspaced, sought_words
 from ..core.evidence.text.words import POSSESSIVE, STOP_WORDS, UNSPACED, everyday_words
 from ..core.library.library import Library
-from ..core.reading.documents.decode import clean
+from ..core.reading.documents.decode import clean_text
 from ..core.records.research import Run
 from ..core.records.sources import DOCUMENT_SCHEME
 from ..core.run.context import Context
@@ -33,19 +33,19 @@ from .tool import Outcome
 _PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
 """Address prefixes of private content."""
 _SAID = "what the user says"
-SHOWN = "results that were shown"
+SHOWN_RESULTS = "results that were shown"
 _YEAR, _PIECE = re.compile(r"(?:19|20)\d\d"), re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|[^\s{UNSPACED}]+")
 _AROUND = "\"'“”„«»().,:;!?"
 
 
 async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str, dict[str, Any]]:
     """Return the note that adds a call's results to those shown; `reference` is the hash of their text."""
-    before = await pages.read_note(SHOWN) or {"references": [], "has_documents": False}
+    before = await pages.read_note(SHOWN_RESULTS) or {"references": [], "has_documents": False}
     if not outcome.hits or reference in before["references"]:
         return {}
     has_documents = any(hit.source.address.startswith(_PRIVATE) for hit in outcome.hits)
     references = [*before["references"], reference]
-    return {SHOWN: {"references": references, "has_documents": before["has_documents"] or has_documents}}
+    return {SHOWN_RESULTS: {"references": references, "has_documents": before["has_documents"] or has_documents}}
 
 
 async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:
@@ -83,7 +83,7 @@ async def redact(
 
     `receiver`: plain name of the retriever if it is the only recipient; its own results then count as public.
     """
-    said, noted = await pages.read_note(_SAID) or {}, await pages.read_note(SHOWN) or {}
+    said, noted = await pages.read_note(_SAID) or {}, await pages.read_note(SHOWN_RESULTS) or {}
     if not (context.docs or context.retrievers or said.get("documents") or noted.get("has_documents")):
         return {query: Redacted(query) for query in queries}
     shown = [text for text in await pages.texts(noted.get("references", [])) if text]
@@ -95,7 +95,7 @@ async def redact(
         known = [_forms_in(text, language) for text in said.get("said", [])] + [public for public, _ in results]
         secrets = [_forms_in(text, language) for text in said.get("documents", [])] + [secret for _, secret in results]
         public, secret = frozenset[str]().union(*known), frozenset[str]().union(*secrets)
-        texts = {query: clean(unicodedata.normalize("NFKC", query)) for query in queries}
+        texts = {query: clean_text(unicodedata.normalize("NFKC", query)) for query in queries}
         words = {word for text in texts.values() for _, _, of_piece in _pieces(text) for word in of_piece}
         everyday = (STOP_WORDS, everyday_words("en"), everyday_words(language))
         uncommon = {word for word in words if not (any(word in common for common in everyday) or _YEAR.fullmatch(word))}

@@ -57,7 +57,7 @@ class _Pace:
 _paces = PerLoop(dict[str, _Pace])
 
 
-async def ask(engine: SearchEngine, query: str, count: int, seconds: float, meter: Meter) -> list[Found]:
+async def ask_engine(engine: SearchEngine, query: str, count: int, seconds: float, meter: Meter) -> list[Found]:
     """Search within `seconds`, once the engine has a free slot; raises `EngineFailed`.
 
     A busy engine gets one retry if the wait it requests fits into the seconds. The wait, or the rest of an engine that
@@ -111,7 +111,7 @@ async def _sit_out(engine: SearchEngine, pace: _Pace, end: float) -> None:
     await asyncio.sleep(pace.paused_until - now)
 
 
-async def search(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> list[Found]:
+async def search_engines(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> list[Found]:
     """Return the engine's results, cleaned, or its earlier answer for this question; raises `EngineFailed`.
 
     Parallel calls for the same query share one request. An empty answer is not reused: some engines return it when they
@@ -123,7 +123,7 @@ async def search(engine: SearchEngine, query: str, context: Context, tool_contex
     async with tool_context.pages.lock(name):
         if noted := await tool_context.pages.read_note(name):
             return [Found(**found) for found in noted["found"]]
-        answer = await ask(engine, query, limits.max_web_results, limits.search_seconds, tool_context.meter)
+        answer = await ask_engine(engine, query, limits.max_web_results, limits.search_seconds, tool_context.meter)
         results = cleaned(answer, limits.max_web_results)
         if results:
             await tool_context.pages.note({name: {"found": [found._asdict() for found in results]}})

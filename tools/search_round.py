@@ -26,7 +26,7 @@ from .internal_search import CALL_ID
 from .offer import offered_tools
 from .results import results_in
 from .tool import Meter, Outcome, ToolContext
-from .use import Time, action_of, found_in, keep, lasting_fault, meter_of, shown_use, use_tool
+from .use import Time, action_of, keep, lasting_fault, meter_of, shown_use, sources_found, use_tool
 
 READ_PER_QUERY = 1
 """Pages opened per query if the model has named none."""
@@ -56,7 +56,7 @@ class SearchRound:
     @property
     def new(self) -> list[str]:
         """Keys of the sources that are new to the step."""
-        return [key for key in found_in(*self._outcomes) if key not in self.state.keys]
+        return [key for key in sources_found(*self._outcomes) if key not in self.state.keys]
 
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
@@ -139,7 +139,7 @@ class SearchRound:
         await Addresses(self.pages, self.task.question_id).allow(hit.source.address for hit in hits)
         [opened] = await self._use(tool_names.OPEN_URL, addresses, [({"urls": addresses}, tool_context)])
         read = {hit.source.key: hit for hit in opened.hits}
-        found = found_in(*self._outcomes)
+        found = sources_found(*self._outcomes)
         self._outcomes = [
             *(
                 outcome._replace(hits=tuple(read.get(hit.source.key, hit) for hit in outcome.hits))
@@ -166,7 +166,7 @@ class SearchRound:
         with shown_use(self.emitter, self.bill, placement, name, inputs, self.task.scope, meters) as outcomes:
             outcomes += await gather_or_cancel(use_tool(name, given, self.context, seen, time) for given, seen in calls)
         action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
-        self.sources |= found_in(*outcomes) | unopened(self.sources, action.not_read)
+        self.sources |= sources_found(*outcomes) | unopened(self.sources, action.not_read)
         self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]
         self.actions.append(action)
         return outcomes

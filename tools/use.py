@@ -28,7 +28,7 @@ from ..core.run.transcripts import NOT_RUN
 from .addresses import Addresses
 from .engine import RETRIEVED
 from .offer import research_tool
-from .redaction import SHOWN, note_shown
+from .redaction import SHOWN_RESULTS, note_shown
 from .results import Result, write_results
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
@@ -152,7 +152,7 @@ async def keep(
     whole = {hit.source.content_hash: hit.text for hit in outcome.hits if hit.source.content_hash and not hit.is_kept}
     excerpts = {text_hash(hit.excerpt): hit.excerpt for hit in outcome.hits if hit.source.excerpts}
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
-    async with pages.lock(SHOWN):
+    async with pages.lock(SHOWN_RESULTS):
         notes = await note_shown(pages, outcome, reference)
         records = {
             hit.source.address: {"source": hit.source.model_dump(), "links": []}
@@ -184,7 +184,7 @@ def shown_use(
             bill.add(meter.spent(name))
         failed = [f"{file.path}: {file.reason}" for outcome in outcomes for file in outcome.not_read]
         failed += [words for outcome in outcomes for words in outcome.broken]
-        emitter.emit(*tool_result_packets(placement, name, found_in(*outcomes).values(), failed))
+        emitter.emit(*tool_result_packets(placement, name, sources_found(*outcomes).values(), failed))
 
 
 def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]) -> Action:
@@ -194,7 +194,7 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
         id=action_id,
         tool=name,
         inputs=tuple(inputs),
-        found=tuple(found_in(*outcomes)),
+        found=tuple(sources_found(*outcomes)),
         problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
         not_read=tuple(dict.fromkeys(file for outcome in outcomes for file in outcome.not_read)),
         redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
@@ -205,7 +205,7 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
     )
 
 
-def found_in(*outcomes: Outcome) -> dict[str, Source]:
+def sources_found(*outcomes: Outcome) -> dict[str, Source]:
     """Return the sources of the outcomes by key."""
     return {hit.source.key: hit.source for outcome in outcomes for hit in outcome.hits}
 

@@ -18,7 +18,7 @@ from ..core.run.errors import DeepResearchError
 from ..core.run.logs import log_failure
 from . import run_engines
 from .addresses import Addresses
-from .engine import EngineFailed, Found, SearchEngine, hit_of, usable
+from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
 from .passed import PassedEngine, plain_name
 from .redaction import Redacted, redact
 from .results import shortened
@@ -141,8 +141,8 @@ class WebSearch:
 async def answer_of(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> EngineResponse:
     """Return an engine's results or its failure; raises `DeepResearchError`, which only the user can resolve."""
     try:
-        found = await run_engines.search(engine, query, context, tool_context)
-        shown = usable(found, context)
+        found = await run_engines.search_engines(engine, query, context, tool_context)
+        shown = allowed_results(found, context)
     except EngineFailed as failure:
         log_failure(__name__, failure, "%s failed", engine.title, keeps_text=True)
         return EngineResponse(engine, query, [], failure=failure)

@@ -35,7 +35,7 @@ _DENSE, _TIGHT = 75, 100
 """Table widths (sum of each column's longest word, in characters) above which type shrinks, then words hyphenate."""
 _TOGETHER = 6
 """Maximum number of rows, including the header, of a table that is kept on one page."""
-Piece: TypeAlias = "str | lxml.html.HtmlElement"
+BodyPart: TypeAlias = "str | lxml.html.HtmlElement"
 
 
 class Citation(NamedTuple):
@@ -104,7 +104,7 @@ class _MarkRenderer:
         """The open sentence; None between sentences."""
         self._number = -1
 
-    def pieces(self, text: str) -> list[Piece]:
+    def pieces(self, text: str) -> list[BodyPart]:
         """Split a text at its marks into plain text and elements for sentences and citations."""
         words, *rest = _MARK.split(text)
         pieces, is_behind = self._words(words), False
@@ -121,7 +121,7 @@ class _MarkRenderer:
             pieces += self._words(_GAP.sub("", words) if is_behind else words)
         return pieces
 
-    def _words(self, words: str) -> list[Piece]:
+    def _words(self, words: str) -> list[BodyPart]:
         words = words.replace(_OPEN, "").replace(_CLOSE, "")
         if self.claim is None or not words.strip():
             return [words]
@@ -184,7 +184,7 @@ def _fill(element: lxml.html.HtmlElement, renderer: _MarkRenderer) -> None:
         _insert(element, element.index(child) + 1, renderer.pieces(tail))
 
 
-def _insert(parent: lxml.html.HtmlElement, index: int, pieces: Sequence[Piece]) -> None:
+def _insert(parent: lxml.html.HtmlElement, index: int, pieces: Sequence[BodyPart]) -> None:
     for piece in pieces:
         if not isinstance(piece, str):
             parent.insert(index, piece)

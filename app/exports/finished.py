@@ -11,11 +11,11 @@ import lxml.html
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ...core.evidence.checking.units import units_of
+from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.labels import Labels
 from ...core.evidence.citations.rendering import link_to, shown_title, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
-from ...core.evidence.memory.observations import ConfirmedPair, notes_of
+from ...core.evidence.memory.observations import ConfirmedPair, report_notes
 from ...core.evidence.text.sentences import sentences_of
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.sources import Source
@@ -67,7 +67,7 @@ def finished_report(stored: StoredRun) -> Finished:
         language_code=run.language_code,
         report=report,
         cited=report.cited(state.sources),
-        notes=[note for note in notes_of(state) if note.partition(": ")[2] not in gaps],
+        notes=[note for note in report_notes(state) if note.partition(": ")[2] not in gaps],
         contradictions=disagreement_of(state, report),
         was_researched=bool(state.sources),
     )
@@ -111,7 +111,7 @@ def _markdown() -> MarkdownIt:
     return parser
 
 
-def figures_of(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[str, str]:
+def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[str, str]:
     """Return the non-zero numbers of an audit by label, with the costs of the run if `has_costs`."""
     counts = {
         labels.checked: audit.checked,
@@ -164,7 +164,7 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
     """Return a quote for each passage of each checked sentence, in the order of the report."""
     report = finished.report
     cited = {source.key: source for source in finished.cited}
-    units = [unit for unit in units_of(report.text, report.keys) if unit.kind == "cell"]
+    units = [unit for unit in report_units(report.text, report.keys) if unit.kind == "cell"]
     above = {unit.start: unit.text.removesuffix(unit.raw_words) for unit in units}
     # Table cells are shown with their row and column names.
     cells = {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in units}

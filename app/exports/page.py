@@ -15,9 +15,9 @@ from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
 from ...core.evidence.citations.rendering import link_to, said_above, short_location, shown_title, time_line
 from ...core.records.report import UnitVerdict
 from ...core.run.errors import ExtraMissing
-from ..words import Evidence
+from ..words import EvidenceShown
 from .body import report_body
-from .finished import Finished, figures_of, plain_words, quotes_of, readable
+from .finished import Finished, audit_figures, plain_words, quotes_of, readable
 
 _DEEPEST = 3
 """Deepest heading level in the table of contents."""
@@ -26,14 +26,14 @@ _MOST_REMARKS = 15
 
 
 def report_page(
-    finished: Finished, evidence: Evidence = "full", *, is_on_paper: bool = False, picture: str = "svg"
+    finished: Finished, evidence: EvidenceShown = "full", *, is_on_paper: bool = False, picture: str = "svg"
 ) -> str:
     """Return the report as an HTML page; `is_on_paper` replaces popovers with links."""
     words = labels(finished.language_code)
     quotes = quotes_of(finished) if evidence == "full" else []
     tree, headings = report_body(finished, quotes, is_on_paper=is_on_paper, picture=picture)
     audit = finished.report.audit
-    figures = figures_of(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else {}
+    figures = audit_figures(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else {}
     remarks = _remarks(finished, words) if evidence == "short" else {}
     numbers = {key: number for number, key in finished.report.keys.items()}
     style = resources.files("deep_research.app.exports").joinpath("templates", "page.css").read_text("utf-8")
@@ -108,7 +108,7 @@ def check_pdf() -> None:
         ) from None
 
 
-def report_pdf(finished: Finished, evidence: Evidence = "short") -> bytes:
+def report_pdf(finished: Finished, evidence: EvidenceShown = "short") -> bytes:
     """Return the report as a PDF tagged for screen readers; raises `ExtraMissing` as `check_pdf` does."""
     check_pdf()
     import weasyprint

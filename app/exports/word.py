@@ -20,7 +20,7 @@ from docx.oxml.ns import nsdecls, qn
 from docx.shared import Cm, Inches, Pt, RGBColor
 
 from ...core.evidence.citations.labels import is_right_to_left
-from ..words import Evidence
+from ..words import EvidenceShown
 from .finished import Finished
 from .page import report_page
 
@@ -73,7 +73,7 @@ class _Target(NamedTuple):
     """Link target of the words; empty without a link."""
 
 
-def report_docx(finished: Finished, evidence: Evidence = "short") -> bytes:
+def report_docx(finished: Finished, evidence: EvidenceShown = "short") -> bytes:
     """Return the report as a Word document."""
     page = lxml.html.document_fromstring(report_page(finished, evidence, is_on_paper=True, picture="png"))
     document, language = Document(), finished.language_code

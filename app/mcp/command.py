@@ -16,7 +16,7 @@ from ..check_file import CheckedFile, check_file
 from ..endings import reports_errors, run_interruptibly
 from ..runs import RunBook, StoredRun, open_runs
 from ..settings import settings_from_options
-from ..words import DONE, Strategy
+from ..words import DONE, StrategyName
 
 if TYPE_CHECKING:
     from ..progress import PlainLines
@@ -32,7 +32,7 @@ class LocalRuns(NamedTuple):
     """All of the operator's settings, with absolute document paths."""
 
     async def begin(
-        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
+        self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
         """Ask a question on a new thread; `given` are the caller's settings."""
         if "docs" in given:

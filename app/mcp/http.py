@@ -28,7 +28,7 @@ from ..runs import StoredRun, open_runs
 from ..server.routes import check_for
 from ..server.users import token_in, user_of
 from ..stream import read_packet
-from ..words import GRAPHS, Strategy, default_strategy
+from ..words import GRAPHS, StrategyName, default_strategy
 
 if TYPE_CHECKING:
     from ..progress import PlainLines
@@ -99,7 +99,7 @@ class ServedRuns(NamedTuple):
         return UserSettings().context_of(self.user)
 
     async def begin(
-        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
+        self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
         """Ask a question on a new thread; `given` are the caller's settings."""
         return await self._run(
@@ -133,7 +133,7 @@ class ServedRuns(NamedTuple):
         async with open_runs(Context().data_dir) as book:
             return await check_for(self.user, book, report, name, on_notice)
 
-    async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
+    async def _run(self, thread: str, strategy: StrategyName, words: str, view: PlainLines, **sent: Any) -> StoredRun:
         from langgraph_api.asgi_transport import ASGITransport
         from langgraph_api.server import app
 

@@ -28,14 +28,14 @@ from ...core.library.library import Library
 from ...core.records.research import Depth, Value
 from ...core.records.sources import Source
 from ...core.run.context import Context
-from ...core.run.conversation import clean
+from ...core.run.conversation import safe_text
 from ...core.run.errors import DeepResearchError, NoSearchTool, UnknownSetting, failure_of
 from ...core.run.user_settings import documents_below
 from ..as_tool import CitedSource, cited_sources
-from ..check_file import CheckedFile, Outcome
+from ..check_file import CheckedFile, StatementOutcome
 from ..progress import PlainLines
 from ..runs import StoredRun
-from ..words import Strategy
+from ..words import StrategyName
 
 _SHAPE = ConfigDict(frozen=True, use_attribute_docstrings=True)
 _INSTRUCTIONS = (
@@ -46,9 +46,9 @@ _INSTRUCTIONS = (
 _REPORT_CHARACTERS, _ROWS = 100_000, 200
 """Maximum length of a report to check, in characters, and maximum rows of the table of verdicts."""
 
-Question = Annotated[str, Field(description="The question, understandable without this conversation.")]
+QuestionArgument = Annotated[str, Field(description="The question, understandable without this conversation.")]
 Planned = Annotated[
-    Strategy | None,
+    StrategyName | None,
     Field(
         description="`orchestrated`: rounds of research until nothing is missing. `planned`: a plan of steps within a "
         "time limit."
@@ -68,10 +68,10 @@ Documents = Annotated[
         "documents."
     ),
 ]
-Thread = Annotated[str, Field(description="Id of the research.")]
+ThreadId = Annotated[str, Field(description="Id of the research.")]
 AnswerWords = Annotated[str, Field(description="The answer, in plain words.")]
 FurtherQuestion = Annotated[str, Field(description="The follow-up question, or the hint.")]
-Query = Annotated[
+QueryArgument = Annotated[
     str,
     Field(min_length=1, description="A question, or up to four characteristic words; spell names as the documents do."),
 ]
@@ -88,7 +88,7 @@ class Runs(Protocol):
         """The operator's settings, with absolute document paths."""
 
     async def begin(
-        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
+        self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
         """Ask a question on a new thread; `given` are the caller's settings."""
 
@@ -161,7 +161,7 @@ class CheckResult(BaseModel):
 
     model_config = _SHAPE
 
-    counts: dict[Outcome, int]
+    counts: dict[StatementOutcome, int]
     """Number of statements per verdict."""
     table: str
     """The statements with their verdicts, sources and deciding passages, in Markdown."""
@@ -208,7 +208,7 @@ class ResearchServer(FastMCP[Any]):
             words = f"{failure_of(cause)}." if cause else str(error)
             if isinstance(cause, ValidationError) and cause.title == f"{name}Arguments":
                 words = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in cause.errors())
-            raise ToolError(" ".join(clean(words).split())) from None
+            raise ToolError(" ".join(safe_text(words).split())) from None
 
     @override
     async def run_stdio_async(self) -> None:
@@ -223,7 +223,7 @@ class ResearchServer(FastMCP[Any]):
     async def research(
         self,
         call: Call[Any, Any],
-        question: Question,
+        question: QuestionArgument,
         strategy: Planned = None,
         depth: HowDeep = None,
         documents: Documents = None,
@@ -240,7 +240,7 @@ class ResearchServer(FastMCP[Any]):
         return await self._run(call, thread, view, runs.begin(thread, question, strategy, given, view))
 
     async def answer(
-        self, call: Call[Any, Any], thread: Thread, answer: AnswerWords
+        self, call: Call[Any, Any], thread: ThreadId, answer: AnswerWords
     ) -> Annotated[CallToolResult, ResearchResult]:
         """Answer the question of a research; it continues and returns its report."""
         runs, view = self._runs(call), CallProgress("")
@@ -249,7 +249,7 @@ class ResearchServer(FastMCP[Any]):
         return await self._run(call, thread, view, runs.go_on(thread, answer, view))
 
     async def follow_up(
-        self, call: Call[Any, Any], thread: Thread, question: FurtherQuestion
+        self, call: Call[Any, Any], thread: ThreadId, question: FurtherQuestion
     ) -> Annotated[CallToolResult, ResearchResult]:
         """Ask a finished research a follow-up question; it knows its report and sources, and returns the next report.
 
@@ -260,12 +260,12 @@ class ResearchServer(FastMCP[Any]):
             raise UnknownSetting(f"Research {thread!r} has a question; reply with `answer`: {asks}")
         return await self._run(call, thread, view, runs.go_on(thread, question, view))
 
-    async def read_report(self, call: Call[Any, Any], thread: Thread) -> Annotated[CallToolResult, ResearchResult]:
+    async def read_report(self, call: Call[Any, Any], thread: ThreadId) -> Annotated[CallToolResult, ResearchResult]:
         """Read the report of a research with its sources, or its status if there is no report yet."""
         return _result(await self._runs(call).read(thread))
 
     async def search_documents(
-        self, call: Call[Any, Any], query: Query, documents: Documents = None, passages: Passages = 10
+        self, call: Call[Any, Any], query: QueryArgument, documents: Documents = None, passages: Passages = 10
     ) -> SearchResult:
         """Search the user's documents in seconds; returns passages, best first, with their locations."""
         settings = self._runs(call).settings
@@ -277,12 +277,14 @@ class ResearchServer(FastMCP[Any]):
             library = Library(settings.model_copy(update={"docs": docs}))
             library.refresh()
             found = library.follow(query, passages)
-            return SearchResult(passages=[_passage(hit.source, hit.text, heading=clean(hit.heading)) for hit in found])
+            return SearchResult(
+                passages=[_passage(hit.source, hit.text, heading=safe_text(hit.heading)) for hit in found]
+            )
 
         # SQLite would block the server's event loop.
         return await asyncio.to_thread(search)
 
-    async def search_earlier(self, call: Call[Any, Any], query: Query, passages: Passages = 10) -> SearchResult:
+    async def search_earlier(self, call: Call[Any, Any], query: QueryArgument, passages: Passages = 10) -> SearchResult:
         """Search what the user's finished research has read; returns passages with their sources, best first."""
         found = await self._runs(call).search(query, passages)
         passages_read = [
@@ -301,7 +303,7 @@ class ResearchServer(FastMCP[Any]):
         view, name = CallProgress(""), "report.html" if form == "html" else "report.md"
         found = (await self._carry_out(call, view, self._runs(call).check(report.encode(), name, view.print))).result()
         more = f"The table shows {_ROWS} of {len(found.statements)} statements, wrong ones first."
-        notes = [*map(clean, found.notes), *([more] if len(found.statements) > _ROWS else [])]
+        notes = [*map(safe_text, found.notes), *([more] if len(found.statements) > _ROWS else [])]
         result = CheckResult(counts=found.counts, table=found.table(_ROWS), notes=notes)
         text = TextContent(type="text", text="\n\n".join([f"{found.summary}.", result.table, *result.notes]))
         return CallToolResult(content=[text], structuredContent=result.model_dump(mode="json"))
@@ -350,7 +352,7 @@ class CallProgress(PlainLines):
 
     @override
     def print(self, text: str) -> None:
-        self._lines.put_nowait(clean(text))
+        self._lines.put_nowait(safe_text(text))
 
     async def notify(self, call: Call[Any, Any], seconds: float) -> None:
         """Send lines until an empty one; send "still running" after `seconds` of silence."""
@@ -371,9 +373,9 @@ def _result(stored: StoredRun) -> CallToolResult:
     result = ResearchResult(
         thread=stored.thread,
         status=stored.status,  # type: ignore[arg-type]  # pydantic checks the word
-        reason=clean(stored.failure or state.run.stop_reason),
-        question=clean(stored.question),
-        asks=clean(stored.asks),
+        reason=safe_text(stored.failure or state.run.stop_reason),
+        question=safe_text(stored.question),
+        asks=safe_text(stored.asks),
         report="" if stored.asks else stored.report,
         sources=[] if stored.asks else cited_sources(state.report, state.sources),
     )
@@ -388,5 +390,7 @@ def _result(stored: StoredRun) -> CallToolResult:
 
 
 def _passage(source: Source, text: str, **more: str) -> FoundPassage:
-    path = clean(short_location(source))
-    return FoundPassage(title=clean(source.title), path=path, location=source.location, text=clean(text), **more)
+    path = safe_text(short_location(source))
+    return FoundPassage(
+        title=safe_text(source.title), path=path, location=source.location, text=safe_text(text), **more
+    )

@@ -16,10 +16,10 @@ from langgraph_sdk import Auth, get_client
 
 from ...core.library.attachments import messages_with_files, take_files
 from ...core.run.context import Context
-from ...core.run.conversation import words_of
+from ...core.run.conversation import message_words
 from ...core.run.errors import UserMistake
 from ...core.run.settings import read_settings
-from ...core.run.store.database import look_up, runs_location
+from ...core.run.store.database import query_database, runs_location
 from ...core.run.store.pages import LOCAL_USER, OWNER, Pages
 from ...core.run.user_settings import UserSettings
 from ..embed import NOT_WAITING, RECURSION_LIMIT
@@ -155,7 +155,7 @@ async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str,
     new = list[dict[str, Any]]()
     for message in messages:
         if earlier := known.get(message.id or ""):
-            if (earlier.type, earlier.text) != (message.type, words_of(message)):
+            if (earlier.type, earlier.text) != (message.type, message_words(message)):
                 _refuse(f"{_MESSAGES}; the id {message.id!r} belongs to an earlier message, which cannot be changed.")
         elif message.type not in ("human", "system"):
             _refuse(f"{_MESSAGES}, not messages of type {message.type!r}.")
@@ -205,7 +205,7 @@ async def check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
 def owner_of_checkpoints(thread_id: str) -> str | None:
     """Return the owner of a thread's checkpoints; None if there are none."""
     query = "SELECT metadata FROM checkpoints WHERE thread_id = ? LIMIT 1"
-    for (metadata,) in look_up(_database(), query, thread_id, seconds=_BUSY_SECONDS):
+    for (metadata,) in query_database(_database(), query, thread_id, seconds=_BUSY_SECONDS):
         known = metadata if isinstance(metadata, dict) else json.loads(metadata)
         return known.get(OWNER) or LOCAL_USER
     return None

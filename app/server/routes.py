@@ -20,7 +20,7 @@ from starlette.routing import Route
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line
 from ...core.run.context import Context
-from ...core.run.conversation import DRAFT, attached_to, clean, clean_nested, mark_of
+from ...core.run.conversation import DRAFT, attached_to, clean_nested, mark_of, safe_text
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail, read_log
 from ...core.run.logs import log_failure
@@ -34,7 +34,7 @@ from ..progress import estimate_line
 from ..runs import RunBook, StoredRun, open_runs
 from ..settings import RunName
 from ..stored import export_content
-from ..words import GRAPHS, STRATEGIES, Evidence, counts_line
+from ..words import GRAPHS, STRATEGIES, EvidenceShown, counts_line
 from .auth import opened_books, owner_of_checkpoints
 from .offer import offer_to, usual_costs
 from .users import user_of
@@ -188,7 +188,7 @@ async def export_run(request: Request) -> Response:
     export_format = request.query_params.get("format", "md")
     if export_format not in _MEDIA_TYPES:
         raise HTTPException(422, f"format: unknown format {export_format!r}; choose from {', '.join(_MEDIA_TYPES)}.")
-    evidence = next((level for level in get_args(Evidence) if level == request.query_params.get("evidence")), None)
+    evidence = next((level for level in get_args(EvidenceShown) if level == request.query_params.get("evidence")), None)
     stored = await _run(request)
     name = RunName(stored.thread, None)
     try:
@@ -257,7 +257,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "label": stored.label,
         "title": stored.title,
         "question": stored.question,
-        "asked": next((clean(message.text) for message in state.messages if isinstance(message, HumanMessage)), ""),
+        "asked": next((safe_text(message.text) for message in state.messages if isinstance(message, HumanMessage)), ""),
         "graph": GRAPHS[stored.strategy],
         "status": stored.status,
         "is_unfinished": stored.is_unfinished,
@@ -392,7 +392,12 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
         stored = await book.read(thread)
     except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
         log_failure(__name__, error, "The run %s cannot be read", thread)
-        return {"thread": thread, "status": "unreadable", "title": "", "question": clean(" ".join(str(error).split()))}
+        return {
+            "thread": thread,
+            "status": "unreadable",
+            "title": "",
+            "question": safe_text(" ".join(str(error).split())),
+        }
     data = run_data(stored)
     names = ("thread", "name", "label", "title", "first_title", "question", "asked", "graph", "status", "changed")
     return {name: data[name] for name in names} | {"open": len(data["open_gaps"])}

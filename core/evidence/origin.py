@@ -40,7 +40,7 @@ def origin_of(source: Source) -> Origin:
     """Return the kind of a source's publisher: by host, else as its page states; `other` if unknown."""
     if source.address.startswith(DOCUMENT_SCHEME):
         return "own"
-    host = host_of(source.location or source.key)
+    host = web_host(source.location or source.key)
     found = (kind for kind, hosts in _HOSTS.items() if any(_is_at(host, pattern) for pattern in hosts.split()))
     return next(found, source.origin)
 
@@ -52,7 +52,7 @@ def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]
     """
     found = dict[str, str]()
     for source in sources:
-        host = host_of(source.location or source.key)
+        host = web_host(source.location or source.key)
         labels = host.split(".")
         if source.address.startswith(DOCUMENT_SCHEME):
             found[source.key] = source.publisher.casefold() or source.address.partition("/")[0]
@@ -67,7 +67,7 @@ def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]
     return found
 
 
-def host_of(address: str) -> str:
+def web_host(address: str) -> str:
     """Return the host of a web address without `www.`; empty for any other address."""
     try:
         return (urlsplit(address).hostname or "").removeprefix("www.")

@@ -18,12 +18,12 @@ from ..reading.records import kind_of_file
 from ..records.sources import Attached
 from ..run.concurrency import in_thread
 from ..run.context import Context
-from ..run.conversation import FileBlock, attached_to, blocks_of, with_attached
+from ..run.conversation import FileBlock, attached_to, file_blocks, with_attached
 from ..run.limits import Limits
 from ..run.store.pages import ATTACHMENTS, Pages, attachments_folder, thread_folder
 from .folder import NOT_IN_NAMES
 
-NEW = "new"
+INCOMING = "new"
 """Code of a file that is not indexed yet."""
 _WAITING = "it arrived during the research; the next question can search it"
 """Reason why such a file is not searched yet."""
@@ -40,12 +40,12 @@ def messages_with_files(given: Any) -> list[AnyMessage]:
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
         # LangGraph itself rejects invalid messages.
         return []
-    return messages if any(map(blocks_of, messages)) else []
+    return messages if any(map(file_blocks, messages)) else []
 
 
 async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Context) -> list[AnyMessage]:
     """Store the files of messages in the thread's folder; return the messages with file lists in place of the files."""
-    if not (pages.thread and any(map(blocks_of, messages))):
+    if not (pages.thread and any(map(file_blocks, messages))):
         return list(messages)
     folder = await in_thread(partial(attachments_folder, context.data_dir))
     # Record the folder before writing the files, so that they are always deleted with the thread.
@@ -53,7 +53,7 @@ async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Cont
     own_folder = thread_folder(folder, pages.thread)
     taken = list[AnyMessage]()
     for message in messages:
-        blocks = blocks_of(message)
+        blocks = file_blocks(message)
         stores = [partial(_store, block, own_folder, context.limits) for block in blocks if not block.link]
         files = [await in_thread(store) for store in stores]
         taken.append(with_attached(message, [*attached_to(message), *files]) if blocks else message)
@@ -88,4 +88,4 @@ def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
         new = folder / f".{path.name}"
         new.write_bytes(data)
         new.replace(path)
-    return attached(name=path.name, reason=_WAITING, code=NEW)
+    return attached(name=path.name, reason=_WAITING, code=INCOMING)

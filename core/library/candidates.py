@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from ..evidence.language import IN_QUESTION, common_words, language_by_words
-from ..evidence.text.similarity import grouped, rarity, subject_of
-from ..evidence.text.stems import QuestionWords, sought_words, words_of
+from ..evidence.text.similarity import bare_title, grouped, rarity
+from ..evidence.text.stems import QuestionWords, sought_words, unaccented_words
 from ..evidence.text.words import (
     FAMILIES,
     FUNCTION_WORDS,
@@ -52,9 +52,9 @@ def terms_of(question: str) -> list[str]:
     return [word for word in terms if word not in stop_words] or terms
 
 
-def mentions(question: str) -> list[str]:
+def possible_titles(question: str) -> list[str]:
     """Return every run of words in a question that might be a title, normalised like `title_key`."""
-    words = words_of(question)
+    words = unaccented_words(question)
     runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + _LONGEST_TITLE + 1))
     return list(dict.fromkeys(" ".join(run) for run in runs if not _STOP_WORDS.issuperset(run)))
 
@@ -154,7 +154,7 @@ class Candidate:
     @cached_property
     def subject(self) -> str:
         """The name that other documents use for this document's subject."""
-        return subject_of(self.title)
+        return bare_title(self.title)
 
     @cached_property
     def names(self) -> Mapping[str, str]:

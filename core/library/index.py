@@ -18,7 +18,17 @@ from ..run.context import Context
 from ..run.errors import DocumentsUnreadable
 from ..run.store.pages import INDEX_FILE, attachments_folder
 from .folder import NOT_IN_NAMES
-from .index_file import COLUMNS, NEW, Entry, connect, discard, settle, shared, text_of, usable
+from .index_file import (
+    COLUMNS,
+    NEW_SUFFIX,
+    IndexedFile,
+    connect,
+    discard,
+    indexed_text,
+    readable_index,
+    settle_texts,
+    shared,
+)
 from .index_search import MOST, IndexReader, SourceOf
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
@@ -36,13 +46,13 @@ class Index:
         self._most = most
         self._counts: dict[tuple[int, str], int] = {}
 
-    def stamps(self) -> dict[str, Entry]:
+    def stamps(self) -> dict[str, IndexedFile]:
         """Return all files in the index by path, without their texts."""
         with self._transaction() as connection:
             rows = connection.execute(f"SELECT {_STAMP} FROM documents")  # noqa: S608
-            return {row[0]: Entry(*row) for row in rows}
+            return {row[0]: IndexedFile(*row) for row in rows}
 
-    def change(self, entries: Sequence[Entry] = (), gone: Sequence[str] = ()) -> None:
+    def change(self, entries: Sequence[IndexedFile] = (), gone: Sequence[str] = ()) -> None:
         """Add or replace files and remove paths, in one transaction."""
         if not (entries or gone):
             return
@@ -60,7 +70,7 @@ class Index:
                 if not entry.reason:
                     touched[entry.content_hash] = None
                     texts[entry.content_hash] = entry.text
-            settle(connection, touched, texts)
+            settle_texts(connection, touched, texts)
 
     def note_root(self, root: Path) -> None:
         """Record the folder or file that is indexed."""
@@ -72,7 +82,7 @@ class Index:
             with self._transaction("IMMEDIATE") as connection:
                 connection.execute("UPDATE totals SET root = ?", (path,))
 
-    def restamp(self, entries: Sequence[Entry]) -> None:
+    def restamp(self, entries: Sequence[IndexedFile]) -> None:
         """Record the new modification time of files whose content is unchanged."""
         if not entries:
             return
@@ -80,12 +90,12 @@ class Index:
             stamps = [(entry.size, entry.mtime_ns, entry.path) for entry in entries]
             connection.executemany("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", stamps)
 
-    def document(self, path: str) -> Entry | None:
+    def document(self, path: str) -> IndexedFile | None:
         """Return a document with its text; None if the file is unknown or has no text."""
         with self._transaction() as connection:
             query = f"SELECT {', '.join(COLUMNS)} FROM documents WHERE path = ? AND reason = ''"  # noqa: S608
             row = connection.execute(query, (path,)).fetchone()
-            return Entry(*row)._replace(text=text_of(connection, row[-1])) if row else None
+            return IndexedFile(*row)._replace(text=indexed_text(connection, row[-1])) if row else None
 
     @contextmanager
     def reading(self, source_of: SourceOf) -> Iterator[IndexReader]:
@@ -95,7 +105,7 @@ class Index:
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
-        with usable(self.file), shared(self.file), closing(connect(self.file)) as connection:
+        with readable_index(self.file), shared(self.file), closing(connect(self.file)) as connection:
             connection.execute(f"BEGIN {mode}")
             yield connection
             connection.execute("COMMIT")
@@ -109,7 +119,7 @@ class Index:
 
     def replacement(self) -> Index:
         """Return an empty index, to be filled and replace this one; requires the `exclusive` lock."""
-        fresh = Index(Path(f"{self.file}{NEW}"), self._most)
+        fresh = Index(Path(f"{self.file}{NEW_SUFFIX}"), self._most)
         # An earlier build may have been killed.
         discard(fresh.file)
         return fresh

@@ -16,7 +16,7 @@ from zlib import crc32
 
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
-from ..evidence.text.stems import STEMMED, stemmer_version, tokens_of, words_and_pieces
+from ..evidence.text.stems import STEMMED, index_terms, stemmer_version, words_and_pieces
 from ..reading.records import readers
 from ..records.sources import DateKind
 from ..run.errors import DatabaseUnusable
@@ -32,7 +32,7 @@ _MOMENT = 0.01
 _CACHE_KILOBYTES = 32_000
 PAGE_BYTES = 16_384
 LOCK = ".lock"
-NEW = ".new"
+NEW_SUFFIX = ".new"
 """File suffixes of an index's lock, and of its replacement during a rebuild."""
 _SIDES = ("-wal", "-shm", "-journal")
 _SCHEMA = """
@@ -72,7 +72,7 @@ _PIECES_SHARE = 1.0
 """Minimum ratio of unspaced pieces to other words at which a text is not stemmed."""
 
 
-class Entry(NamedTuple):
+class IndexedFile(NamedTuple):
     """A file in the index, with the columns of its row and its text; `reason` is set if it has no text."""
 
     path: str
@@ -100,7 +100,7 @@ class Entry(NamedTuple):
     text: str = ""
 
 
-COLUMNS = Entry._fields[:-1]
+COLUMNS = IndexedFile._fields[:-1]
 """Columns of an entry; its text is stored in passages."""
 
 
@@ -158,7 +158,7 @@ class Foreign(Exception):
 
 
 @contextmanager
-def usable(file: Path) -> Iterator[None]:
+def readable_index(file: Path) -> Iterator[None]:
     """Translate SQLite and file system errors into `Foreign` or `DatabaseUnusable`."""
     try:
         yield
@@ -274,7 +274,7 @@ def stemmed_in(text: str) -> str:
     return code if code in STEMMED else ""
 
 
-def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping[str, str]) -> None:
+def settle_texts(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping[str, str]) -> None:
     """Add, remove or retitle the texts with these hashes after a change of documents.
 
     A text gets the title of its first document by path. `texts` contains those that may be new, by hash.
@@ -305,7 +305,7 @@ def settle(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping
     connection.execute("UPDATE totals SET state = random()")
 
 
-def text_of(connection: sqlite3.Connection, content_hash: str) -> str:
+def indexed_text(connection: sqlite3.Connection, content_hash: str) -> str:
     """Return the whole text with this hash; empty if unknown."""
     found = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
     row, lead = found or (0, "")
@@ -340,7 +340,7 @@ def _write(connection: sqlite3.Connection, row: int, title: str, language: str, 
     """Add the passages of a text to the search table, or remove them with the command "delete"."""
 
     def terms(text: str) -> str:
-        return " ".join(tokens_of(text, language))
+        return " ".join(index_terms(text, language))
 
     passages = connection.execute(
         "SELECT position, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ? ORDER BY position", (row,)

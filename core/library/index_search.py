@@ -21,7 +21,7 @@ from ..evidence.text.stems import TAG, forms_of, index_term, sought_words
 from ..evidence.text.words import STOP_WORDS
 from ..records.sources import Source
 from .candidates import LibraryPassage
-from .index_file import COLUMNS, POSITION_BITS, POSITION_MASK, Entry
+from .index_file import COLUMNS, POSITION_BITS, POSITION_MASK, IndexedFile
 
 MOST = 3_000
 """Number of passages that a search compares; each takes microseconds, and a question makes many searches."""
@@ -72,7 +72,7 @@ WORD = re.compile(rf"[^\W\d_]{{{_FEWEST_LETTERS},}}")
 _NEAR = "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length (term) BETWEEN ? AND ?"
 _KNOWN = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.term = json_each.value"
 _LAST = "\U0010ffff"
-SourceOf = Callable[[Entry], Source]
+SourceOf = Callable[[IndexedFile], Source]
 """Returns the source that is a document of the index."""
 
 
@@ -198,7 +198,7 @@ class IndexReader:
     def passage(self, number: int) -> LibraryPassage:
         """Return the passage with this number."""
         *document, start, heading, language, text = self._connection.execute(_PASSAGE, (number,)).fetchone()
-        return LibraryPassage(self._source_of(Entry(*document)), start, heading, language, text)
+        return LibraryPassage(self._source_of(IndexedFile(*document)), start, heading, language, text)
 
     def _alike(self, term: str) -> list[str]:
         """Return similar terms of the same language."""

@@ -23,7 +23,7 @@ from ..run.context import Context
 from .candidates import LibraryPassage, terms_of
 from .folder import PICTURE, PICTURES, LeftOut
 from .index import Root, open_roots, unreadable
-from .index_file import Entry
+from .index_file import IndexedFile
 from .index_search import OF_TEXT, WORD
 from .shelf import IndexShelf
 from .trails import find_trails, passages_of
@@ -183,7 +183,7 @@ class Library:
                 return LibraryDocument(self._source(root, entry), entry.text)
         return None
 
-    def _source(self, root: Root, found: Entry) -> Source:
+    def _source(self, root: Root, found: IndexedFile) -> Source:
         uri, read_at = root.uri(found.path), self._context.clock.now().isoformat(timespec="seconds")
         return Source(
             key=uri,

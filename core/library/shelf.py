@@ -10,8 +10,8 @@ from itertools import chain
 from math import fsum
 
 from ..evidence.text.similarity import distinct, interleave, rarity, spread
-from ..evidence.text.stems import bare, title_key, tokens_of
-from .candidates import Candidate, LibraryPassage, mentions, terms_of
+from ..evidence.text.stems import bare, index_terms, title_key
+from .candidates import Candidate, LibraryPassage, possible_titles, terms_of
 from .index_search import OF_TEXT, IndexReader
 
 _SATURATION = 1.2
@@ -66,7 +66,7 @@ class IndexShelf:
 
     def best(self, query: str, limit: int) -> list[LibraryPassage]:
         """Return the best passages for a query by BM25 over all indexes, first a few per document."""
-        terms, titles = terms_of(query), {*mentions(query)}
+        terms, titles = terms_of(query), {*possible_titles(query)}
         weights: dict[str, float] = {}
         rarities: dict[str, float] = {}
         counts = [reader.counts(terms) for reader in self._readers]
@@ -95,7 +95,7 @@ class IndexShelf:
 
     def titled(self, text: str) -> list[Candidate]:
         """Return the first passages of documents whose titles occur in this text."""
-        titles = mentions(text)
+        titles = possible_titles(text)
         return self._cached(text, lambda reader: reader.titled(titles, _MOST_TITLED))
 
     def name_count(self, name: str) -> int:
@@ -137,7 +137,7 @@ class IndexShelf:
 def _scores(passages: Sequence[LibraryPassage], weights: Mapping[str, float]) -> list[float]:
     """Return the BM25 scores of passages over title, headings and text; `weights` by index term."""
     # Passages of a document share its title and often headings.
-    hits = cache(lambda text, language: Counter(filter(weights.__contains__, tokens_of(text, language))))
+    hits = cache(lambda text, language: Counter(filter(weights.__contains__, index_terms(text, language))))
 
     def score(passage: LibraryPassage) -> float:
         counts: dict[str, float] = defaultdict(float)

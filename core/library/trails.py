@@ -31,7 +31,7 @@ _SAME_DOCUMENT = 0.1
 """Value of a link between passages of the same document."""
 _KEPT = 60
 """Number of trails of each length to keep as results."""
-LONGEST = 4
+TRAIL_PASSAGES = 4
 """Maximum passages of a trail."""
 _WIDTH = 12
 """Number of trails of each length to extend."""
@@ -137,7 +137,7 @@ class _Search:
         words = [word for stem in self._query.weights for word in self._query.words[stem]]
         first = [*self._shelf.search(words, _FIRST), *self._shelf.titled(self._query.text)]
         beam, found = [Trail()], []
-        for _ in range(LONGEST):
+        for _ in range(TRAIL_PASSAGES):
             best = self._longer_trails(self._options(beam, first))
             beam = best[:_WIDTH]
             found += [trail for trail in best if trail.adds >= _LEAST]

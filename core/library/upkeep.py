@@ -23,7 +23,19 @@ from ..run.limits import Limits
 from ..run.logs import log_failure
 from .folder import FoundFile, LeftOut, read_file, scan_folder
 from .index import Index, Root, unreadable
-from .index_file import LOCK, NEW, Entry, Foreign, discard, exclusive, is_corrupt, is_using, remove, replace, usable
+from .index_file import (
+    LOCK,
+    NEW_SUFFIX,
+    Foreign,
+    IndexedFile,
+    discard,
+    exclusive,
+    is_corrupt,
+    is_using,
+    readable_index,
+    remove,
+    replace,
+)
 
 BATCH_FILES = 50
 BATCH_BYTES = 4_000_000
@@ -83,7 +95,7 @@ class Outdated(NamedTuple):
     store: Index
     files: tuple[FoundFile, ...]
     """New or changed files."""
-    known: dict[str, Entry]
+    known: dict[str, IndexedFile]
     """Index entries by path."""
     gone: tuple[str, ...]
     """Paths that no longer exist."""
@@ -125,7 +137,7 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
     outdated.store.note_root(outdated.root)
     with closing(_read_ahead(outdated, parser, threads)) as batches_read:
         for futures in batches_read:
-            same, changed = list[Entry](), list[Entry]()
+            same, changed = list[IndexedFile](), list[IndexedFile]()
             for entry in chain.from_iterable(future.result() for future in futures):
                 (same if _is_same(entry, outdated) else changed).append(entry)
                 on_step()
@@ -135,7 +147,7 @@ def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Calla
     outdated.store.change(gone=outdated.gone)
 
 
-def _is_same(entry: Entry, outdated: Outdated) -> bool:
+def _is_same(entry: IndexedFile, outdated: Outdated) -> bool:
     """Whether the index has this content, and reading it again would change nothing."""
     known = outdated.known.get(entry.path)
     if known is None or not _is_settled(known, outdated.seconds):
@@ -143,11 +155,11 @@ def _is_same(entry: Entry, outdated: Outdated) -> bool:
     return bool(entry.file_hash) and entry.file_hash == known.file_hash
 
 
-def _is_settled(entry: Entry, seconds: float) -> bool:
+def _is_settled(entry: IndexedFile, seconds: float) -> bool:
     return entry.code not in _UNSURE or (entry.tries >= MOST_TRIES and entry.seconds >= seconds)
 
 
-def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[Entry]]]]:
+def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[IndexedFile]]]]:
     """Yield the entries read, in batches; while one batch is stored, the next one is read."""
     # Paths from which new files may have been moved, by hash and file name.
     old_paths: dict[tuple[str, str], str] = {}
@@ -156,7 +168,7 @@ def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Genera
         old_paths = {(entry.file_hash, PurePath(entry.path).name): entry.path for entry in texts}
     read = partial(_read, outdated, old_paths, parser)
     begun = ([threads.submit(read, group) for group in groups(batch)] for batch in batches(outdated.files))
-    reading: deque[list[Future[list[Entry]]]] = deque()
+    reading: deque[list[Future[list[IndexedFile]]]] = deque()
     try:
         for futures in begun:
             reading.append(futures)
@@ -171,18 +183,18 @@ def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Genera
 
 def _read(
     outdated: Outdated, old_paths: Mapping[tuple[str, str], str], parser: Parser, files: Sequence[FoundFile]
-) -> list[Entry]:
-    entries: dict[str, Entry] = {}
+) -> list[IndexedFile]:
+    entries: dict[str, IndexedFile] = {}
     unknown: dict[str, bytes] = {}
     for file in files:
         try:
             data = read_file(outdated.root, file, parser.max_bytes)
         except Unreadable as error:
             # Always retried, since permissions may change without a new modification time.
-            entries[file.path] = Entry(file.path, file.size, _NEVER, "", str(error), error.reason)
+            entries[file.path] = IndexedFile(file.path, file.size, _NEVER, "", str(error), error.reason)
             continue
         # Size and time are from the scan, so a file that changes while it is read is read again next time.
-        entry = Entry(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
+        entry = IndexedFile(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
         old_path = old_paths.get((entry.file_hash, PurePath(entry.path).name))
         # A moved file keeps its text if its name is the same, as the name may give title and date.
         moved = outdated.store.document(old_path) if old_path and old_path != entry.path else None
@@ -197,7 +209,7 @@ def _read(
     return list(entries.values())
 
 
-def _with(entry: Entry, extract: Extract | Unreadable, outdated: Outdated) -> Entry:
+def _with(entry: IndexedFile, extract: Extract | Unreadable, outdated: Outdated) -> IndexedFile:
     if isinstance(extract, Unreadable):
         entry = entry._replace(reason=str(extract), code=extract.reason)
         if entry.code not in _UNSURE:
@@ -222,7 +234,7 @@ def _remove_old(folder: Path, now: float) -> None:
                     # Another process may have used the index meanwhile.
                     if _is_old(file, now) and not _has_root(file):
                         remove(file)
-    for file in sorted(folder.glob(f"*.sqlite{NEW}")):
+    for file in sorted(folder.glob(f"*.sqlite{NEW_SUFFIX}")):
         with suppress(OSError):
             if _is_old(file, now):
                 discard(file)
@@ -300,7 +312,7 @@ class Upkeep:
 
     def _replace(self, root: Root, seen: object, *, is_filled: bool) -> None:
         """Replace a damaged index with a new one, unless another thread or process already has."""
-        with usable(root.store.file), exclusive(root.store.file):
+        with readable_index(root.store.file), exclusive(root.store.file):
             if root.store.identity() != seen:
                 return
             fresh = root.store.replacement()

@@ -16,20 +16,38 @@ from pydantic_core import from_json
 from ..evidence.citations.rendering import read_body
 from ..run import tool_names
 from ..run.context import Context
-from ..run.conversation import clean, mark_of
+from ..run.conversation import mark_of, safe_text
 from ..run.errors import UserMistake
 from ..run.events.call import CallEvents
 from ..run.logs import Secrets, log_failure
-from ..run.transcripts import BROKEN, CHARACTERS_PER_TOKEN, WITHHELD, finish_of, fit_window, is_result, tokens_of
+from ..run.transcripts import (
+    BROKEN,
+    CHARACTERS_PER_TOKEN,
+    WITHHELD_NOTICE,
+    estimated_tokens,
+    finish_of,
+    fit_window,
+    is_result,
+)
 from .abilities import ability_of, other_ability, remember_ability, with_learned
 from .caller import Assembly, Caller, bind_call
 from .extractive.chat import ExtractiveChatModel
-from .faults import AnswerRefused, Kind, PromptCut, cut_short, explain, explain_any, is_transient, kind_of, retry_reason
-from .ladder.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split
+from .faults import (
+    AnswerRefused,
+    FaultKind,
+    PromptCut,
+    cut_short,
+    explain,
+    explain_any,
+    fault_kind,
+    is_transient,
+    retry_reason,
+)
+from .ladder.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split_thoughts
 from .ladder.rungs import Ability, prepare
 from .ladder.written_calls import CallGuard
 from .request import Request
-from .resolve import host_of, is_named, output_tokens, profile_of, resolve_model
+from .resolve import is_named, model_host, output_tokens, profile_of, resolve_model
 from .retries import has_words, retry_budget_of
 
 logger = logging.getLogger(__name__)
@@ -96,7 +114,7 @@ class AnswerEmitter:
             if piece.kind == "thought":
                 self._think("leaked", piece.words)
                 continue
-            words = clean(piece.words)
+            words = safe_text(piece.words)
             self._say(self._guard.feed(words) if self._guard else words)
 
     def _say(self, words: str, *, is_last: bool = False) -> None:
@@ -113,7 +131,7 @@ class AnswerEmitter:
 
     def _separated(self, source: str, words: str) -> str:
         """Return the words, preceded by a blank line if the last words came from another source."""
-        if not (words := clean(words)):
+        if not (words := safe_text(words)):
             return ""
         separator = "\n\n" if self._source and source != self._source else ""
         self._source = source
@@ -190,7 +208,7 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
             return Reply(message, remedies.left_out)
         except Exception as error:
             name = profile_of(role, context).name
-            kind = kind_of(error)
+            kind = fault_kind(error)
             ours = explain(error, role, name, has_answered=caller.retries.has_answered(name))
             if kind is None or caller.events.has_shown or not remedies.meet(error, kind):
                 if ours is None and not is_named(role, context):
@@ -216,7 +234,7 @@ class Remedies:
         self._request = request
         # If the user has set `tool_calls`, an error that names the setting is more helpful.
         self._may_change_rung = context.tool_calls == "auto"
-        self._met = set[Kind]()
+        self._met = set[FaultKind]()
         self._suspects: Iterator[tuple[str, ...]] | None = None
 
     @property
@@ -228,7 +246,7 @@ class Remedies:
         ]
         return self._request._replace(messages=messages)
 
-    def meet(self, error: Exception, kind: Kind) -> bool:
+    def meet(self, error: Exception, kind: FaultKind) -> bool:
         """Change the request after a failure; return whether to try again."""
         if kind == "refused":
             if self._suspects is None:
@@ -246,14 +264,14 @@ class Remedies:
         if kind != "long":
             return kind == "no_tools" and self._may_change_rung
         messages = self._request.messages
-        shorter = fit_window(messages, tokens_of(messages) // 2, self._request.shorten)
+        shorter = fit_window(messages, estimated_tokens(messages) // 2, self._request.shorten)
         self._request = self._request._replace(messages=shorter)
         return shorter != list(messages)
 
 
 def withheld_result(call_id: str) -> ToolMessage:
     """Return the message that replaces a result refused by the provider's filter."""
-    return ToolMessage(WITHHELD, tool_call_id=call_id)
+    return ToolMessage(WITHHELD_NOTICE, tool_call_id=call_id)
 
 
 def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
@@ -312,7 +330,7 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
         if not is_transient(error) or answer.whole is None or not has_words(answer.whole):
             raise
         log_failure(__name__, error, "An answer of the %s's model broke off", role)
-        cut = cut_short(error, host_of(model))
+        cut = cut_short(error, model_host(model))
     message = answer.message(role)
     # A failure after the end of the answer is harmless.
     if cut and not finish_of(message):
@@ -327,11 +345,11 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
         raise PromptCut(counted, expected)
     emitter.finish_stream()
     whole = message.text
-    shown = ability._replace(begins_inside=ability.begins_inside or split(whole).began_inside)
+    shown = ability._replace(begins_inside=ability.begins_inside or split_thoughts(whole).began_inside)
     if with_learned(shown, model) != ability:
         await remember_ability(role, context, shown)
     # Search the unfiltered text for written calls: an argument may contain text that looks like a thought.
-    text = clean(whole) if _may_call(request) else split(emitter.text).text
+    text = safe_text(whole) if _may_call(request) else split_thoughts(emitter.text).text
     message = read_reply(message.model_copy(update={"content": text}), request.tools if _may_call(request) else ())
     emitter.finish(message)
     return message

@@ -30,7 +30,7 @@ from ..run.transcripts import message_from_chunks
 from .deltas import counts
 from .faults import AnswerSilent, ToolsUnbound
 from .ladder.reply import reasoning_of
-from .resolve import EXTRACTIVE, cost_of, host_of, is_extractive, profile_of, resolve_model
+from .resolve import EXTRACTIVE, cost_of, is_extractive, model_host, profile_of, resolve_model
 from .retries import RetryBudget, has_words
 
 logger = logging.getLogger(__name__)
@@ -234,7 +234,7 @@ class Caller(NamedTuple):
         most = left_characters = CHARACTERS_A_TOKEN * (most_tokens or limits.report_tokens + limits.reasoning_tokens)
         limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
         usual: float = getattr(limits, limit)
-        host = urlsplit(f"//{host_of(resolve_model(role, self.context))}").hostname or ""
+        host = urlsplit(f"//{model_host(resolve_model(role, self.context))}").hostname or ""
         idle = max(usual, limits.first_token_seconds or (_FIRST_SECONDS_HERE if is_loopback(host) else _FIRST_SECONDS))
         paused, tail = loop.time(), ""
         end = paused + limits.call_seconds

@@ -22,17 +22,17 @@ from ..run.errors import (
 )
 from ..run.network import connection_problem
 
-Kind = Literal[
+FaultKind = Literal[
     "key", "quota", "model", "long", "refused", "no_tools", "limited", "unreachable", "slow", "down", "broken", "cut",
     "rejected",
 ]  # fmt: skip
 
-_STATUS: dict[int, Kind] = {
+_STATUS: dict[int, FaultKind] = {
     401: "key", 402: "quota", 403: "key", 404: "model", 408: "slow", 409: "down", 413: "long", 425: "down",
     429: "limited",
 }  # fmt: skip
 # Class names instead of classes: other providers' packages use the same names and may not be installed.
-_NAMES: dict[Kind, str] = {
+_NAMES: dict[FaultKind, str] = {
     "refused": "AnswerRefused ContentFilterFinishReasonError",
     "cut": "AnswerCut",
     "broken": "AnswerBroken JSONDecodeError APIResponseValidationError",
@@ -55,7 +55,7 @@ BROKE_OFF = "an incomplete answer"
 """Describes a stream that ended without a finish reason."""
 _CHARACTERS = 4000
 """Number of characters of a third-party message that are searched."""
-_TRANSIENT: dict[Kind, str] = {
+_TRANSIENT: dict[FaultKind, str] = {
     "limited": "the provider asks to wait",
     "unreachable": "the connection failed",
     "slow": "no answer came in time",
@@ -70,12 +70,12 @@ _SENT = frozenset((
     "include",
 ))  # fmt: skip
 """Request fields that messages may name; any other name in a server's error may be a secret."""
-_ERRORS: dict[Kind, type[DeepResearchError]] = {
+_ERRORS: dict[FaultKind, type[DeepResearchError]] = {
     "key": KeyRefused, "quota": KeyRefused, "model": ModelMissing, "long": PromptTooLong, "refused": ContentRefused,
     "limited": RateLimited,
 }  # fmt: skip
 """Errors of the kinds that are not a `ModelFailed`."""
-_TEXTS: dict[Kind, str] = {
+_TEXTS: dict[FaultKind, str] = {
     "key": "{who} cannot be used: {host} rejects the key{http}; check {key}.",
     "quota": "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another key.",
     "model": (
@@ -106,7 +106,7 @@ _TEXTS: dict[Kind, str] = {
 _HINTS = {"right": ", and is OPENAI_BASE_URL right", "check": ", and check OPENAI_BASE_URL and the setting models"}
 """Hints for messages until a call has succeeded, since a setting may be wrong."""
 _LATE = "did not answer in time; try again later, or choose another model (setting models)"
-_WORDINGS: dict[Kind, str] = {
+_WORDINGS: dict[FaultKind, str] = {
     "quota": "insufficient.(quota|balance|credit|fund)|credit balance is too low|billing.hard.limit",
     "key": "api.key (is )?(not valid|invalid)|(invalid|incorrect|wrong).api.key|api_key_invalid",
     "long": (
@@ -178,7 +178,7 @@ def explain(error: Exception, role: str, model: str, *, has_answered: bool = Fal
     """
     if isinstance(error, DeepResearchError):
         return error
-    if (kind := kind_of(error)) is None:
+    if (kind := fault_kind(error)) is None:
         return None
     facts = {**_facts(error), **(dict.fromkeys(_HINTS, "") if has_answered else _HINTS)}
     known = connection_problem(error, facts["host"])
@@ -195,12 +195,12 @@ def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:
 
 def is_transient(error: BaseException) -> bool:
     """Return whether a retry of the same call may succeed."""
-    return kind_of(error) in _TRANSIENT
+    return fault_kind(error) in _TRANSIENT
 
 
 def cut_short(error: Exception, server: str) -> Exception:
     """Return the error to raise if a call fails after its first words; `server` is the model's host, if known."""
-    kind = kind_of(error)
+    kind = fault_kind(error)
     if kind not in ("unreachable", "broken"):
         return error
     host, what = server_of(error) or server or "its server", _facts(error)["what"]
@@ -210,7 +210,7 @@ def cut_short(error: Exception, server: str) -> Exception:
 
 def asks_to_wait(error: BaseException) -> bool:
     """Return whether the server is rate-limiting or overloaded."""
-    return kind_of(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
+    return fault_kind(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
 
 
 def retry_reason(error: BaseException) -> str:
@@ -218,7 +218,7 @@ def retry_reason(error: BaseException) -> str:
     if isinstance(error, AnswerCut):
         return error.what
     status = _status(error)
-    words = _TRANSIENT[kind_of(error) or "broken"]
+    words = _TRANSIENT[fault_kind(error) or "broken"]
     return f"{words} (HTTP {status})" if status else words
 
 
@@ -238,7 +238,7 @@ def retry_after(error: BaseException) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def kind_of(error: BaseException) -> Kind | None:
+def fault_kind(error: BaseException) -> FaultKind | None:
     """Return the kind of failure; None if the error does not come from a model call."""
     names = [cls.__name__ for cls in type(error).__mro__]
     status = _status(error)

@@ -8,10 +8,10 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ..run.transcripts import REASONING
-from .faults import kind_of, message_of
+from .faults import fault_kind, message_of
 
 Payload = dict[str, Any]
-Message = dict[str, Any]
+WireMessage = dict[str, Any]
 
 _OUTPUT_NAME = "output_name"
 _TURNS = "turns"
@@ -80,7 +80,7 @@ def learn(error: Exception, sent: int | None) -> ModelTraits:
         # The largest stated number below the refused limit.
         numbers = (int(found.replace(",", "")) for found in _NUMBER.findall(stated))
         limit = max((number for number in numbers if number < sent), default=None)
-    if kind_of(error) not in ("rejected", "model", "down"):
+    if fault_kind(error) not in ("rejected", "model", "down"):
         return ModelTraits(output_tokens=limit)
     found = (name for name, pattern in _QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
     return ModelTraits(frozenset(found) - {_OUTPUT_NAME if limit else ""}, limit)
@@ -124,7 +124,7 @@ def adapt(payload: Payload, learned: ModelTraits) -> Payload:
     return payload
 
 
-def _with_short_ids(message: Message) -> Message:
+def _with_short_ids(message: WireMessage) -> WireMessage:
     def short(identifier: str) -> str:
         return sha256(identifier.encode()).hexdigest()[:_SHORT_ID]
 
@@ -133,7 +133,7 @@ def _with_short_ids(message: Message) -> Message:
     return {**message, **answered, **({"tool_calls": calls} if calls else {})}
 
 
-def _by_call(messages: Sequence[Message]) -> Iterator[Message]:
+def _by_call(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
     """Yield the messages split so that each has one call and is followed by its result."""
     results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
     for message in messages:
@@ -147,9 +147,9 @@ def _by_call(messages: Sequence[Message]) -> Iterator[Message]:
             yield message
 
 
-def _in_turns(messages: Sequence[Message]) -> list[Message]:
+def _in_turns(messages: Sequence[WireMessage]) -> list[WireMessage]:
     """Return messages with alternating roles: join equal roles, append user text to the preceding tool result."""
-    turns = list[Message]()
+    turns = list[WireMessage]()
     for message in messages:
         before, role = turns[-1] if turns else {"role": ""}, message["role"]
         has_calls = message.get("tool_calls") or before.get("tool_calls")

@@ -111,7 +111,7 @@ def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
     return _kept(kept_as, lambda: _at_openai(model, server, context))
 
 
-def host_of(model: BaseChatModel) -> str:
+def model_host(model: BaseChatModel) -> str:
     """Return the host and port of a model's server; empty if its class does not state them."""
     addresses = (getattr(model, name, None) for name in _ADDRESSES)
     return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
@@ -250,7 +250,7 @@ def profile_of(role: Role, context: Context) -> Profile:
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
     name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
-    at_server = f"{name} at {host_of(model) or type(model).__name__}"
+    at_server = f"{name} at {model_host(model) or type(model).__name__}"
     window = context.window or windows_at_servers.get(at_server) or known.get("max_input_tokens")
     reasons = known.get("reasoning_output") if context.reasoning is None else context.reasoning
     if reasons is None:

@@ -15,7 +15,7 @@ from langgraph.runtime import RunControl, get_runtime
 
 from ..run.concurrency import PerLoop
 from ..run.limits import Limits
-from .faults import asks_to_wait, is_transient, kind_of, retry_after, retry_reason
+from .faults import asks_to_wait, fault_kind, is_transient, retry_after, retry_reason
 from .ladder.reply import reasoning_of
 
 _FIRST_WAIT = 0.5
@@ -110,7 +110,7 @@ class RetryBudget:
         else:
             call.failures += 1
             earlier = call.failures
-            if earlier > (min(1, self._max_retries) if kind_of(error) == "slow" else self._max_retries):
+            if earlier > (min(1, self._max_retries) if fault_kind(error) == "slow" else self._max_retries):
                 raise error
         own = _FIRST_WAIT * 2 ** (earlier - 1) * (1 + self._chance() / 2)
         seconds = max(own, retry_after(error) or 0.0)

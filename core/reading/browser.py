@@ -38,7 +38,7 @@ _WORKER = "deep_research.core.reading.browser_worker"
 _NOSCRIPT = re.compile(rb"<noscript\b.*?</noscript>", re.IGNORECASE | re.DOTALL)
 
 
-async def render(page: Fetched, shell: str, context: Context, resolve: Resolver | None) -> Fetched:
+async def render_page(page: Fetched, shell: str, context: Context, resolve: Resolver | None) -> Fetched:
     """Return a page with its HTML after running its scripts; `shell` says why it needs them. Raises `Unread`."""
     limits, command = context.limits, context.browser
     if command == "off" or not find_spec("playwright"):

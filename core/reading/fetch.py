@@ -20,14 +20,14 @@ from .addresses import Address, IPAddress, join_address, parse_address
 from .connection import AGENT, Connections, HttpResponse
 from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
 from .policy import Policy, Robots, is_public
-from .records import KINDS, Kind, RefusalCode, Unread
+from .records import KINDS, DocumentKind, RefusalCode, Unread
 
 _SNIFFED_BYTES = 1024
 _WORD_BYTES = 10_000
 """A large page is cut at the last word boundary, at most this many bytes before the limit."""
 _ROBOTS_BYTES = 500_000
 
-_MEDIA_TYPES: dict[Kind, str] = {
+_MEDIA_TYPES: dict[DocumentKind, str] = {
     "html": "text/html application/xhtml+xml",
     "text": "text/plain",
     "markdown": "text/markdown text/x-markdown",
@@ -73,7 +73,7 @@ def charset_of(content_type: str) -> str:
     return found.group(1) if found else ""
 
 
-def kind_of(content_type: str, head: bytes, name: str = "") -> Kind | None:
+def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | None:
     """Return the kind of a body that begins with `head`; None for an archive, whose kind depends on the whole body.
 
     The bytes decide; media type and name only distinguish kinds of text. Raises `Unread` for unsupported content.
@@ -102,7 +102,7 @@ class Fetched(NamedTuple):
 
     address: str
     """Final address, after redirects."""
-    kind: Kind | None
+    kind: DocumentKind | None
     """None for an archive, whose kind depends on its content."""
     charset: str
     """Charset declared by the server; empty if none."""
@@ -118,7 +118,7 @@ class Fetcher:
         """`page_host`: see `Policy`."""
         self._limits = context.limits
         self._policy = Policy(context, page_host)
-        self._resolve = resolve or look_up
+        self._resolve = resolve or resolve_host
         self._connections = Connections(self._limits.connect_seconds, context.trust_proxy)
         self._obeys_robots = context.robots
         self._robots: dict[str, Robots] = {}
@@ -229,7 +229,7 @@ class Fetcher:
 
     async def _receive(self, here: Address, response: HttpResponse) -> Fetched:
         content_type = response.headers.get("content-type", "")
-        kind = kind_of(content_type, await response.upto(_SNIFFED_BYTES), here.target.partition("?")[0])
+        kind = body_kind(content_type, await response.upto(_SNIFFED_BYTES), here.target.partition("?")[0])
         is_whole = kind in (None, "pdf")
         most = self._limits.max_pdf_bytes if is_whole else self._limits.max_page_bytes
         data = await response.upto(most + 1)
@@ -257,7 +257,7 @@ class Fetcher:
             raise Unread("robots", f"the robots.txt of {here.host} forbids it (setting robots)")
 
 
-async def look_up(host: str, port: int) -> list[str]:
+async def resolve_host(host: str, port: int) -> list[str]:
     """Resolve a host with the system's resolver."""
     found = await _NAMES.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(endpoint[0]) for *_, endpoint in found]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TEXT_CHARACTERS = 50_000_000
 """Maximum length of a text; needed since a small archive within `max_document_bytes` may unpack to any size."""
 
-Kind = Literal[
+DocumentKind = Literal[
     "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json", "jsonl", "email",
     "notebook", "opendocument", "image", "registered",
 ]  # fmt: skip
@@ -31,7 +31,7 @@ RefusalCode = Literal[
 ]  # fmt: skip
 Sign = Literal["challenge words", "challenge script", "paywall mark", "paywall words", "script only"]
 
-_EXTENSIONS: dict[Kind, str] = {
+_EXTENSIONS: dict[DocumentKind, str] = {
     "markdown": ".md .markdown",
     "text": ".txt .text .log .tex .yaml .yml .xml .vtt .srt",
     "rst": ".rst",
@@ -49,7 +49,7 @@ _EXTENSIONS: dict[Kind, str] = {
     "opendocument": ".odt .ods .odp",
     "image": ".png .jpg .jpeg .webp .tif .tiff",
 }
-KINDS: dict[str, Kind] = {suffix: kind for kind, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
+KINDS: dict[str, DocumentKind] = {suffix: kind for kind, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
 """Kinds by file extension."""
 _OURS = 9
 """Increase with every change that may alter a file's text, title or date, so that all files are read again."""
@@ -59,7 +59,7 @@ _THEIRS = (
 """Libraries whose versions affect the result; some may not be installed."""
 
 
-def kind_of_file(name: str) -> Kind | None:
+def kind_of_file(name: str) -> DocumentKind | None:
     """Return the kind of a file by extension: None if no parser reads it, text if it has no extension."""
     suffix = PurePath(name).suffix.lower()
     if not re.fullmatch(r"\.[a-z0-9]{1,10}", suffix):

@@ -12,7 +12,7 @@ from ..run.concurrency import Threads
 from ..run.context import Context
 from ..run.limits import Limits
 from .addresses import doi_in, parse_address
-from .browser import render
+from .browser import render_page
 from .documents.pool import CHILDREN, Parser, shared_parser
 from .fetch import Fetched, Fetcher, Resolver
 from .records import Extract, PageLink, Reason, RefusalCode, Unread, Unreadable
@@ -86,7 +86,7 @@ class WebReader(Fetcher):
         except Unread as shell:
             if shell.code != "empty shell" or page.kind != "html" or not _SCRIPT.search(page.data):
                 raise
-            page, is_rendered = await render(page, str(shell), self._context, self._resolve), True
+            page, is_rendered = await render_page(page, str(shell), self._context, self._resolve), True
             extract = await self._extracted(page)
         return WebPage(
             *(page.address, extract.title, extract.text, extract.date, extract.links, page.is_cut or extract.is_cut),

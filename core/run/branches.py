@@ -29,7 +29,7 @@ from . import tool_names
 from .concurrency import Failed
 from .events.packets import Placement
 
-TIME_OVER = "the time of the plan was over (max_seconds_planned)"
+PLAN_TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 """Reason for ending a step early."""
 
 
@@ -240,7 +240,7 @@ class StepInput(TypedDict):
 
 def failure_reason(failed: Failed) -> str:
     """Return the reason for a failed attempt of a step, worded for the reader."""
-    return TIME_OVER if failed.is_late else failed.reason
+    return PLAN_TIME_OVER if failed.is_late else failed.reason
 
 
 def new_observation(

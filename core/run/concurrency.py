@@ -16,11 +16,11 @@ from weakref import WeakValueDictionary
 from langgraph.errors import GraphBubbleUp
 
 from ..records.research import Value
-from .errors import TIME_OVER, failure_of
+from .errors import RESEARCHER_TIME_OVER, failure_of
 from .logs import log_failure
 
 Kept = TypeVar("Kept")
-Task = Callable[[], None]
+Job = Callable[[], None]
 _IDLE_SECONDS = 10.0
 """Idle seconds before a thread ends; starting a thread costs more than most of the work it runs."""
 Arguments = ParamSpec("Arguments")
@@ -68,7 +68,7 @@ class Threads:
         self._name = name
         self._limit = limit
         self._running = self._idle = 0
-        self._tasks: deque[Task] = deque()
+        self._tasks: deque[Job] = deque()
         self._work = threading.Condition()
 
     async def run(self, work: Callable[[], Value]) -> Value:
@@ -168,7 +168,7 @@ async def attempt(
     if seconds <= 0:
         # An expired asyncio timeout takes effect only at the next await.
         work.close()
-        return Failed(TIME_OVER, is_late=True)
+        return Failed(RESEARCHER_TIME_OVER, is_late=True)
     clock = asyncio.timeout(seconds)
     try:
         async with booking, clock:
@@ -176,7 +176,7 @@ async def attempt(
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001 - an error of a model ends only this researcher
-        reason = TIME_OVER if clock.expired() else failure_of(error)
+        reason = RESEARCHER_TIME_OVER if clock.expired() else failure_of(error)
         log_failure(__name__, error, "A researcher goes on with what it has: %s", reason)
         return Failed(reason, is_late=clock.expired())
 

@@ -16,7 +16,7 @@ from ..records.research import Entry, Run, Value
 from ..records.sources import Attached, NotRead
 from .errors import QuestionRefused
 
-MARK = "deep_research"
+MESSAGE_MARK = "deep_research"
 """Key in `additional_kwargs` of assistant messages for the kind of message."""
 _ATTACHED = "deep_research_attached"
 """Key in `additional_kwargs` of user messages for their attachments: a list of `Attached` as JSON."""
@@ -36,12 +36,12 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 def mark_of(message: AnyMessage) -> str:
     """Return the kind of an assistant message: clarification, plan, report, ended, ...; empty if it has none."""
-    return str(message.additional_kwargs.get(MARK, "")) if isinstance(message, AIMessage) else ""
+    return str(message.additional_kwargs.get(MESSAGE_MARK, "")) if isinstance(message, AIMessage) else ""
 
 
 def marked(text: str, mark: str, **more: Any) -> AIMessage:
     """Return an assistant message with its kind, and `more` fields, in `additional_kwargs`."""
-    return AIMessage(content=text, additional_kwargs={MARK: mark, **more})
+    return AIMessage(content=text, additional_kwargs={MESSAGE_MARK: mark, **more})
 
 
 def last_mark(messages: Sequence[AnyMessage]) -> str:
@@ -68,7 +68,7 @@ def question_of(messages: Sequence[AnyMessage]) -> str:
 
 def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
     """Return the user's messages since the last report or stopped question, in order."""
-    return [clean(message.text) for message in _said_since_report(messages)]
+    return [safe_text(message.text) for message in _said_since_report(messages)]
 
 
 def _said_since_report(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
@@ -82,13 +82,13 @@ def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
     planned: list[str] = []
     for message in messages:
         if isinstance(message, HumanMessage):
-            said.append("\n".join(line for line in clean(message.text).splitlines() if line.strip() not in planned))
+            said.append("\n".join(line for line in safe_text(message.text).splitlines() if line.strip() not in planned))
         elif mark_of(message) == "plan":
             planned += [line.strip() for line in message.text.splitlines()]
     return said
 
 
-def subject_of(question: str) -> str:
+def question_line(question: str) -> str:
     """Return the question in one line; only the first sentence of a long question."""
     line = " ".join(question.split())
     return line if len(line) <= _LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
@@ -113,14 +113,14 @@ def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
             is_plain = isinstance(message.content, str) and not names
             shown.append(message if is_plain else HumanMessage(f"{message.text}{note}".strip()))
         elif isinstance(message, AIMessage) and message.text:
-            kept = {key: value for key, value in message.additional_kwargs.items() if key == MARK}
+            kept = {key: value for key, value in message.additional_kwargs.items() if key == MESSAGE_MARK}
             shown.append(AIMessage(message.text, additional_kwargs=kept))
     return shown
 
 
 def house_rules(messages: Sequence[AnyMessage]) -> str:
     """Return the text of the input's system messages."""
-    return "\n".join(clean(message.text) for message in messages if isinstance(message, SystemMessage)).strip()
+    return "\n".join(safe_text(message.text) for message in messages if isinstance(message, SystemMessage)).strip()
 
 
 class FileBlock(NamedTuple):
@@ -132,7 +132,7 @@ class FileBlock(NamedTuple):
     link: str
 
 
-def blocks_of(message: AnyMessage) -> list[FileBlock]:
+def file_blocks(message: AnyMessage) -> list[FileBlock]:
     """Return the files and links of a user's message, in any format of LangChain, OpenAI or chat clients."""
     content = message.content if isinstance(message, HumanMessage) else ""
     blocks = content if isinstance(content, list) else []
@@ -153,9 +153,9 @@ def _block_of(block: dict[str, Any]) -> FileBlock:
     if (packed := data or address).startswith("data:"):
         head, _, data = packed.partition(",")
         mime_type = mime_type or head.removeprefix("data:").partition(";")[0]
-    link = clean(address).strip() if address.startswith(("http://", "https://")) and not data else ""
+    link = safe_text(address).strip() if address.startswith(("http://", "https://")) and not data else ""
     name = name or ".".join(filter(None, (_MEDIA.get(kind, "file"), first("format"))))
-    return FileBlock(name, mime_type, data or base64.b64encode(clean(first("text")).encode()).decode(), link)
+    return FileBlock(name, mime_type, data or base64.b64encode(safe_text(first("text")).encode()).decode(), link)
 
 
 def attached_to(message: AnyMessage) -> list[Attached]:
@@ -167,15 +167,15 @@ def attached_to(message: AnyMessage) -> list[Attached]:
     return []
 
 
-def words_of(message: AnyMessage) -> str:
+def message_words(message: AnyMessage) -> str:
     """Return the text of a message, followed by the links in its other blocks, one per line."""
-    return "\n".join(filter(None, (message.text, *(block.link for block in blocks_of(message)))))
+    return "\n".join(filter(None, (message.text, *(block.link for block in file_blocks(message)))))
 
 
 def with_attached(message: AnyMessage, attached: Sequence[Attached]) -> AnyMessage:
     """Return a user's message reduced to its text, with its attachments listed in `additional_kwargs`."""
     kept = {**message.additional_kwargs, _ATTACHED: [file.model_dump() for file in attached]}
-    return message.model_copy(update={"content": words_of(message), "additional_kwargs": kept})
+    return message.model_copy(update={"content": message_words(message), "additional_kwargs": kept})
 
 
 def attached_to_question(messages: Sequence[AnyMessage]) -> tuple[NotRead, ...]:
@@ -215,7 +215,7 @@ def question_fault(text: str, max_characters: int) -> str:
     return ""
 
 
-def clean(text: str) -> str:
+def safe_text(text: str) -> str:
     """Remove control characters and lone surrogates; line breaks and tabs stay."""
     return _UNCLEAN.sub("", text)
 
@@ -224,7 +224,7 @@ def clean_nested(value: Value) -> Value:
     """Return a JSON value that every store accepts: texts are cleaned, integers beyond 64 bits become text."""
     copy: object = value
     if isinstance(value, str):
-        copy = clean(value)
+        copy = safe_text(value)
     elif isinstance(value, dict):
         copy = {name: clean_nested(part) for name, part in value.items()}
     elif isinstance(value, list):

@@ -84,7 +84,7 @@ def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order
     return Order("research", progress, answers, uses_plan=True)
 
 
-def read_task(arguments: dict[str, Any]) -> str:
+def task_in(arguments: dict[str, Any]) -> str:
     """Return the task of a research call; empty if there is none."""
     task = arguments.get("task")
     return " ".join(task.split()) if isinstance(task, str) else ""
@@ -96,7 +96,7 @@ def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, h
     analyses = [call for call in calls.accepted if call.name == tool_names.ANALYZE_FINDINGS]
     is_analysis = len(analyses) == len(calls.accepted)
     for call in calls.accepted:
-        task = read_task(call.arguments)
+        task = task_in(call.arguments)
         if not task:
             answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
         elif task in dict(tasks).values():

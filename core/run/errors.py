@@ -1,7 +1,35 @@
 """All exceptions of this package: one class for each problem that a user can fix.
 
-`UserMistake` (exit code 2): the call or a setting must change. `ThreadBusy` (4): another process is running this
-thread. `RunFailed` (1): the run stopped and can be resumed. `StateUnreadable` (1): the stored run is damaged.
+DeepResearchError
+├── UserMistake                 exit code 2: the call or a setting must change
+│   ├── QuestionRefused         the question is empty, invisible or too long
+│   ├── DocumentsUnreadable     a folder or file of `docs` is missing, empty or unreadable
+│   ├── ReportUnreadable        a report to be checked is missing, empty or unreadable
+│   ├── UnknownSetting          unknown setting, or invalid value of a setting
+│   ├── UnknownModel            no provider is known for this model name
+│   ├── ExtraMissing            a required package or system library is not installed
+│   ├── WindowTooSmall          the model's window is below `min_window`
+│   ├── NoSearchTool            nothing to search: no documents, no engine
+│   ├── KeyRefused              the key is missing, or the model's provider rejected it
+│   ├── ModelMissing            the provider has no such model, or the key may not use it
+│   ├── ToolsMissing            the model cannot call tools in any supported way
+│   ├── SearchRefused           the search key is missing, wrong, or its quota is used up
+│   ├── DailyLimitReached       a user of the server has reached the operator's daily limit
+│   ├── UnknownThread           no run has this name
+│   ├── SyncCallRefused         a sync method cannot wait for the checkpointer's event loop
+│   └── DatabaseUnusable        the database is corrupt, foreign, locked or read-only
+├── StateUnreadable             the stored run is damaged, or not ours
+│   └── NewerVersion            the stored run was written by a newer version
+├── ThreadBusy                  exit code 4: another process is running this thread
+└── RunFailed                   exit code 1: the run stopped and can be resumed
+    ├── NoPlan                  the planner wrote nothing, twice
+    ├── NoReport                the writer wrote nothing
+    ├── NotSaved                the database accepts no writes: it is locked, or the disk is full
+    ├── ModelFailed             the model refused the call or broke off
+    │   ├── RateLimited         the provider asks to wait longer than `retry_seconds`
+    │   ├── PromptTooLong       the provider says that the prompt exceeds the model's window
+    │   └── ContentRefused      the model or the provider's filter declined to answer
+    └── SearchFailed            every search engine is down
 
 `UserMistake`, `StateUnreadable`, `RateLimited` and `SearchFailed` stop the whole run wherever they occur; inside a
 researcher or step, all others become a gap in the report. A few modules declare a subclass for their own use, such as
@@ -12,7 +40,7 @@ from __future__ import annotations
 
 from langgraph.errors import GraphBubbleUp
 
-TIME_OVER = "its time was over (researcher_seconds_hard)"
+RESEARCHER_TIME_OVER = "its time was over (researcher_seconds_hard)"
 """Reason for stopping a researcher."""
 
 

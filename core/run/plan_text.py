@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..records.plan import PlanStep
 from ..records.research import Plan
 
-TITLE_CHARACTERS = 100
+PLAN_TITLE_CHARACTERS = 100
 MOST_REQUIREMENTS = 20
 _CHECKLIST = "Checklist"
 """Heading of the checklist if code writes it; models may write it in another language."""
@@ -44,7 +44,7 @@ def split_plan(text: str) -> PlanParts:
     headings = [index for index, line in enumerate(lines) if _HEADING.match(line)]
     title = ""
     if headings[:1] == [0]:
-        title = shorten(_HEADING.sub(r"\1", lines[headings.pop(0)]).strip("* "), TITLE_CHARACTERS, placeholder="…")
+        title = shorten(_HEADING.sub(r"\1", lines[headings.pop(0)]).strip("* "), PLAN_TITLE_CHARACTERS, placeholder="…")
     below = headings[-1] if headings else len(lines)
     items = [line for line in lines[below + 1 :] if line.strip()]
     if not items or not _BULLET.match(items[0]) or any(map(_NUMBERED.match, items)):

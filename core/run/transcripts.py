@@ -43,7 +43,7 @@ UNREAD_FORM = "it was written in a form that is not read"
 """Prefix of the fault of a call written as text in an unknown format; the next lines say how to write it."""
 _INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
 _FAILED = "The research failed"
-WITHHELD = "Withheld: the provider of the model refuses to have this result read. Go on without it."
+WITHHELD_NOTICE = "Withheld: the provider of the model refuses to have this result read. Go on without it."
 _INCOMPLETE = "(Incomplete"
 EARLIER = "deep_research_earlier"
 """Mark of the message whose calls represent the findings of earlier questions."""
@@ -127,7 +127,7 @@ def was_cut_off(message: AIMessage) -> bool:
     return finish_of(message) in _CUT_OFF
 
 
-def broke_off(message: AIMessage) -> bool:
+def stream_broke_off(message: AIMessage) -> bool:
     """Whether the stream of the message broke off."""
     return finish_of(message) == BROKEN["finish_reason"]
 
@@ -200,7 +200,7 @@ def result_of(finding: Finding | None) -> str:
     if finding is None:
         return _INTERRUPTED
     if finding.is_withheld:
-        return WITHHELD
+        return WITHHELD_NOTICE
     text = finding.text if finding.numbered is None else finding.numbered
     if (finding.failures or finding.is_excerpt) and text:
         # It may consist of raw excerpts that no model has read.
@@ -265,7 +265,7 @@ def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> 
 
 def count_withheld(notes: Sequence[AnyMessage]) -> int:
     """Count the results in a researcher's notes that a content filter refused."""
-    return len({note.tool_call_id for note in notes if isinstance(note, ToolMessage) and note.text == WITHHELD})
+    return len({note.tool_call_id for note in notes if isinstance(note, ToolMessage) and note.text == WITHHELD_NOTICE})
 
 
 def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[AnyMessage]:
@@ -287,7 +287,7 @@ def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | N
     assistant are cut. The user's messages are never cut.
     """
     fitted = list(messages)
-    if tokens_of(fitted) <= tokens:
+    if estimated_tokens(fitted) <= tokens:
         return fitted
     newest = max((index for index, message in enumerate(fitted) if _works(message)), default=len(fitted))
     results = [index for index, message in enumerate(fitted) if is_result(message)]
@@ -296,15 +296,19 @@ def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | N
         _shorten(fitted, older, tokens, _LEAST_SHARE, shorten)
         _shorten(fitted, results, tokens, 0.0, shorten)
     for index, message in enumerate(fitted[:newest]):
-        if tokens_of(fitted) > tokens and isinstance(message, AIMessage) and len(message.text) > _REPORT_CHARACTERS:
+        if (
+            estimated_tokens(fitted) > tokens
+            and isinstance(message, AIMessage)
+            and len(message.text) > _REPORT_CHARACTERS
+        ):
             fitted[index] = message.model_copy(update={"content": f"{message.text[:_REPORT_CHARACTERS]} […]"})
     return fitted
 
 
 def _shorten(fitted: list[AnyMessage], results: Sequence[int], tokens: int, least: float, shorten: Shorten) -> None:
     """Shorten these results (indexes) to the same share, not below `least`, if the messages exceed `tokens`."""
-    result_tokens = tokens_of([HumanMessage("".join(fitted[index].text for index in results))])
-    excess = tokens_of(fitted) - tokens
+    result_tokens = estimated_tokens([HumanMessage("".join(fitted[index].text for index in results))])
+    excess = estimated_tokens(fitted) - tokens
     if excess <= 0 or not result_tokens:
         return
     # Two more tokens each, because shortened lengths are rounded.
@@ -317,7 +321,7 @@ def _shorten(fitted: list[AnyMessage], results: Sequence[int], tokens: int, leas
         fitted[index] = fitted[index].model_copy(update={"content": shorter})
 
 
-def tokens_of(messages: Sequence[AnyMessage]) -> int:
+def estimated_tokens(messages: Sequence[AnyMessage]) -> int:
     """Estimate the tokens: one for four characters, and one for each character beyond ASCII."""
     beyond = sum(len(text) - len(text.encode("ascii", "ignore")) for message in messages if (text := message.text))
     return int(count_tokens_approximately(messages) + beyond * 3 / 4)
@@ -333,7 +337,9 @@ def _works(message: AnyMessage) -> bool:
 def is_result(message: AnyMessage) -> bool:
     """Whether the message is a tool result with content of a document, a page or a researcher."""
     text = message.text
-    return isinstance(message, ToolMessage) and not (text.startswith((_FAILED, WITHHELD)) or is_status_text(text))
+    return isinstance(message, ToolMessage) and not (
+        text.startswith((_FAILED, WITHHELD_NOTICE)) or is_status_text(text)
+    )
 
 
 def message_from_chunks(chunk: AIMessageChunk, text: str) -> AIMessage:

@@ -66,7 +66,7 @@ def known_findings(state: ResearchState, tokens: int) -> str:
     return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
 
 
-def blocks_of(text: str) -> list[str]:
+def text_blocks(text: str) -> list[str]:
     """Split a text into blocks (paragraphs, headings, lists, tables) at empty lines outside code."""
     lines = text.split("\n")
     blocks, begun = list[str](), list[str]()
@@ -96,7 +96,7 @@ def insert_blocks(text: str, additions: Mapping[int, Sequence[str]]) -> str:
     Each passage starts with its separator (see `passage_after`). The rest of the text does not change.
     """
     pieces, end = [f"{passage.lstrip()}\n\n" for passage in additions.get(0, ())], 0
-    for number, block in enumerate(blocks_of(text), 1):
+    for number, block in enumerate(text_blocks(text), 1):
         start = text.index(block, end)
         pieces += [text[end:start], block, *additions.get(number, ())]
         end = start + len(block)

@@ -12,7 +12,7 @@ from langgraph.types import interrupt
 from ...state import ResearchState, StateUpdate
 from ..evidence.citations.labels import all_labels, labels
 from ..records.research import Plan
-from ..run.conversation import clean, marked, question_fault
+from ..run.conversation import marked, question_fault, safe_text
 from ..run.errors import QuestionRefused
 from ..run.events.call import stop_packet
 from ..run.events.packets import EstimateMade
@@ -20,7 +20,7 @@ from ..run.plan_text import join_plan, read_plan, split_plan
 from .estimate import estimate
 from .turn import NodeRuntime, Turn, begin_turn
 
-Decision = Literal["approve", "edit", "reject", "respond", "end"]
+AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 END_RUN = {"action": "end"}
 """Answer that ends a run, whatever the question was."""
 NO_COMMENT = "Please make another plan."
@@ -31,12 +31,12 @@ _PUNCTUATION = re.compile("[.,!¡。！،、]")
 class UserDecision(NamedTuple):
     """What the user decided."""
 
-    decision: Decision
+    decision: AnswerKind
     text: str = ""
     """The user's text; for `edit`, the whole plan."""
 
 
-def request(name: str, args: Mapping[str, str], description: str, allowed: Sequence[Decision]) -> dict[str, Any]:
+def request(name: str, args: Mapping[str, str], description: str, allowed: Sequence[AnswerKind]) -> dict[str, Any]:
     """Return the interrupt payload (an action and its allowed decisions) from which chat clients build a form."""
     return {
         "action_requests": [{"name": name, "args": dict(args), "description": description}],
@@ -44,7 +44,7 @@ def request(name: str, args: Mapping[str, str], description: str, allowed: Seque
     }
 
 
-def ask(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
+def pause_for_answer(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
     """Pause until the user answers; if the answer is invalid, ask again and say why."""
     allowed = asked["review_configs"][0]["allowed_decisions"]
     refused: dict[str, str] = {}
@@ -56,7 +56,7 @@ def ask(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
             refused = {"refused": str(fault)}
 
 
-def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) -> UserDecision:
+def read_answer(reply: Any, allowed: Sequence[AnswerKind], max_characters: int) -> UserDecision:
     """Parse plain text, `{"decisions": [{"type": …}]}`, or `{"action": …, "plan" | "comment" | "answer": …}`.
 
     Raises `QuestionRefused` if the answer is invalid.
@@ -83,7 +83,7 @@ def read_answer(reply: Any, allowed: Sequence[Decision], max_characters: int) ->
         return UserDecision("reject")
     if not isinstance(text, str):
         raise QuestionRefused(f"The decision {decision!r} needs a text, not {type(text).__name__}.")
-    text = clean(text).strip()
+    text = safe_text(text).strip()
     if fault := "" if decision == "reject" and not text else question_fault(text, max_characters):
         raise QuestionRefused(fault)
     return UserDecision(decision, text)

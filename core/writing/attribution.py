@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from ...tools.results import Result
 from ..evidence.checking.proof import Known, prove, stands_in
 from ..evidence.checking.source_text import SourceText, words_and_figures
-from ..evidence.checking.units import ReportUnit, units_of
+from ..evidence.checking.units import ReportUnit, report_units
 from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.text.quantities import Calculation, numbers_in
 from ..evidence.text.words import names
@@ -34,7 +34,7 @@ def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
     That is the first source with a verbatim match, or the only source that has all of the statement's numbers, months
     and names and half of its words in one or two windows. A statement without numbers and names needs a verbatim match.
     """
-    stated = (unit for unit in units_of(text, {}) if unit.kind == "statement" and not unit.is_cited)
+    stated = (unit for unit in report_units(text, {}) if unit.kind == "statement" and not unit.is_cited)
     found = ((unit, _source_of(unit, sources)) for unit in stated)
     return with_edits(text, [Edit(unit.end, unit.end, f" [{number}]") for unit, number in found if number])
 

@@ -13,7 +13,7 @@ from ...prompts import fenced_knowledge
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import fitting_learnings, merged_by_source, own_learnings, own_observations, thoughts
-from ..evidence.memory.observations import WITHHELD, ConfirmedPair, confirmed_contradictions, insights, relevance
+from ..evidence.memory.observations import WITHHELD_REASON, ConfirmedPair, confirmed_contradictions, insights, relevance
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import grouped
 from ..evidence.text.words import stems
@@ -24,8 +24,7 @@ from ..run import tool_names
 from ..run.events.call import final_document
 from ..run.events.packets import Contradiction, ContradictionsFound, Placement, ReportFraming, Sources
 from ..run.store.pages import Pages
-from ..run.transcripts import CHARACTERS_PER_TOKEN, EARLIER
-from ..run.transcripts import WITHHELD as WITHHELD_RESULT
+from ..run.transcripts import CHARACTERS_PER_TOKEN, EARLIER, WITHHELD_NOTICE
 
 _ANALYSIS = "analysis"
 """Id of the tool call whose result is the analysis."""
@@ -52,7 +51,7 @@ def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMess
     calls = [
         tool_call(name=tool_names.RESEARCH_AGENT, args={"task": result.task}, id=result.call_id) for result in results
     ]
-    texts = [(WITHHELD_RESULT if result.call_id in refused else result.text, result.call_id) for result in results]
+    texts = [(WITHHELD_NOTICE if result.call_id in refused else result.text, result.call_id) for result in results]
     return [
         # Marked calls may have their results shortened if the prompt does not fit.
         AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}),
@@ -63,7 +62,9 @@ def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMess
 def withheld_notes(state: ResearchState, refused: Collection[str]) -> list[str]:
     """Return notes for the reader on results that the provider's filter refused (`refused`: call ids)."""
     return [
-        f"Found, but left out: {result.name}: {WITHHELD}." for result in _results(state) if result.call_id in refused
+        f"Found, but left out: {result.name}: {WITHHELD_REASON}."
+        for result in _results(state)
+        if result.call_id in refused
     ]
 
 

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from ...prompts import fenced_knowledge
 from ..evidence.checking.proof import ProofPassage, has_something_to_look_up, not_stated, unproved
 from ..evidence.checking.source_text import SourceText, words_and_figures
-from ..evidence.checking.units import ReportUnit, states_figures, units_of
+from ..evidence.checking.units import ReportUnit, report_units, states_figures
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
 from ..evidence.citations.markers import Marker
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.citations.scanner import scan
 from ..evidence.language import is_written_in
-from ..evidence.text.quantities import figures_of, numbers_in
+from ..evidence.text.quantities import numbers_in, plain_figures
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
@@ -26,7 +26,17 @@ from ..records.sources import Source
 from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
-from .judging import MORE, Evidence, Key, UnitJudgement, Verdict, is_sound, judge, judgement_on_corrected, key_of
+from .judging import (
+    MORE,
+    Evidence,
+    UnitJudgement,
+    UnitKey,
+    UnitOutcome,
+    is_sound,
+    judge,
+    judgement_on_corrected,
+    key_of,
+)
 
 _SENTENCES = 40
 """Maximum number of sentences to correct in one call."""
@@ -160,7 +170,7 @@ def _new_units(fault: Fault, text: str, sources: Mapping[int, str]) -> list[Repo
     """
     end = fault.start + len(fault.new)
     decided = [passage.source for _, said in fault.wrong for passage in said.passages]
-    units = [unit for unit in units_of(_with([fault], text), sources) if fault.start <= unit.start < end]
+    units = [unit for unit in report_units(_with([fault], text), sources) if fault.start <= unit.start < end]
     return [
         unit if unit.sources else unit._replace(nearby=(*dict.fromkeys([*decided, *unit.nearby]),)) for unit in units
     ]
@@ -216,13 +226,13 @@ class Examination:
         self._sources = {**cited, **others, **cited}
         shown = {key: texts.get(key, ()) for key in self._sources.values()}
         self._evidence = Evidence(shown, sources, self._sources, calculations)
-        self._judged: dict[Key, UnitJudgement] = {}
+        self._judged: dict[UnitKey, UnitJudgement] = {}
         # Units whose judgement was dropped because an unreadable source may overturn it.
-        self._undecided = set[Key]()
+        self._undecided = set[UnitKey]()
         self._is_sound: bool | None = None
         self._repairs: dict[str, Repair] = {}
         # Units that a model was asked to judge or correct, to avoid asking again.
-        self._put_to_judge, self._put_to_writer = set[Key](), set[Key]()
+        self._put_to_judge, self._put_to_writer = set[UnitKey](), set[UnitKey]()
         self._judge_calls_left, self._rewrites_left = context.limits.max_opinions, context.limits.max_rewrites
 
     async def examine(self) -> Examined:
@@ -258,7 +268,7 @@ class Examination:
         ]
 
     def _units(self) -> list[ReportUnit]:
-        return units_of(self._text, self._sources)
+        return report_units(self._text, self._sources)
 
     async def _judge(self, units: Sequence[ReportUnit], calls: int) -> None:
         """Have a model judge units in at most `calls` calls; skip verbatim quotations."""
@@ -284,15 +294,15 @@ class Examination:
         self._judged = {key: said for key, said in self._judged.items() if key not in self._undecided}
         self._judge_calls_left -= made + more
 
-    def _is_decided(self, key: Key, said: UnitJudgement) -> bool:
+    def _is_decided(self, key: UnitKey, said: UnitJudgement) -> bool:
         """Whether a judgement is final, that is, no unread source cited by the unit could overturn it."""
         if said.verdict in ("supported", "reasoning") or (said.verdict == "contradicted" and said.passages):
             return True
         return all(known.texts for known in self._evidence.known(key[1]).values())
 
-    def _doubtful(self, units: Sequence[ReportUnit]) -> dict[Key, UnitJudgement]:
+    def _doubtful(self, units: Sequence[ReportUnit]) -> dict[UnitKey, UnitJudgement]:
         """Return the judgements "not found" and "unproved" that a second look may change."""
-        held, doubtful = self._held(self._units()), dict[Key, UnitJudgement]()
+        held, doubtful = self._held(self._units()), dict[UnitKey, UnitJudgement]()
         for unit in units:
             said = self._said(unit, held)
             if said and said.verdict in ("not_found", "unproved") and (said.fault or self._evidence.has_more(unit)):
@@ -329,7 +339,7 @@ class Examination:
             return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
         # A table head or label that is not wrong needs no source.
         unproved: Shown = "not_verified" if is_wrong(unit, said) else "reasoning"
-        shown: dict[Verdict, Shown] = {"supported": "supported", "unproved": unproved}
+        shown: dict[UnitOutcome, Shown] = {"supported": "supported", "unproved": unproved}
         return UnitVerdict(
             text=unit.text,
             shown=shown.get(said.verdict, "marked" if is_wrong(unit, said) else "reasoning"),
@@ -366,10 +376,10 @@ class Examination:
         if not is_wrong(unit, said) and (said.verdict != "supported" or not unit.is_cited):
             return None
         passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
-        figures, words = figures_of(unit.text), words_and_figures(unit.text)
+        figures, words = plain_figures(unit.text), words_and_figures(unit.text)
 
         def shared(proof: ProofPassage) -> tuple[int, int]:
-            return len(figures & figures_of(proof.words)), len(words & words_and_figures(proof.words))
+            return len(figures & plain_figures(proof.words)), len(words & words_and_figures(proof.words))
 
         # Show the reader the quotations that prove the verdict.
         proofs = sorted(said.passages, key=shared)
@@ -392,7 +402,7 @@ class Examination:
             repair=self._repairs.get(unit.text),
         )
 
-    async def judge_parts(self, units: Sequence[ReportUnit]) -> Mapping[Key, UnitJudgement]:
+    async def judge_parts(self, units: Sequence[ReportUnit]) -> Mapping[UnitKey, UnitJudgement]:
         """Judge only these units; return all judgements so far."""
         await self._judge(units, self._judge_calls_left - self._judge_calls_left // _KEPT)
         return dict(self._judged)
@@ -420,7 +430,9 @@ class Examination:
         before = self._units()
         known = {key_of(unit) for unit in before}
         # A cell with another head or label makes another statement.
-        changed = [unit for unit in units_of(_with(rewrites, self._text), self._sources) if key_of(unit) not in known]
+        changed = [
+            unit for unit in report_units(_with(rewrites, self._text), self._sources) if key_of(unit) not in known
+        ]
         await self._judge([*changed, *(unit for _, units in pairs for unit in units)], self._judge_calls_left)
         taken, present = list[Fault](), {unit.text for unit in before}
         for fault, units in pairs:
@@ -479,7 +491,7 @@ def is_wrong(unit: ReportUnit, said: UnitJudgement) -> bool:
     return said.verdict in ("contradicted", "wrong_source") or unit.kind not in _NAMES or has_number
 
 
-def _faults(units: Sequence[ReportUnit], judged: Mapping[Key, UnitJudgement]) -> list[Fault]:
+def _faults(units: Sequence[ReportUnit], judged: Mapping[UnitKey, UnitJudgement]) -> list[Fault]:
     """Return the sentences and rows with wrong units; unproved ones are excluded, since they may be right."""
     by_sentence: dict[int, list[tuple[ReportUnit, UnitJudgement]]] = {}
     for unit in units:

@@ -8,12 +8,12 @@ from itertools import chain
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ...prompts import fence, render
+from ...prompts import fence, render_prompt
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import own_learnings
-from ..evidence.text.quantities import figures_of
+from ..evidence.text.quantities import plain_figures
 from ..evidence.text.sentences import LINE_MARK, cited_sentences
 from ..evidence.text.similarity import grouped
 from ..models.request import Facts, Request, ShownDocument, ShownLearning, TaskFinding
@@ -139,8 +139,8 @@ def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
 
 def left_out(facts: Mapping[str, Sequence[str]], text: str) -> str:
     """List facts whose figures are missing from the text, since small models skip facts that contradict others."""
-    said, lines = figures_of(text), [line for each in facts.values() for line in each]
-    found = [line for line in lines if not figures_of(_MARKER.sub("", line)) <= said][:MOST_OTHERS]
+    said, lines = plain_figures(text), [line for each in facts.values() for line in each]
+    found = [line for line in lines if not plain_figures(_MARKER.sub("", line)) <= said][:MOST_OTHERS]
     return "\n".join(f"- {LINE_MARK.sub('', line)}" for line in found)
 
 
@@ -172,9 +172,9 @@ def facts_request(state: ResearchState, context: Context, heading: str, *, is_ag
     values = {"date": run.date, "language": run.language, "instructions": context.instructions}
     asked = {"facts": fence("\n".join(lines)), "heading": heading, "request": run.question, "again": is_again}
     messages = [
-        SystemMessage(render("_write_from_facts", "system", **values)),
+        SystemMessage(render_prompt("_write_from_facts", "system", **values)),
         *(said if len(said) > 1 else ()),
-        HumanMessage(render("_write_from_facts", "reminder", **asked)),
+        HumanMessage(render_prompt("_write_from_facts", "reminder", **asked)),
     ]
     most, known = context.limits.report_tokens, facts_of_run(state, context)
     return Request("writer", run.id, messages, cited_sentences, max_tokens=most, facts=known, is_long=True)

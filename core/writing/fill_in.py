@@ -11,9 +11,9 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
-from ...prompts import render
+from ...prompts import render_prompt
 from ...tools.results import shortener
-from ..evidence.memory.observations import WITHHELD
+from ..evidence.memory.observations import WITHHELD_REASON
 from ..models.ask import ask_model
 from ..models.request import Facts, Request
 from ..models.resolve import EXTRACTIVE, with_model
@@ -59,14 +59,14 @@ class Filler:
         `ModelFailed` if the model cannot fill it in, or the error of a failed call.
         """
         values = {**self._always, **values}
-        before: list[AnyMessage] = [SystemMessage(render(prompt, "system", **values)), *said]
-        reminder, faults = HumanMessage(render(prompt, "reminder", **values)), ""
+        before: list[AnyMessage] = [SystemMessage(render_prompt(prompt, "system", **values)), *said]
+        reminder, faults = HumanMessage(render_prompt(prompt, "reminder", **values)), ""
         for _ in range(2):
             messages = [*before, reminder]
             request = Request(role, self._question_id, messages, shortener(""), [form_schema(form)], facts=facts)
             request = request._replace(max_tokens=self._context.limits.form_tokens)
             reply = await ask_model(request, self._context, self._events)
-            unread = f"{form_name(form)} was filled in without some results: {WITHHELD}"
+            unread = f"{form_name(form)} was filled in without some results: {WITHHELD_REASON}"
             if reply.refused and unread not in self.failures:
                 self.fail(unread)
             calls = read_calls(reply.message, {form_name(form)}, call_ids(messages))

@@ -39,12 +39,12 @@ _SEEN: Mapping[Extent, str] = {"part": "its beginning", "excerpt": "search excer
 """Descriptions, for the model, of sources that were not read completely."""
 _SHARE = 0.5
 """Minimum share of a unit's words in a window of an uncited source that is shown."""
-Verdict = Literal["supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"]
+UnitOutcome = Literal["supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"]
 """Outcome for a unit: `wrong_source` if only an uncited source says it; `unproved` if a model calls it supported but
 its quotations do not prove that."""
 Texts = Mapping[str, Sequence[SourceText]]
 """Texts of sources, by key."""
-Key = tuple[str, tuple[str, ...]]
+UnitKey = tuple[str, tuple[str, ...]]
 """Key of a judgement: the unit's words, and the keys of the sources that it cites."""
 _LEAST_ACCEPTED = 3
 """Minimum true statements of the trial that a model must call supported; it must not call any wrong one supported."""
@@ -53,7 +53,7 @@ _LEAST_ACCEPTED = 3
 class UnitJudgement(NamedTuple):
     """A model's verdict on a unit, after code has checked its quotations."""
 
-    verdict: Verdict
+    verdict: UnitOutcome
     passages: tuple[ProofPassage, ...] = ()
     """The quoted words that were found in sources."""
     right: str = ""
@@ -71,7 +71,7 @@ class UnitJudgement(NamedTuple):
         return " … ".join(dict.fromkeys(passage.words for passage in self.passages))
 
 
-def key_of(unit: ReportUnit) -> Key:
+def key_of(unit: ReportUnit) -> UnitKey:
     """Return the key of a unit's judgement."""
     return unit.text, unit.sources
 
@@ -171,8 +171,8 @@ async def judge(
     filler: Filler,
     calls: int,
     context: Context,
-    before: Mapping[Key, UnitJudgement] = MappingProxyType({}),
-) -> tuple[dict[Key, UnitJudgement], int]:
+    before: Mapping[UnitKey, UnitJudgement] = MappingProxyType({}),
+) -> tuple[dict[UnitKey, UnitJudgement], int]:
     """Judge units in at most `calls` calls; return judgements by key and the number of calls made.
 
     With earlier judgements (`before`), more passages are shown. A model that fails with many units, or has a small
@@ -209,8 +209,8 @@ def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
 
 
 async def _judge(
-    units: Sequence[ReportUnit], evidence: Evidence, filler: Filler, before: Mapping[Key, UnitJudgement]
-) -> dict[Key, UnitJudgement]:
+    units: Sequence[ReportUnit], evidence: Evidence, filler: Filler, before: Mapping[UnitKey, UnitJudgement]
+) -> dict[UnitKey, UnitJudgement]:
     """Judge units in one call; `before` has the earlier judgements and is empty at the first look."""
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
     if not sources:
@@ -220,7 +220,7 @@ async def _judge(
     # A source shown for one unit may also decide about another.
     all_keys = [key for _, keys in against for key in keys]
 
-    def read() -> dict[Key, UnitJudgement]:
+    def read() -> dict[UnitKey, UnitJudgement]:
         return {
             key_of(unit): _read(unit, verdicts[number], evidence, list(dict.fromkeys([*keys, *all_keys])))
             for number, (unit, keys) in enumerate(against, 1)
@@ -240,7 +240,7 @@ async def _ask_verdicts(
 
 
 def _prepare(
-    units: Sequence[ReportUnit], evidence: Evidence, before: Mapping[Key, UnitJudgement]
+    units: Sequence[ReportUnit], evidence: Evidence, before: Mapping[UnitKey, UnitJudgement]
 ) -> tuple[list[tuple[ReportUnit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return (units with the keys of their sources, the sources as shown to a model, the units as shown)."""
     against = [(unit, evidence.keys_for(unit, is_second_look=bool(before))) for unit in units]
@@ -289,7 +289,7 @@ def _read(unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequen
     """Return the judgement with its proof, dropping quoted words that are in no source."""
     calculation = Calculation((*judged.calculations, *evidence.calculations))
     proof = prove(unit, judged.words, calculation, evidence.known(keys))
-    verdict: Verdict = judged.verdict
+    verdict: UnitOutcome = judged.verdict
     if verdict == "supported":
         verdict = "unproved" if proof.fault else "supported" if _is_by_cited(unit, proof) else "wrong_source"
     elif verdict == "reasoning" and unit.is_cited and not unit.sources:

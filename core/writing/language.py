@@ -13,7 +13,7 @@ from babel.core import get_global, parse_locale
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 
-from ...prompts import render
+from ...prompts import render_prompt
 from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.citations.markers import Marker, settle_fences
 from ..evidence.citations.sanitizing import sanitized
@@ -38,7 +38,7 @@ _NO_LANGUAGE = {"mul", "und", "zxx"}
 """Codes that mean several languages, an unknown one, or none."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
-LONGEST = 80
+LANGUAGE_CHARACTERS = 80
 """Maximum characters of a section's heading or first words in a notice."""
 
 
@@ -145,7 +145,7 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
     The result must be in that language and have the same citations and all figures. Adds costs to the bill of `events`.
     """
     most, values = context.limits.report_tokens, {"language": run.language, "section": section.strip()}
-    system, reminder = (render("_rewrite_section", block, **values) for block in ("system", "reminder"))
+    system, reminder = (render_prompt("_rewrite_section", block, **values) for block in ("system", "reminder"))
     request = Request("writer", run.id, [SystemMessage(system), HumanMessage(reminder)], max_tokens=most, is_long=True)
     try:
         text, was_cut = await write_silently(request, context, events)
@@ -189,7 +189,7 @@ async def into_one_language(text: str, run: Run, context: Context, events: CallE
         new = await rewrite_section(section.text, run, context, events) if is_asked else None
         if new is None:
             words = " ".join((section.heading or section.text).split()).lstrip("# ")
-            name = words if len(words) <= LONGEST else f"{words[: LONGEST - 1].rstrip()}…"
+            name = words if len(words) <= LANGUAGE_CHARACTERS else f"{words[: LANGUAGE_CHARACTERS - 1].rstrip()}…"
             notices.append(f"This part is not in {run.language}: {name}")
         else:
             edits.append(Edit(section.start, section.end, new))

@@ -15,11 +15,11 @@ from typing_extensions import override
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import read_sources
-from ..evidence.citations.citing import CitationStream, Cited, Piece, by_number, without_unknown
+from ..evidence.citations.citing import CitationStream, Cited, CitedPiece, by_number, without_unknown
 from ..evidence.citations.labels import labels
 from ..evidence.citations.rendering import plain_citations, said_above, title_line, write_document
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.observations import comparison_table, not_read, notes_of, own_actions, unanswered
+from ..evidence.memory.observations import comparison_table, not_read, own_actions, report_notes, unanswered
 from ..evidence.origin import organisations
 from ..evidence.text.continuation import Continuation
 from ..evidence.text.similarity import reprints
@@ -59,7 +59,7 @@ def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
         citations = [ReportCitation(citation_number=number, document_id=key) for number, key in report.keys.items()]
         text = plain_citations(report.text)
         packets.append(ReportRevised(placement=placement, content=text, citations=citations))
-    notes, words = notes_of(state), labels(state.run.language_code)
+    notes, words = report_notes(state), labels(state.run.language_code)
     above = said_above(report, words, was_researched=bool(state.sources))
     if notes or above:
         packets.append(NotesAdded(placement=placement, notes=notes, above=above))
@@ -134,7 +134,7 @@ class ReportEvents(ProseEvents):
             self.raw += words
             self._show(self.citations.feed(words))
 
-    def _show(self, pieces: list[Piece]) -> None:
+    def _show(self, pieces: list[CitedPiece]) -> None:
         if pieces and self._title and not self.written:
             self.stream(f"{self._title}\n\n")
         for piece in pieces:
@@ -184,7 +184,9 @@ def _message(state: ResearchState, report: Report, reader: str | None, mark: str
     words, cited = labels(state.run.language_code), report.cited(state.sources)
     numbers = {source.key: source.number for source in cited}
     table = comparison_table(disagreement_of(state, report), words, numbers)
-    document = write_document(report, cited, notes_of(state), words, bool(state.sources), table, reader, state.title)
+    document = write_document(
+        report, cited, report_notes(state), words, bool(state.sources), table, reader, state.title
+    )
     more = {REASONING: thought} if thought else {}
     return marked(document, mark, **more)
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 
-from ...prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render
+from ...prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render_prompt
 from ...state import ResearchState
 from ...tools.internal_search import behind_documents
 from ...tools.offer import offered_tools
@@ -79,7 +79,7 @@ def single_task(state: ResearchState, step: PlanStep, limits: Limits, cycle: int
     )
 
 
-def gaps_of(state: StepState) -> list[Observation]:
+def open_questions(state: StepState) -> list[Observation]:
     """Return the step's open questions: those from its task and those noticed, unless answered."""
     return open_gaps([*state.task.gaps, *state.memory.values()])
 
@@ -94,7 +94,7 @@ def knowledge_of(state: StepState, limits: Limits) -> str:
         learnings=as_learned(facts_of(learnings), state.numbers),
         sources=as_sources(state.task.rests_on, state.numbers),
         elements=as_elements(state.task.elements),
-        gaps=[gap.text for gap in gaps_of(state)][: limits.max_elements],
+        gaps=[gap.text for gap in open_questions(state)][: limits.max_elements],
     )
 
 
@@ -156,7 +156,7 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
         iteration=state.iteration + (not state.has_results),
         max_iterations=limits.max_step_iterations,
         has_results=state.has_results,
-        gaps=fenced_knowledge(gaps=as_gaps(gaps_of(state)[: limits.max_elements])),
+        gaps=fenced_knowledge(gaps=as_gaps(open_questions(state)[: limits.max_elements])),
     )
     if not form or not listed:
         return form
@@ -172,9 +172,9 @@ async def _listed(
     task, context = state.task, turn.context
     asked_for = {"task": task.step.task, "language": task.language, "is_small": True, "again": False}
     messages = [
-        SystemMessage(render("_list_facts", "system", date=task.date)),
+        SystemMessage(render_prompt("_list_facts", "system", date=task.date)),
         *said,
-        HumanMessage(render("write_finding", "reminder", **asked_for)),
+        HumanMessage(render_prompt("write_finding", "reminder", **asked_for)),
     ]
     most = context.limits.finding_tokens
     shorten = shortener(task.step.task)
@@ -205,7 +205,7 @@ def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[st
 
 def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> NewKnowledge:
     """Return new learnings, contradictions and closed gaps; drop facts from documents that were not `shown`."""
-    task, open_now, numbers = state.task, gaps_of(state), set(shown)
+    task, open_now, numbers = state.task, open_questions(state), set(shown)
     noted = [*task.gaps, *state.memory.values()]
     # Learnings from earlier questions may be recorded again for this question.
     known = [learning for learning in task.known if learning.question_id == task.question_id]

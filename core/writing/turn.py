@@ -23,7 +23,7 @@ from ..run import tool_names
 from ..run.branches import placement_of
 from ..run.concurrency import Failed, attempt
 from ..run.context import Context, Watch, within_scope
-from ..run.conversation import MARK, PROGRESS, house_rules
+from ..run.conversation import MESSAGE_MARK, PROGRESS, house_rules
 from ..run.events.call import ActivityKind, CallEvents, SilentEvents, activity
 from ..run.events.log import Emitter, emitter
 from ..run.events.packets import Packet, Placement
@@ -61,7 +61,7 @@ class NodeTurn(Generic[Events]):
         ]
         for line in shown:
             words = f"*{plain_line(line)}*\n\n"
-            chunk = AIMessageChunk(content=words, id=str(uuid.uuid4()), additional_kwargs={MARK: PROGRESS})
+            chunk = AIMessageChunk(content=words, id=str(uuid.uuid4()), additional_kwargs={MESSAGE_MARK: PROGRESS})
             push_message(chunk, state_key=None)
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ...prompts import fence, render
+from ...prompts import fence, render_prompt
 from ...state import ResearchState
 from ..evidence.checking.proof import Known
 from ..evidence.citations.citing import by_number, cited_numbers
@@ -21,7 +21,7 @@ from ..evidence.origin import origin_of
 from ..evidence.text.continuation import Continuation, join_continuation, without_loop
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
-from ..models.ladder.reply import split
+from ..models.ladder.reply import split_thoughts
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..records.research import Finding
@@ -33,7 +33,14 @@ from ..run.events.call import CallEvents, ProseEvents, SilentEvents
 from ..run.logs import log_failure
 from ..run.plan_text import split_plan
 from ..run.store.pages import Pages
-from ..run.transcripts import broke_off, earlier_findings, mark_withheld, research_calls, was_cut_off, with_findings
+from ..run.transcripts import (
+    earlier_findings,
+    mark_withheld,
+    research_calls,
+    stream_broke_off,
+    was_cut_off,
+    with_findings,
+)
 from .attribution import with_found_citations
 from .basis import disagreement_in_thread, report_basis, source_texts
 from .facts import AT_ONCE, NOTICE, facts_by_topic, facts_of_run, facts_request, left_out
@@ -79,7 +86,7 @@ def report_request(
     values = {"date": run.date, "language": run.language, "instructions": context.instructions}
     progress = state.progress
     messages = [
-        SystemMessage(render("write_report", "system", is_quick=run.is_quick, **values)),
+        SystemMessage(render_prompt("write_report", "system", is_quick=run.is_quick, **values)),
         *text_only(state.messages[: progress.opening or len(state.messages)]),
         *(report_basis(state, refused) if state.has_typed_plan else earlier_findings(findings, run.id)),
         *with_findings(research_calls(state.transcript), findings),
@@ -110,7 +117,7 @@ def _reminder(state: ResearchState, asked: Asked, draft: str, passages: str, *, 
     run, pairs = state.run, disagreement_in_thread(state)
     missing = missing_of(run, state.findings.values(), state.memory.values())
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
-    return render(
+    return render_prompt(
         "write_report",
         "reminder",
         asked=asked.part,
@@ -204,7 +211,7 @@ class TextWriter:
         If there are none, add citations of sources that say the same, ask the model once more, or use quotations.
         """
         # A thought without an opening tag is recognised only at its end, when its words were already streamed.
-        text = without_loop(plain_prose(split(self._events.raw).text.strip(), known))
+        text = without_loop(plain_prose(split_thoughts(self._events.raw).text.strip(), known))
         state, refused = self._state, frozenset(self.refused)
         findings = {**state.findings, **mark_withheld(state.findings, refused)}.values()
         if not known or cited_numbers(text, known) or not (self._is_quick or _has_findings(state, findings)):
@@ -253,7 +260,7 @@ class TextWriter:
             if is_empty and asked.part != "continuation" and not asked.is_again:
                 asked = asked._replace(is_again=True)
                 continue
-            if not broke_off(answer):
+            if not stream_broke_off(answer):
                 if not was_cut_off(answer) or not left:
                     return was_cut_off(answer)
                 left -= 1
@@ -267,7 +274,7 @@ class TextWriter:
             reply = await ask_model(request, self._context, self._events)
         finally:
             self._events.settle()
-        is_broken = broke_off(reply.message)
+        is_broken = stream_broke_off(reply.message)
         self._has_broken |= is_broken
         self._is_answered |= bool(self._events.draft.strip()) and not is_broken
         self.refused |= set(reply.refused)
@@ -312,7 +319,7 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
 
 async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:
     """Ask once for a version of `text` that cites `known` sources (not emitted); return `text` if that fails."""
-    messages = [*request.messages, AIMessage(text), HumanMessage(render("_cite", "reminder"))]
+    messages = [*request.messages, AIMessage(text), HumanMessage(render_prompt("_cite", "reminder"))]
     try:
         again = await write_silently(request._replace(messages=messages, tool_choice="none"), context, events)
     except DeepResearchError as error:
@@ -330,7 +337,7 @@ def last_words(text: str) -> str:
 
 def go_on(text: str) -> list[AnyMessage]:
     """Return the messages that make a model continue its text."""
-    return [AIMessage(text), HumanMessage(render("_continue", "reminder", last_words=last_words(text)))]
+    return [AIMessage(text), HumanMessage(render_prompt("_continue", "reminder", last_words=last_words(text)))]
 
 
 class ContinuedEvents(ProseEvents):
@@ -352,7 +359,7 @@ class ContinuedEvents(ProseEvents):
 async def ask_for_prose(request: Request, context: Context, events: ContinuedEvents) -> Reply:
     """Return the whole answer; if its stream breaks, continue it once."""
     begun = await ask_model(request._replace(keeps_broken=True), context, events)
-    if not broke_off(begun.message):
+    if not stream_broke_off(begun.message):
         return begun
     text = begun.message.text
     seam = events.seam = Continuation(text)

@@ -19,10 +19,10 @@ from ...core.run.events.packets import ResearchAgentStart, ResearchAgentTitle
 from ...core.run.limits import Limits
 from ...core.run.spending import seconds_left
 from ...core.run.store.pages import Pages
-from ...core.run.transcripts import call_ids, read_calls, results_for, results_in_order, tokens_of
+from ...core.run.transcripts import call_ids, estimated_tokens, read_calls, results_for, results_in_order
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn, NodeRuntime
-from ...prompts import render
+from ...prompts import render_prompt
 from ...tools.control import calculated
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import researcher_request, researcher_tools
@@ -113,14 +113,14 @@ async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tupl
     )
     newest = max((index for index, name in calls if name not in own), default=0)
     may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < _MOST_SHRINKS
-    if not may_shrink or tokens_of(seen) <= limits.results_tokens:
+    if not may_shrink or estimated_tokens(seen) <= limits.results_tokens:
         return state.shrunk, seen
     return (*state.shrunk, newest), shrunk(notes, newest, topic)
 
 
 async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, events: CallEvents) -> Reply:
     last = state.actions[-1] if state.actions else None
-    reminder = render(
+    reminder = render_prompt(
         "think_or_act",
         "reminder",
         iteration=state.iteration,

@@ -13,7 +13,7 @@ from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk
 from ...tools.tool import ToolContext
-from ...tools.use import Time, action_of, found_in, keep, lasting_fault, meter_of, shown_use, use_tool
+from ...tools.use import Time, action_of, keep, lasting_fault, meter_of, shown_use, sources_found, use_tool
 
 
 async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
@@ -37,7 +37,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
             excerpts = {result["address"]: result["text"] for result in reversed(earlier)}
             tool_context = ToolContext(turn.pages, task.question_id, meter, excerpts, topic=task.text)
             outcome = await use_tool(request.tool, request.arguments, turn.context, tool_context, time)
-            sources = found_in(outcome)
+            sources = sources_found(outcome)
             new = [key for key in sources if key not in state.numbered]
             numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
             reference = await keep(outcome, numbers, turn.pages, task.question_id, earlier, is_shared=reads_all)

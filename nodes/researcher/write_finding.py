@@ -6,7 +6,7 @@ import asyncio
 
 from typing_extensions import override
 
-from ...core.evidence.checking.units import states_figures, units_of
+from ...core.evidence.checking.units import report_units, states_figures
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
 from ...core.evidence.text.continuation import without_loop
@@ -25,7 +25,7 @@ from ...core.writing.attribution import known_from, with_found_citations
 from ...core.writing.facts import facts_of_researcher, with_other_sources
 from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
-from ...prompts import render
+from ...prompts import render_prompt
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_request, researcher_tools
 from ...tools.results import results_in, shrunk
@@ -77,7 +77,7 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
         if not is_listed and not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
         # Uncited figures are useless, unless they concern something declared missing.
-        is_useless = is_listed or any(states_figures(unit.text) for unit in units_of(text, {}))
+        is_useless = is_listed or any(states_figures(unit.text) for unit in report_units(text, {}))
         if is_useless and not (cited_numbers(text, known) or state.missing or declared):
             text, fault = await _quoted(request, turn), _UNCITED
             if not cited_numbers(text, known):
@@ -121,7 +121,7 @@ async def _ask_twice(
     declared, disputed = tuple[str, ...](), tuple[ConflictingClaims, ...]()
     for again in (False, True):
         may_declare = not (again or has_tools or is_small("researcher", context))
-        reminder = render(
+        reminder = render_prompt(
             "write_finding",
             "reminder",
             task=task.text,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from langchain_core.messages import AnyMessage
 
 from ...core.run import tool_names
-from ...core.run.branches import TIME_OVER, BranchUpdate, StepState, failure_reason
+from ...core.run.branches import PLAN_TIME_OVER, BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.decisions import allowance_used_up
 from ...core.run.events.call import activity, step_started
@@ -28,7 +28,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     searches = [
         name for name in offered_tools(context, has_read_all=task.scope.reads_all) if name != tool_names.OPEN_URL
     ]
-    reason = TIME_OVER if state.seconds >= task.seconds else allowance_used_up(task, state.spending)
+    reason = PLAN_TIME_OVER if state.seconds >= task.seconds else allowance_used_up(task, state.spending)
     reads_first = task.scope.reads_all and not state.iteration
     tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
     reason = reason or used_up(tool, meter_of(task, state.spending))

@@ -32,7 +32,7 @@ from kit.reports import (
 )
 
 from deep_research import Context, Limits, SourceDocument, check_report
-from deep_research.app.exports.finished import figures_of
+from deep_research.app.exports.finished import audit_figures
 from deep_research.app.exports.page import report_page
 from deep_research.app.exports.word import report_docx
 from deep_research.app.output import run_json
@@ -243,7 +243,7 @@ async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
     parts = (audit.supported, audit.corrected, audit.marked, audit.not_verified, audit.reasoning)
     assert audit.checked == sum(parts) == len(report.verdicts)
     sources = [source(key) for key in report.sources]
-    figures = figures_of(audit, labels("en"))
+    figures = audit_figures(audit, labels("en"))
     assert [figures.get(name, "0") for name in FIGURES] == [str(number) for number in (audit.checked, *parts)]
     claims = json.loads(run_json(standing(report, sources)))["claims"]
     assert [claim["verdict"] for claim in claims] == verdicts

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.evidence.checking.source_text import SourceText
-from deep_research.core.evidence.checking.units import units_of
+from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.checking.verification import Verifier, compare_checks
 from deep_research.core.evidence.citations.citing import without_unknown
 from deep_research.core.evidence.citations.labels import labels
@@ -85,14 +85,14 @@ async def test_the_same_repair_of_two_sentences_is_used_once(tmp_path: Path) -> 
     ],
 )
 def test_the_units_of_a_text_are_all_that_it_states(text: str, units: list[str]) -> None:
-    found = units_of(text, {1: "k", 2: "l"})
+    found = report_units(text, {1: "k", 2: "l"})
     assert [unit.text for unit in found] == units
     assert all(text[unit.start : unit.end] == unit.raw for unit in found)
 
 
 def test_a_cell_has_the_citation_of_its_row_or_its_column() -> None:
-    of_row = units_of("| a | b | c |\n| --- | --- | --- |\n| Lit [2] | 1844 | 12 [1] |", {1: "k", 2: "l"})
-    of_column = units_of("| a | b [2] |\n| --- | --- |\n| Lit | 1844 |", {1: "k", 2: "l"})
+    of_row = report_units("| a | b | c |\n| --- | --- | --- |\n| Lit [2] | 1844 | 12 [1] |", {1: "k", 2: "l"})
+    of_column = report_units("| a | b [2] |\n| --- | --- |\n| Lit | 1844 |", {1: "k", 2: "l"})
     assert [unit.sources for unit in of_row if unit.kind == "cell"] == [("l",), ("l",), ("k",)]
     assert [unit.sources for unit in of_column if unit.kind == "cell"] == [("l",)]
 
@@ -122,7 +122,7 @@ DRAFT = Source(key="k", title="Plan", location="k", address="k", kind="document"
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join).map(settle_fences))
 def test_the_offsets_of_claims_fit_the_marked_text(text: str) -> None:
     verifier = Verifier({"k": [SourceText("k", "Nothing of the kind.")]})
-    claims = units_of(text, {1: "k"})
+    claims = report_units(text, {1: "k"})
     marked, moved = with_marks(text, [verifier.check(unit) for unit in claims], labels("en"), [DRAFT])
     for before, after in zip(claims, moved, strict=True):
         words = marked[after.start : after.end]
@@ -133,7 +133,7 @@ def test_the_offsets_of_claims_fit_the_marked_text(text: str) -> None:
 def test_a_draft_source_is_noted_once_below_a_table_and_not_behind_sentences() -> None:
     table = "| a | b |\n| --- | --- |\n| Lit [1] | 12 [2] |\n| Tall [1] | 7 [2] |"
     text = f"It opens in May [1].\n\n{table}\n\nIt is tall [1]."
-    claims = [Verifier({"k": [SourceText("k", text)]}).check(unit) for unit in units_of(text, {1: "k", 2: "l"})]
+    claims = [Verifier({"k": [SourceText("k", text)]}).check(unit) for unit in report_units(text, {1: "k", 2: "l"})]
     final = DRAFT.model_copy(update={"number": 2, "is_draft": False})
     marked, moved = with_marks(text, claims, labels("en"), [DRAFT, final])
     assert marked == f"It opens in May [1].\n\n{table}\n\n*[1] draft*\n\nIt is tall [1]."
@@ -145,7 +145,7 @@ def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> N
     text = (
         "Two were lit:\n\n- Skerry [1]\n- Anlow [2]\n\nNothing else [1].\n\n| a | b |\n| --- | --- |\n| Lit | 12 [2] |"
     )
-    around = {unit.text: unit.around for unit in units_of(text, {1: "k", 2: "l"}) if unit.around}
+    around = {unit.text: unit.around for unit in report_units(text, {1: "k", 2: "l"}) if unit.around}
     assert around == {
         "Two were lit:": "Two were lit:\n- Skerry [1]\n- Anlow [2]",
         "Lit": "a | b\nLit | 12",
@@ -155,7 +155,7 @@ def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> N
 
 def test_units_without_citations_are_compared_with_nearby_sources() -> None:
     text = "## Tower\n\nLit early. It stands [1].\n\n## Keeper\n\nShe kept it.\n\nBorn in Tralee [2]. So [2]."
-    near = {unit.text: unit.nearby for unit in units_of(text, {1: "k", 2: "l"}) if not unit.sources}
+    near = {unit.text: unit.nearby for unit in report_units(text, {1: "k", 2: "l"}) if not unit.sources}
     assert near == {"Tower": ("k", "l"), "Lit early.": ("k", "l"), "Keeper": ("l", "k"), "She kept it.": ("l", "k")}
 
 

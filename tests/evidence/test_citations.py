@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.reports import Streamed, bare_text, streamed
 
-from deep_research.core.evidence.citations.citing import CitationStream, Cited, Piece, Text, cited_numbers
+from deep_research.core.evidence.citations.citing import CitationStream, Cited, CitedPiece, Text, cited_numbers
 from deep_research.core.evidence.citations.markers import plain_prose
 from deep_research.core.evidence.citations.rendering import plain_citations
 
@@ -25,13 +25,13 @@ texts = st.lists(st.sampled_from(PIECES + CODE), max_size=20).map("".join) | st.
 cuts = st.lists(st.integers(min_value=0, max_value=60), max_size=12)
 
 
-def read(stream: CitationStream, parts: Iterable[str]) -> list[Piece]:
+def read(stream: CitationStream, parts: Iterable[str]) -> list[CitedPiece]:
     return [piece for part in parts for piece in stream.feed(part)] + stream.finish()
 
 
-def joined(pieces: list[Piece]) -> list[Piece]:
+def joined(pieces: list[CitedPiece]) -> list[CitedPiece]:
     """The pieces with neighbouring text as one."""
-    whole: list[Piece] = []
+    whole: list[CitedPiece] = []
     for piece in pieces:
         if isinstance(piece, Text) and whole and isinstance(whole[-1], Text):
             whole[-1] = Text(whole[-1].text + piece.text)
@@ -109,7 +109,7 @@ def test_markers_without_a_source_are_counted_and_removed(text: str) -> None:
         ("a [9] ", [Text("a")]),
     ],
 )
-def test_text_flows_until_code_or_a_link_may_begin(fed: str, expected: list[Piece]) -> None:
+def test_text_flows_until_code_or_a_link_may_begin(fed: str, expected: list[CitedPiece]) -> None:
     assert CitationStream(NUMBERS).feed(fed) == expected
 
 

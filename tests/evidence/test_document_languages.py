@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from kit.files import Papers
 
 from deep_research.core.evidence.language import IN_QUESTION, IN_TEXT, language_beyond_doubt, language_by_words
-from deep_research.core.evidence.text.stems import TAG, forms_of, sought_words, tokens_of, words_and_pieces, words_of
+from deep_research.core.evidence.text.stems import (
+    TAG,
+    forms_of,
+    index_terms,
+    sought_words,
+    unaccented_words,
+    words_and_pieces,
+)
 from deep_research.core.library.candidates import terms_of
 from deep_research.core.library.index_file import stemmed_in
 from deep_research.core.library.library import Library
@@ -105,14 +112,14 @@ def test_words_without_their_accents_and_points_are_found(tmp_path: Path) -> Non
 
 
 def test_a_mark_below_or_above_a_letter_stays_with_it() -> None:
-    assert words_of("เมืองท่า") == ["เมื", "มือ", "อง", "งท่", "ท่า"]
-    assert words_of("हिन्दी में") == ["हिन्दी", "में"]
+    assert unaccented_words("เมืองท่า") == ["เมื", "มือ", "อง", "งท่", "ท่า"]
+    assert unaccented_words("हिन्दी में") == ["हिन्दी", "में"]
 
 
 @given(st.text(max_size=200))
 def test_a_passage_is_indexed_by_all_terms_of_a_search_for_its_words(text: str) -> None:
     for language in ("", "de", "ru"):
-        tokens = set(tokens_of(text, language))
+        tokens = set(index_terms(text, language))
         sought = forms_of(terms_of(text), [language] if language else [])
         assert all(tokens & set(forms) for forms in sought)
         assert not any(" " in form or not form for forms in sought for form in forms)
@@ -122,7 +129,7 @@ def test_a_passage_is_indexed_by_all_terms_of_a_search_for_its_words(text: str) 
 
 @given(st.text("abc éßДж港口เมื ", max_size=40))
 def test_composed_and_decomposed_characters_are_the_same_words(text: str) -> None:
-    assert words_of(unicodedata.normalize("NFD", text)) == words_of(unicodedata.normalize("NFC", text))
+    assert unaccented_words(unicodedata.normalize("NFD", text)) == unaccented_words(unicodedata.normalize("NFC", text))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.checking.source_text import SourceText, Windows, unwrap
-from deep_research.core.evidence.checking.units import ReportUnit, units_of
+from deep_research.core.evidence.checking.units import ReportUnit, report_units
 from deep_research.core.evidence.checking.verification import PassageMatch, Verifier, best_passage, find_quote
 
 HARBOUR = """# Port of Ostvik, report of May 2025
@@ -80,7 +80,7 @@ def test_a_quote_may_begin_with_the_first_line_of_a_text_without_headings() -> N
 )
 def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) -> None:
     verifier = Verifier({"1": [SourceText("1", HARBOUR)]})
-    cells = [unit for unit in units_of(table, {1: "1"}) if unit.kind == "cell"]
+    cells = [unit for unit in report_units(table, {1: "1"}) if unit.kind == "cell"]
     assert [verifier.check(cell).verdict for cell in cells] == verdicts
 
 
@@ -96,7 +96,7 @@ def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) ->
 )
 def test_without_a_model_a_quote_is_supported_and_the_rest_unchecked(text: str, verdict: str) -> None:
     verifier = Verifier({"1": [SourceText("1", HARBOUR)], "2": [SourceText("2", "It rained.")]})
-    [unit] = units_of(text, {1: "1", 2: "2"})
+    [unit] = report_units(text, {1: "1", 2: "2"})
     assert verifier.check(unit).verdict == verdict
 
 

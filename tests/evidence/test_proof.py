@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.checking.proof import Known, Proof, prove
 from deep_research.core.evidence.checking.source_text import SourceText
-from deep_research.core.evidence.checking.units import units_of
+from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.text.quantities import Calculation
 
 TEXT = """# Accounts of the ferry company
@@ -38,7 +38,9 @@ SHARES = "The town paid 60% of £48m, the region 40%."
 
 
 def proof(statement: str, words: str, *calculations: str) -> Proof:
-    unit, *_ = (unit for unit in units_of(statement, {1: "a", 2: "b"}) if unit.kind in ("statement", "cell", "head"))
+    unit, *_ = (
+        unit for unit in report_units(statement, {1: "a", 2: "b"}) if unit.kind in ("statement", "cell", "head")
+    )
     return prove(unit, words, Calculation(calculations), SOURCES)
 
 
@@ -155,14 +157,14 @@ def test_the_passage_is_the_whole_sentence_of_the_cited_source() -> None:
 @example(19_791_000, 19_791_000)
 def test_no_other_number_matches(written: int, read: int) -> None:
     source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
-    [unit] = units_of(f"The yard built {written} boats [1].", {1: "a"})
+    [unit] = report_units(f"The yard built {written} boats [1].", {1: "a"})
     is_proved = not prove(unit, f"built {read:,} boats", Calculation(), source).fault
     assert is_proved == (written == read)
 
 
 def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:
     table = "| Fare | Adult, % of half a van |\n|---|---|\n| Sanna [1] | 27.3 |"
-    units = {unit.kind: unit for unit in units_of(table, {1: "a", 2: "b"})}
+    units = {unit.kind: unit for unit in report_units(table, {1: "a", 2: "b"})}
     assert prove(units["cell"], ROW, Calculation(("8.60 / 31.50 = 27.3 %",)), SOURCES).fault == ""
     # In a table head, "half" names a quantity and states nothing.
     assert "50" not in prove(units["head"], ROW, Calculation(), SOURCES).fault

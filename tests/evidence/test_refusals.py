@@ -8,7 +8,7 @@ import pytest
 from kit.commands import desk_in
 from langchain_core.messages import HumanMessage
 
-from deep_research.core.evidence.checking.units import units_of
+from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import is_refusal, said_above
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
@@ -31,7 +31,7 @@ def test_a_refusal_states_no_claim_in_any_language(code: str) -> None:
     assert labels(code).unanswered in text and "Hall 7" in text
     for refused in (text, refusal("The hall was built in 1904. Was it sold in 1910? Who bought it?", code)):
         assert is_refusal(refused)
-        assert units_of(refused, {}) == []
+        assert report_units(refused, {}) == []
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_refusal_states_no_claim_in_any_language(code: str) -> None:
     ],
 )
 def test_other_statements_beside_a_refusal_are_checked(text: str) -> None:
-    assert any("1904" in claim.text for claim in units_of(text, {}))
+    assert any("1904" in claim.text for claim in report_units(text, {}))
     assert not is_refusal(text)
     assert said_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.text.similarity import (
-    LONGEST,
+    COMPARED_CHARACTERS,
     SUBJECT_ONLY,
     WHOLE_TITLE,
     mentions,
@@ -18,7 +18,7 @@ from deep_research.core.evidence.text.similarity import (
 )
 from deep_research.core.evidence.text.stems import sought_words
 from deep_research.core.evidence.text.words import stem_run, tokens
-from deep_research.core.library.candidates import mentions as mentions_in
+from deep_research.core.library.candidates import possible_titles
 
 WORDS = [f"word{number}" for number in range(200)]
 
@@ -46,7 +46,7 @@ def test_three_fifths_of_the_shingles_make_a_reprint(first: str, second: str, ar
 
 def test_only_the_beginning_of_a_long_text_is_compared() -> None:
     ends = (" ".join(f"{name}{number}" for number in range(20_000)) for name in "ab")
-    begins = (text(0, 200) + " ").ljust(LONGEST, ".")
+    begins = (text(0, 200) + " ").ljust(COMPARED_CHARACTERS, ".")
     assert reprints(dict(zip("ab", (begins + end for end in ends), strict=True))) == [("a", "b")]
 
 
@@ -113,7 +113,7 @@ def test_a_text_mentions_a_name_as_whole_words() -> None:
 
 def test_titles_of_up_to_ten_words_are_looked_up() -> None:
     words = [f"word{number}" for number in range(11)]
-    found = mentions_in(" ".join(words))
+    found = possible_titles(" ".join(words))
     assert max(len(title.split()) for title in found) == 10
     assert len(found) == len(set(found)) == sum(range(1, 12)) - 1
 

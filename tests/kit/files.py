@@ -27,7 +27,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from pypdf import PdfReader, PdfWriter
 
-from deep_research.core.library.index_file import Entry
+from deep_research.core.library.index_file import IndexedFile
 from deep_research.core.library.library import Library
 from deep_research.core.reading.fetch import Resolver
 from deep_research.core.reading.records import Unread
@@ -284,7 +284,7 @@ class FixedClock:
         await asyncio.Event().wait()
 
 
-def source_of(entry: Entry) -> Source:
+def source_of(entry: IndexedFile) -> Source:
     """An indexed document as a source, if it lies nowhere."""
     path, title, text = entry.path, entry.title, entry.content_hash
     return Source(key=path, title=title, location=path, address="", kind="document", content_hash=text)

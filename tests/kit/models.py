@@ -21,11 +21,11 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field, PrivateAttr
 from typing_extensions import override
 
-from deep_research.core.evidence.text.quantities import figures_of
+from deep_research.core.evidence.text.quantities import plain_figures
 from deep_research.core.run.transcripts import CHARACTERS_PER_TOKEN
 from deep_research.core.writing import forms
 from deep_research.core.writing.forms import Form, form_name, form_schema
-from deep_research.tools.control import GENERATE_FINDING, RESEARCH_AGENT, THINK_TOOL
+from deep_research.tools.control import GENERATE_FINDING_SCHEMA, RESEARCH_AGENT_SCHEMA, THINK_TOOL_SCHEMA
 from deep_research.tools.tool import tool_schema
 
 Answer: TypeAlias = str | AIMessage | Exception
@@ -287,7 +287,7 @@ def by_figures(prompt: str) -> AIMessage:
         own = [said[number] for number in cited if number in said] or [*said.values()]
         each = [_deciding(unit["says"], [passages]) for passages in own]
         words = "\n".join(filter(None, each)) or _deciding(unit["says"], own)
-        figures = figures_of(unit["says"])
+        figures = plain_figures(unit["says"])
         if words and (figures or cited):
             verdicts.append(("supported", words))
         else:
@@ -298,15 +298,15 @@ def by_figures(prompt: str) -> AIMessage:
 def _deciding(says: str, passages: Sequence[str]) -> str:
     """The sentences that hold all figures of a statement, as few as will do; empty if there are none."""
     pieces = (line for passage in passages for line in re.split(r"(?<=[.!?])\s+|\n", passage))
-    figures, lines = figures_of(says), [line for line in pieces if line.strip()]
+    figures, lines = plain_figures(says), [line for line in pieces if line.strip()]
     by_likeness = sorted(lines, key=lambda line: -len({*says.split()} & {*line.split()}))
     if not figures:
         return by_likeness[0] if by_likeness else ""
     chosen = list[str]()
     for figure in sorted(figures):
-        if figure in figures_of(" ".join(chosen)):
+        if figure in plain_figures(" ".join(chosen)):
             continue
-        holding = next((line for line in by_likeness if figure in figures_of(line)), None)
+        holding = next((line for line in by_likeness if figure in plain_figures(line)), None)
         if holding is None:
             return ""
         chosen.append(holding)
@@ -334,7 +334,7 @@ class Open(BaseModel):
 
 SEARCH = tool_schema("internal_search", Search)
 OPEN = tool_schema("open_url", Open)
-TOOLS = [SEARCH, OPEN, THINK_TOOL, GENERATE_FINDING, RESEARCH_AGENT]
+TOOLS = [SEARCH, OPEN, THINK_TOOL_SCHEMA, GENERATE_FINDING_SCHEMA, RESEARCH_AGENT_SCHEMA]
 
 Asked = list[tuple[str, dict[str, Any]]]
 ARGUMENTS = {"queries": ["a b", "c"]}

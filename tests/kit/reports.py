@@ -10,7 +10,7 @@ import lxml.html
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
 from deep_research.app.runs import StoredRun
-from deep_research.core.evidence.citations.citing import CitationStream, Piece, Text
+from deep_research.core.evidence.citations.citing import CitationStream, CitedPiece, Text
 from deep_research.core.evidence.memory.observations import ConfirmedPair
 from deep_research.core.records.report import (
     Audit,
@@ -232,7 +232,7 @@ class Streamed(NamedTuple):
     """Numbers that named no source and were removed."""
 
 
-def bare_text(pieces: Iterable[Piece]) -> str:
+def bare_text(pieces: Iterable[CitedPiece]) -> str:
     """Join pieces to text with bare markers `[n]`."""
     return "".join(piece.text if isinstance(piece, Text) else f"[{piece.number}]" for piece in pieces)
 

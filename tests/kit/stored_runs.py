@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from deep_research.app.embed import build_graph
-from deep_research.app.words import STRATEGIES, Strategy
+from deep_research.app.words import STRATEGIES, StrategyName
 from deep_research.core.run.errors import RateLimited
 from deep_research.core.run.store.database import FILE_NAME, LAYOUT, Database, open_database
 from kit.planned import Rule, first_sentences, plan, planned_lab, step
@@ -24,7 +24,7 @@ FOLDER = Path("/tmp/deep-research-golden")
 BUSY = RateLimited("Come back later.")
 
 
-def golden_lab(folder: Path, strategy: Strategy, database: Database, *, is_stopped: bool) -> Lab:
+def golden_lab(folder: Path, strategy: StrategyName, database: Database, *, is_stopped: bool) -> Lab:
     """The run of a strategy: its first part, which ends while it researches, or the rest."""
     graph = build_graph(strategy, checkpointer=database.saver, store=database.store)
     run: Lab

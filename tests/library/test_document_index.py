@@ -16,7 +16,7 @@ from kit.files import Papers, source_of
 
 from deep_research.core.evidence.text.sentences import MOST, split_passages
 from deep_research.core.library.index import Index
-from deep_research.core.library.index_file import Entry, connect
+from deep_research.core.library.index_file import IndexedFile, connect
 from deep_research.core.run.errors import DatabaseUnusable
 
 WORDS = st.lists(st.sampled_from(["harbour", "salt", "ship", "Velm", "the", "1893"]), min_size=1, max_size=12)
@@ -35,7 +35,7 @@ def test_the_order_of_indexing_does_not_change_what_is_found(
     data: st.DataObject, texts: list[list[str]], query: list[str], most: int
 ) -> None:
     entries = [
-        Entry(path, 1, 1, path, title=text[:20], content_hash=path, text=text)
+        IndexedFile(path, 1, 1, path, title=text[:20], content_hash=path, text=text)
         for path, text in ((f"{number}.txt", " ".join(words)) for number, words in enumerate(texts))
     ]
     words = [word.lower() for word in query]

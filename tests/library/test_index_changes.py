@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from kit.commands import SECONDS, Desk
 from kit.files import Papers, source_of
 
-from deep_research.core.library.candidates import mentions, terms_of
+from deep_research.core.library.candidates import possible_titles, terms_of
 from deep_research.core.library.index import Index
 from deep_research.core.library.library import LibraryStatus
 from deep_research.core.library.upkeep import BATCH_FILES, MOST_TRIES, compare, update
@@ -98,7 +98,7 @@ def answers(index: Index, query: str, most: int) -> list[object]:
     """Results of an index for a query."""
     terms = terms_of(query)
     with index.reading(source_of) as reader:
-        found = [*reader.best(terms, most), *reader.titled(mentions(query), most)]
+        found = [*reader.best(terms, most), *reader.titled(possible_titles(query), most)]
         return [reader.size, reader.counts(terms), *(reader.passage(number) for number in found)]
 
 

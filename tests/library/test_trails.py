@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from kit.files import Papers, source_of
 
 from deep_research.core.library.index import Index
-from deep_research.core.library.index_file import Entry
+from deep_research.core.library.index_file import IndexedFile
 from deep_research.core.library.shelf import IndexShelf
-from deep_research.core.library.trails import LONGEST, distinctiveness, find_trails, passages_of
+from deep_research.core.library.trails import TRAIL_PASSAGES, distinctiveness, find_trails, passages_of
 
 QUESTION = (
     "What did the ships carry for which the harbour was deepened in the town where the founder of the Velm Observatory "
@@ -61,7 +61,9 @@ def shelf_of(texts: Mapping[str, str]) -> Iterator[IndexShelf]:
     """An index of texts by title, without files."""
     with TemporaryDirectory() as folder:
         index = Index(Path(folder) / "indexes" / "a.sqlite")
-        index.change([Entry(title, 1, 1, title, title=title, content_hash=title, text=texts[title]) for title in texts])
+        index.change(
+            [IndexedFile(title, 1, 1, title, title=title, content_hash=title, text=texts[title]) for title in texts]
+        )
         with index.reading(source_of) as reader:
             yield IndexShelf([reader])
 
@@ -101,6 +103,6 @@ def test_trails_are_short_distinct_and_best_first(texts: dict[str, str], questio
     assert [trail.worth for trail in trails] == sorted((trail.worth for trail in trails), reverse=True)
     assert len({frozenset(trail.steps) for trail in trails}) == len(trails)
     for trail in trails:
-        assert 1 <= len(trail.steps) == len(set(trail.steps)) <= LONGEST
+        assert 1 <= len(trail.steps) == len(set(trail.steps)) <= TRAIL_PASSAGES
         assert {step.title for step in trail.steps} <= texts.keys()
     assert len(passages_of(trails, 3)) <= 3

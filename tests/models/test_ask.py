@@ -29,7 +29,7 @@ from deep_research.core.models.request import Request
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import ContentRefused, PromptTooLong
 from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.transcripts import tokens_of, was_cut_off
+from deep_research.core.run.transcripts import estimated_tokens, was_cut_off
 
 Patch = pytest.MonkeyPatch
 WINDOW = 4000
@@ -56,7 +56,7 @@ async def test_prompt_tools_and_answer_fit_the_window_together(
     await ask_model(request, Context(models=model), events)
     [made] = model.calls
     sent: list[Any] = list(made.messages)
-    assert tokens_of(sent) + len(json.dumps(tools)) // 4 + tokens <= WINDOW
+    assert estimated_tokens(sent) + len(json.dumps(tools)) // 4 + tokens <= WINDOW
     assert made.settings["max_tokens"] == tokens
     assert messages[-1].text.startswith(sent[-1].text)
 

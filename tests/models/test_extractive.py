@@ -16,7 +16,7 @@ from deep_research.core.evidence.text.stems import sought_words
 from deep_research.core.evidence.text.words import tokens
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.extractive.roles import laid_out, quotes_in, with_quotes
-from deep_research.core.models.extractive.units import QuotableUnit, units_of
+from deep_research.core.models.extractive.units import QuotableUnit, quotable_units
 from deep_research.core.models.request import Facts, ShownDocument, ShownLearning, TaskFinding
 from deep_research.core.run import tool_names
 from deep_research.core.run.context import Role
@@ -166,7 +166,7 @@ FIGURE = st.from_regex(r"[1-9]\d{0,2}(?:[.,]\d{1,3})?", fullmatch=True)
 
 
 def texts(text: str) -> list[str]:
-    return [unit.text for unit in units_of(text)]
+    return [unit.text for unit in quotable_units(text)]
 
 
 def runs_in(text: str) -> list[str]:
@@ -175,7 +175,7 @@ def runs_in(text: str) -> list[str]:
 
 @given(BLOCKS)
 def test_no_unit_crosses_a_block_a_heading_or_a_table(blocks: list[str]) -> None:
-    for unit in units_of("\n\n".join(blocks)):
+    for unit in quotable_units("\n\n".join(blocks)):
         assert any({*runs_in(unit.text)} <= {*runs_in(block)} for block in blocks)
         if unit.kind == "sentence":
             assert any(unit.text in block for block in blocks if not block.startswith(("#", "|", "-")))
@@ -184,19 +184,19 @@ def test_no_unit_crosses_a_block_a_heading_or_a_table(blocks: list[str]) -> None
 @given(BLOCKS.map("\n\n".join) | WILD)
 @example("|\n|")
 def test_each_word_of_a_unit_stands_in_the_text_which_is_read_the_same_again(text: str) -> None:
-    units = units_of(text)
+    units = quotable_units(text)
     known = "".join(runs_in(text))
     for unit in units:
         assert all(word in known for word in runs_in(unit.text))
         assert "\n" not in unit.text
         assert unit.text.strip()
-    units_of.cache_clear()
-    assert units_of(text) == units
+    quotable_units.cache_clear()
+    assert quotable_units(text) == units
 
 
 @given(PARAGRAPH, st.integers(15, 60))
 def test_where_the_lines_of_a_paragraph_are_broken_changes_nothing(paragraph: str, width: int) -> None:
-    assert units_of(fill(paragraph, width)) == units_of(paragraph)
+    assert quotable_units(fill(paragraph, width)) == quotable_units(paragraph)
 
 
 ROWS = TABLE.filter(lambda table: table.count("\n") > 1)
@@ -204,7 +204,7 @@ ROWS = TABLE.filter(lambda table: table.count("\n") > 1)
 
 @given(st.lists(PARAGRAPH | ITEMS | ROWS, min_size=1, max_size=4).map("\n\n".join))
 def test_what_a_finding_quotes_is_read_back_from_it_and_can_be_left_out(text: str) -> None:
-    chosen = [unit._replace(number=number) for number, unit in enumerate(units_of(text), 1)]
+    chosen = [unit._replace(number=number) for number, unit in enumerate(quotable_units(text), 1)]
     blocks = laid_out(chosen, "Source").split("\n\n")
     quotes = [quote for block in blocks for quote in quotes_in(block)]
     assert [int(re.findall(r"\[(\d+)\]", quote)[-1]) for quote in quotes] == [unit.number for unit in chosen]
@@ -248,7 +248,7 @@ def test_sentences_items_records_and_rows_are_units(text: str, units: list[str])
 
 def test_a_unit_knows_its_heading_its_lead_and_the_sentence_before() -> None:
     text = "# Lamps\n\n## Tarn\n\nThe lamp is old. It was made by hand.\n\nIt comes in:\n\n- moss green\n"
-    units = {unit.text: unit for unit in units_of(text)}
+    units = {unit.text: unit for unit in quotable_units(text)}
     assert units["It was made by hand."] == QuotableUnit(
         "It was made by hand.", "sentence", "Lamps › Tarn", before="The lamp is old."
     )
@@ -281,7 +281,7 @@ def test_a_line_that_begins_with_a_time_is_one_message_with_its_sender(messages:
 def test_a_quoted_letter_has_the_line_before_it_as_its_lead(attribution: str) -> None:
     quoted = "> Hello Jo,\n> we offer 2400 euros.\n>\n> It is for three years.\n"
     text = f"We agree to 2850 euros.\n\n{attribution}\n{quoted}"
-    leads = {unit.text: unit.lead for unit in units_of(text)}
+    leads = {unit.text: unit.lead for unit in quotable_units(text)}
     assert leads["We agree to 2850 euros."] == ""
     assert leads["Hello Jo, we offer 2400 euros."] == leads["It is for three years."] == attribution
 

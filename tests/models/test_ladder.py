@@ -15,7 +15,7 @@ from langchain_core.messages.tool import invalid_tool_call
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.run.transcripts import read_calls
 from deep_research.core.writing.forms import MakePlan, RecordRound
-from deep_research.tools.control import GENERATE_PLAN
+from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 PIECES = (*"{}[]()\"':,\\\n ", "```", "name", "arguments", "generate_report", "</", "<think>", "</think>")
@@ -189,8 +189,8 @@ def test_every_call_in_a_text_has_an_id_of_its_own() -> None:
 
 def test_bare_arguments_are_a_call_of_the_only_tool() -> None:
     assert asked(read(f"Here you are:\n```json\n{WRITTEN}\n```", [SEARCH])) == ONE
-    assert asked(read("{}", [GENERATE_PLAN])) == [("generate_plan", {})]
-    refused = ((WRITTEN, TOOLS), ("{}", [SEARCH]), ('{"other": 1}', [SEARCH]), ("no {} here", [GENERATE_PLAN]))
+    assert asked(read("{}", [GENERATE_PLAN_SCHEMA])) == [("generate_plan", {})]
+    refused = ((WRITTEN, TOOLS), ("{}", [SEARCH]), ('{"other": 1}', [SEARCH]), ("no {} here", [GENERATE_PLAN_SCHEMA]))
     assert [read(text, tools).tool_calls for text, tools in refused] == [[]] * 4
 
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessageChunk
 
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.faults import explain, host_in
-from deep_research.core.models.resolve import check_models, cost_of, host_of, profile_of, resolve_model
+from deep_research.core.models.resolve import check_models, cost_of, model_host, profile_of, resolve_model
 from deep_research.core.records.research import Spent
 from deep_research.core.run.context import Context, Price
 from deep_research.core.run.errors import KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
@@ -160,7 +160,7 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.
         with pytest.raises(Exception, match="500"):
             await model.ainvoke("What is known?")
         await model.root_async_client.close()  # type: ignore[attr-defined]  # Azure's own client, not ours
-        assert host_of(model) == server.url.removeprefix("http://").removesuffix("/v1")
+        assert model_host(model) == server.url.removeprefix("http://").removesuffix("/v1")
     assert len(server.requests) == 3
     assert server.requests[0].path.startswith("/openai/deployments/mine/chat/completions")
     assert type(explain(caught.value, "planner", "mine")) is KeyRefused
@@ -169,11 +169,11 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.
 @pytest.mark.fault("R19")
 def test_the_host_of_a_model_is_named_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:CANARY@127.0.0.1:8000/v1?key=CANARY")
-    assert host_of(resolve_model("planner", Context(models="openai:fake-1"))) == "127.0.0.1:8000"
+    assert model_host(resolve_model("planner", Context(models="openai:fake-1"))) == "127.0.0.1:8000"
     monkeypatch.delenv("OPENAI_BASE_URL")
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert host_of(resolve_model("planner", Context(models="openai:fake-1"))) == "api.openai.com"
-    assert host_of(ScriptedChatModel(replies=[])) == ""
+    assert model_host(resolve_model("planner", Context(models="openai:fake-1"))) == "api.openai.com"
+    assert model_host(ScriptedChatModel(replies=[])) == ""
     assert host_in("http://[canary") == host_in("") == ""
 
 

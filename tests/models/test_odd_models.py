@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 
 from deep_research.core.models.faults import AnswerRefused
-from deep_research.core.run.transcripts import MOST_GAPS, REASONING, WITHHELD
+from deep_research.core.run.transcripts import MOST_GAPS, REASONING, WITHHELD_NOTICE
 
 POISON = "ferry sails twice"
 ENDLESS = [search(f"Skerry Light {number}") for number in range(3)]
@@ -172,7 +172,7 @@ async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_
     state = await run.ask()
     last = run.calls("researcher")[-1].messages
     assert every_call_has_one_result(last)
-    is_out = [message.text == WITHHELD for message in last if message.type == "tool"]
+    is_out = [message.text == WITHHELD_NOTICE for message in last if message.type == "tool"]
     assert is_out == [True, False, False], "the last one is that the end was noted"
     assert [type(message).__name__ for message in last[2:6]] == ["AIMessage", "ToolMessage"] * 2
     assert in_order(state)[0].withheld == 1

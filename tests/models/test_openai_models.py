@@ -14,7 +14,7 @@ from kit.openai_server import Reply, fail, openai_server, say, use
 from langchain_core.load import dumps
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from deep_research.core.models.faults import Kind, kind_of
+from deep_research.core.models.faults import FaultKind, fault_kind
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.run.context import Context
 
@@ -143,14 +143,14 @@ EFFORT = "Unknown parameter: reasoning_effort"
     ],
 )
 async def test_a_refusal_of_the_request_teaches_whatever_its_status_and_other_trouble_teaches_nothing(
-    wire: Wire, refusal: Reply, kind: Kind, teaches: bool
+    wire: Wire, refusal: Reply, kind: FaultKind, teaches: bool
 ) -> None:
     first: dict[str, Any] = {} if teaches else {"reasoning_effort": "low"}
     with openai_server([refusal] * (1 + teaches) + [say("Yes.")]) as server:
         model = wire(server)
         with pytest.raises(Exception) as caught:
             await model(**first)
-        assert kind_of(caught.value) == kind
+        assert fault_kind(caught.value) == kind
         assert (await model(reasoning_effort="low")).text == "Yes."
     assert ["reasoning_effort" in request.json for request in server.requests[-2:]] == [not teaches] * 2
 

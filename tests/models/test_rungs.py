@@ -17,7 +17,7 @@ from deep_research.core.models.ladder.rungs import RungName, prepare
 from deep_research.core.run.conversation import clean_nested
 from deep_research.core.run.transcripts import read_calls
 from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, form_name
-from deep_research.tools.control import GENERATE_PLAN
+from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "tags")
@@ -96,11 +96,11 @@ def objects_in(schema: Any) -> list[dict[str, Any]]:
 
 
 def test_the_words_of_a_message_are_called_what_they_are_for() -> None:
-    prepared = prepare("schema", CONVERSATION[:2], [GENERATE_PLAN], "auto", "question_to_user")
+    prepared = prepare("schema", CONVERSATION[:2], [GENERATE_PLAN_SCHEMA], "auto", "question_to_user")
     held = prepared.settings["response_format"]["json_schema"]["schema"]
     assert list(held["properties"]) == ["calls", "question_to_user"]
     assert '{"calls": [], "question_to_user": "…"}' in prepared.messages[-1].text
-    message = read('{"calls": [], "question_to_user": "Which lighthouse?"}', [GENERATE_PLAN])
+    message = read('{"calls": [], "question_to_user": "Which lighthouse?"}', [GENERATE_PLAN_SCHEMA])
     assert (message.tool_calls, message.content) == ([], "Which lighthouse?")
 
 
@@ -108,12 +108,12 @@ def test_the_words_of_a_message_are_called_what_they_are_for() -> None:
 def test_where_a_call_is_not_forced_the_model_may_answer_in_words(name: RungName) -> None:
     answers = ["Which lighthouse?"] if name != "schema" else ['{"answer": "Which lighthouse?", "calls": []}']
     for answer in [*answers, "Which lighthouse?"]:
-        message = read(answer, [GENERATE_PLAN])
+        message = read(answer, [GENERATE_PLAN_SCHEMA])
         assert (message.tool_calls, message.content) == ([], "Which lighthouse?")
-    described = prepare(name, CONVERSATION[:2], [GENERATE_PLAN], "auto").messages[0].text
+    described = prepare(name, CONVERSATION[:2], [GENERATE_PLAN_SCHEMA], "auto").messages[0].text
     assert "It takes no arguments." in described
     [example] = [line for line in described.splitlines() if "generate_plan" in line and line[0] in "{<"]
-    assert asked(read(example, [GENERATE_PLAN])) == [("generate_plan", {})]
+    assert asked(read(example, [GENERATE_PLAN_SCHEMA])) == [("generate_plan", {})]
 
 
 def test_a_model_is_shown_the_fields_of_the_objects_in_a_list() -> None:

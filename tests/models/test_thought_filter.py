@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.models.ladder.reply import Piece, ThoughtFilter, split
+from deep_research.core.models.ladder.reply import Piece, ThoughtFilter, split_thoughts
 from deep_research.core.models.ladder.written_calls import CallGuard
 
 PARTS = (
@@ -123,8 +123,8 @@ def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
 )
 def test_a_text_that_begins_within_a_thought_is_emitted_without_it(text: str, visible: str, thought: str) -> None:
     assert filtered(ThoughtFilter(begins_inside=True), *text) == (visible, thought)
-    assert split(text)[:2] == (visible, thought)
-    assert split(text).began_inside == (thought != "")
+    assert split_thoughts(text)[:2] == (visible, thought)
+    assert split_thoughts(text).began_inside == (thought != "")
 
 
 @pytest.mark.parametrize(

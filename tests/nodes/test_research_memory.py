@@ -11,7 +11,7 @@ import pytest
 from kit.models import call, calls
 from kit.runs import PLAN, REPORT, Lab, lab, research, search, simple_research
 
-from deep_research.core.evidence.memory.observations import notes_of, open_gaps
+from deep_research.core.evidence.memory.observations import open_gaps, report_notes
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."
@@ -49,7 +49,7 @@ async def test_what_the_orchestrator_misses_is_reported_once(tmp_path: Path) -> 
     state = await run.ask()
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.audit and state.report.audit.open_gaps == (left,)
-    assert [note for note in notes_of(state) if "Not found" in note] == [f"Not found: {left}"]
+    assert [note for note in report_notes(state) if "Not found" in note] == [f"Not found: {left}"]
     assert run.calls("writer")[0].text.count(left) == 1
     assert OPEN not in run.calls("writer")[0].messages[-1].text
 

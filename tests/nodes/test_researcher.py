@@ -22,7 +22,7 @@ from kit.runs import (
 )
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from deep_research.core.evidence.memory.observations import notes_of
+from deep_research.core.evidence.memory.observations import report_notes
 
 AGAIN = "names no source by its number"
 TASK = research("Find out when the light was lit.")
@@ -72,7 +72,7 @@ async def test_passages_stand_in_for_text_that_cites_nothing_again(tmp_path: Pat
     assert (finding.ended, "cited no source" in finding.reason) == ("partial", True)
     assert len(run.calls("writer")) == 2
     assert state.report and "lit for the first time in 1844" in state.report.text
-    assert "Its report is replaced by quotations" in " ".join(notes_of(state))
+    assert "Its report is replaced by quotations" in " ".join(report_notes(state))
 
 
 FILLER = "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. " * 30

@@ -112,14 +112,29 @@ def circles(modules: Iterable[Module]) -> list[list[str]]:
     return [[name, *sorted(targets)] for name, targets in sorted(graph.items())]
 
 
-def repeated_classes(modules: Iterable[Module]) -> list[str]:
-    """Public classes of one name that are defined in several modules."""
+NAMESAKES = ("app.cli", "app.server.routes", "core.models.extractive.roles")
+"""Commands, routes and roles: their functions bear the names of what they stand for."""
+
+
+def repeated_names(modules: Iterable[Module]) -> list[str]:
+    """Public classes, functions and constants of one name in several modules; not those of `NAMESAKES` or programs."""
     homes: dict[str, list[str]] = {}
     for module in modules:
-        for node in module.tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, []).append(module.name)
+        names = [name for name in _defined(module.tree) if not name.startswith("_") and name not in ("main", "logger")]
+        for name in () if module.name in NAMESAKES else names:
+            homes.setdefault(name, []).append(module.name)
     return [f"{name}: {', '.join(names)}" for name, names in sorted(homes.items()) if len(names) > 1]
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            value = node.value
+            is_parameter = isinstance(value, ast.Call) and getattr(value.func, "id", "") in ("TypeVar", "ParamSpec")
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (name.id for name in targets if isinstance(name, ast.Name) and not is_parameter)
 
 
 def _may_import(module: Module, target: str) -> bool:

@@ -39,10 +39,16 @@ def test_extras_use_the_public_api_and_no_files_import_each_other() -> None:
     assert architecture.circles(MODULES) == []
 
 
-def test_each_public_class_has_a_name_of_its_own_and_names_say_what_they_hold(tmp_path: Path) -> None:
-    assert architecture.repeated_classes(MODULES) == []
-    twice = [Module("core.run.reply", "class Reply: ..."), Module("tools.reply", "class Reply: ...")]
-    assert architecture.repeated_classes(twice) == ["Reply: core.run.reply, tools.reply"]
+def test_each_public_name_is_defined_once_and_names_say_what_they_hold(tmp_path: Path) -> None:
+    assert architecture.repeated_names(MODULES) == []
+    twice = [
+        Module("core.run.reply", "class Reply: ...\nMOST = 1"),
+        Module("tools.reply", "class Reply: ...\nMOST = 2"),
+    ]
+    assert architecture.repeated_names(twice) == [
+        "MOST: core.run.reply, tools.reply",
+        "Reply: core.run.reply, tools.reply",
+    ]
     assert architecture.unspecific_names(ROOT) == []
     (tmp_path / "state.py").write_text("def place(one): ...")
     assert architecture.unspecific_names(tmp_path) == ["state.py:1: place", "state.py:1: one"]

@@ -18,10 +18,10 @@ from kit.files import reading
 from kit.web import PARAGRAPH, Web, pdf_of
 from pypdf import PdfReader, PdfWriter
 
-from deep_research.core.reading.documents.decode import clean, decode
+from deep_research.core.reading.documents.decode import clean_text, decode
 from deep_research.core.reading.documents.parse_text import plain_title
 from deep_research.core.reading.documents.pool import CHILDREN, Parser
-from deep_research.core.reading.records import Extract, Kind, Unreadable
+from deep_research.core.reading.records import DocumentKind, Extract, Unreadable
 
 
 @pytest.fixture(scope="module")
@@ -120,14 +120,14 @@ NEEDED = [
 @pytest.mark.fault("R11")
 @pytest.mark.parametrize("character", HIDDEN, ids=lambda character: f"U+{ord(character):04X}")
 def test_invisible_characters_are_removed(character: str) -> None:
-    assert clean(f"deep{character}water {character * 3}") == "deepwater "
+    assert clean_text(f"deep{character}water {character * 3}") == "deepwater "
 
 
 @pytest.mark.parametrize("text", NEEDED)
 def test_characters_that_scripts_and_emoji_need_stay(text: str) -> None:
-    assert clean(text) == text
+    assert clean_text(text) == text
     # An emoji keeps at most one variation selector.
-    assert clean("❤" + "\ufe0f" * 5 + "\ufe00\ufe05\U000e0100") == "❤\ufe0f"
+    assert clean_text("❤" + "\ufe0f" * 5 + "\ufe00\ufe05\U000e0100") == "❤\ufe0f"
 
 
 GERMAN, PAGE = web_pages.GERMAN.strip(), web_pages.page_of(web_pages.GERMAN)
@@ -153,15 +153,15 @@ GERMAN, PAGE = web_pages.GERMAN.strip(), web_pages.page_of(web_pages.GERMAN)
 def test_text_in_any_charset_is_readable_and_a_few_wrong_bytes_do_not_spoil_it(
     parser: Parser, data: bytes, declared: str, text: str
 ) -> None:
-    kind: Kind = "html" if b"<" in data else "text"
+    kind: DocumentKind = "html" if b"<" in data else "text"
     assert text in parser.parse(data, "a", kind, declared).text
 
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_clean_text_can_be_stored_and_stays_clean(text: str) -> None:
-    once = clean(text)
+    once = clean_text(text)
     assert once.encode().find(0) == -1
-    assert clean(once) == once
+    assert clean_text(once) == once
 
 
 @given(st.binary(max_size=300))

@@ -13,7 +13,7 @@ import pytest
 from deep_research.core.reading.addresses import join_address, parse_address
 from deep_research.core.reading.documents.parse_html import signs_of
 from deep_research.core.reading.documents.worker import parse
-from deep_research.core.reading.fetch import charset_of, kind_of
+from deep_research.core.reading.fetch import body_kind, charset_of
 from deep_research.core.reading.policy import Robots
 from deep_research.core.reading.records import Unread, Unreadable
 
@@ -51,9 +51,9 @@ def find_signs(source: str) -> object:
 
 
 WORK: list[Callable[[], object]] = [
-    *(partial(kind_of, "text/html", head) for head in HEADS),
+    *(partial(body_kind, "text/html", head) for head in HEADS),
     *(partial(charset_of, label) for label in LABELS),
-    *(partial(kind_of, label, b"x") for label in LABELS),
+    *(partial(body_kind, label, b"x") for label in LABELS),
     *(partial(parse_address, address) for address in ADDRESSES),
     *(partial(join_address, "http://a.example/b", address) for address in ADDRESSES),
     *(partial(parse, text.encode(), name) for name, text in FILES),
@@ -72,5 +72,5 @@ def test_hostile_input_takes_linear_time(work: Callable[[], object]) -> None:
 
 
 def test_a_page_that_begins_with_many_comments_is_still_html() -> None:
-    assert kind_of("text/plain", b"<!-- a -- b -->\n<!---->" * 40 + b"<HTML>") == "html"
-    assert kind_of("text/plain", b"<!-- <html>") == "text"
+    assert body_kind("text/plain", b"<!-- a -- b -->\n<!---->" * 40 + b"<HTML>") == "html"
+    assert body_kind("text/plain", b"<!-- <html>") == "text"

@@ -24,7 +24,7 @@ from kit.wire import (
 from test_wire_habits import first
 
 from deep_research.core.run.errors import ContentRefused, KeyRefused, RateLimited
-from deep_research.core.run.transcripts import WITHHELD
+from deep_research.core.run.transcripts import WITHHELD_NOTICE
 
 REFUSAL = Reply(refusal="I cannot help with sk-CANARY.")
 POISON = "POISON"
@@ -96,7 +96,7 @@ def poisoned_finding(request: Received) -> Reply:
 
 def again_and_again(request: Received) -> Reply:
     """An orchestrator that hands out one task a round."""
-    rounds = request.prompt.count("Found:") + request.prompt.count(WITHHELD)
+    rounds = request.prompt.count("Found:") + request.prompt.count(WITHHELD_NOTICE)
     return hand_out(list(FACTS)[rounds]) if rounds < len(FACTS) else END
 
 
@@ -123,7 +123,7 @@ async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(
         refused = wire.requests("orchestrator" if orchestrator else "writer")
         assert not orchestrator or sum(POISON in request.prompt for request in wire.requests()) == 1
     assert POISON not in refused[-1].prompt
-    assert WITHHELD in refused[-1].prompt
+    assert WITHHELD_NOTICE in refused[-1].prompt
     assert found_by(state)["keeper"].is_withheld
     assert "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
     assert state.run.status == "completed_with_gaps"

@@ -30,7 +30,7 @@ from kit.wire import (
 )
 
 from deep_research.app.output import engines_line
-from deep_research.core.evidence.memory.observations import notes_of
+from deep_research.core.evidence.memory.observations import report_notes
 from deep_research.core.run.errors import SearchFailed
 from deep_research.core.run.spending import total
 
@@ -125,7 +125,7 @@ async def test_a_failed_search_is_noted_in_the_report(wires: Wires) -> None:
     with wires() as wire:
         wire.engine.on("harbour", refused(400))
         state = await wire.ask()
-    [note] = [note for note in notes_of(state) if note.startswith("A search failed: Tavily")]
+    [note] = [note for note in report_notes(state) if note.startswith("A search failed: Tavily")]
     assert note.endswith("Not searched: 'harbour'.")
     assert f"- {note}" in state.messages[-1].text
 
@@ -151,7 +151,7 @@ async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
         assert is_right(wire, state)
     assert free.counts() == (1, 3, 0)
     assert not any(finding.failures for finding in state.findings.values()), "another engine served"
-    [note] = [note for note in notes_of(state) if "DuckDuckGo" in note]
+    [note] = [note for note in report_notes(state) if "DuckDuckGo" in note]
     assert how in note and "TAVILY_API_KEY" in note and note.endswith("Wikipedia was searched instead.")
 
 
@@ -193,7 +193,7 @@ async def test_four_researchers_with_many_queries_ask_a_blocked_engine_once(wire
     blocked, served, unasked = free.counts()
     assert (blocked, unasked) == (1, 0)
     assert 40 < served + blocked == sum(spent.searches for spent in state.spending.values()) <= 50
-    assert len([note for note in notes_of(state) if "DuckDuckGo" in note]) == 1
+    assert len([note for note in report_notes(state) if "DuckDuckGo" in note]) == 1
 
 
 def test_doctor_says_which_free_engine_works_and_what_to_set(desk: Desk) -> None:
@@ -269,7 +269,7 @@ async def test_if_an_engine_fails_the_other_is_used_and_the_report_says_so(wires
         state = await wire.ask()
         assert is_right(wire, state)
         assert SECRET not in wire.everything(state)
-    assert [note for note in notes_of(state) if "Brave" in note] == [
+    assert [note for note in report_notes(state) if "Brave" in note] == [
         "A search failed: Brave reports an error of its own (status 503). SearXNG was searched instead."
     ]
     assert engines_line(state) == "searxng: 3 sources, 3 cited"

@@ -20,7 +20,7 @@ from deep_research.tools import engines
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found
 from deep_research.tools.engines.openalex import OpenAlex
 from deep_research.tools.engines.searxng import SearXNG
-from deep_research.tools.run_engines import ask
+from deep_research.tools.run_engines import ask_engine
 from deep_research.tools.tool import Meter
 
 Patch = pytest.MonkeyPatch
@@ -37,7 +37,7 @@ async def searched(kit: Kit, address: str, monkeypatch: Patch, count: int = 30, 
     for name, value in kit.environment(address).items():
         monkeypatch.setenv(name, value)
     context = Context(clock=FixedClock(), **settings)
-    return await ask(kit.engine(context), "deep sea", count, context.limits.search_seconds, Meter())
+    return await ask_engine(kit.engine(context), "deep sea", count, context.limits.search_seconds, Meter())
 
 
 async def failure(kit: Kit, server: Loopback, monkeypatch: Patch, **settings: Any) -> EngineFailed:

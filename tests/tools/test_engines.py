@@ -22,7 +22,7 @@ from deep_research.tools.engine import EngineBusy, EngineFailed, Found, SearchEn
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
 from deep_research.tools.engines.wikipedia import Wikipedia
-from deep_research.tools.run_engines import ask
+from deep_research.tools.run_engines import ask_engine
 from deep_research.tools.tool import Meter
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +104,7 @@ async def test_a_hanging_library_blocks_no_other_work() -> None:
             return []
 
     with pytest.raises(EngineFailed, match=r"did not answer within 0\.1 s"):
-        await ask(DuckDuckGo(Context(), Hanging()), "q", 5, 0.1, Meter())
+        await ask_engine(DuckDuckGo(Context(), Hanging()), "q", 5, 0.1, Meter())
     left = [thread for thread in threading.enumerate() if thread.name == "work"]
     assert left and all(thread.daemon for thread in left)
     release.set()

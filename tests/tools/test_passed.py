@@ -27,7 +27,7 @@ from deep_research.tools.offer import check_tools, researcher_tools
 from deep_research.tools.passed import passed_schema
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Outcome
-from deep_research.tools.use import Time, found_in, keep, use_tool
+from deep_research.tools.use import Time, keep, sources_found, use_tool
 
 TIME = Time(5, "tool_seconds")
 LIT = "The Skerry Light was lit for the first time in 1844."
@@ -243,7 +243,7 @@ async def test_private_texts_of_a_retriever_go_to_no_other_engine() -> None:
         context, tool_context = Context(engines=engines), new_tool_context(store)
         found = await use_tool("web_search", {"queries": ["project"]}, context, tool_context, TIME)
         await keep(
-            found, {key: number for number, key in enumerate(found_in(found), 1)}, tool_context.pages, "question"
+            found, {key: number for number, key in enumerate(sources_found(found), 1)}, tool_context.pages, "question"
         )
         await use_tool("web_search", {"queries": ["Zanzibarella budget"]}, context, tool_context, TIME)
         assert archive.asked[-1] == sent

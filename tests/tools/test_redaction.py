@@ -21,7 +21,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 from test_planned_web import on_the_web
 
-from deep_research.core.evidence.memory.observations import notes_of
+from deep_research.core.evidence.memory.observations import report_notes
 from deep_research.core.evidence.text.words import STOP_WORDS, everyday_words
 from deep_research.core.library.library import Library
 from deep_research.core.records.research import Run
@@ -122,7 +122,7 @@ async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
         assert not leaked(wire.engine.queries, QUESTION, PUBLIC, state.run.date)
         problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
         assert "'Kestrel'" in problems and "stand only in the user's documents" in problems
-        [note] = [note for note in notes_of(state) if "are only in your documents" in note]
+        [note] = [note for note in report_notes(state) if "are only in your documents" in note]
         assert note in state.messages[-1].text and "mix_private" in note
 
 
@@ -148,7 +148,7 @@ async def test_the_steps_of_a_plan_send_no_word_that_only_documents_say(tmp_path
     assert state.run
     assert QUESTION in api.queries
     assert not leaked(api.queries, QUESTION, PUBLIC, state.run.date)
-    assert any("are only in your documents" in note for note in notes_of(state))
+    assert any("are only in your documents" in note for note in report_notes(state))
 
 
 CODED = base64.b64encode(SECRET.encode()).decode()

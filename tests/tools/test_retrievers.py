@@ -20,10 +20,9 @@ from deep_research.core.writing.basis import source_texts
 from deep_research.core.writing.judging import Evidence
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
-from deep_research.tools.passed import found_in
+from deep_research.tools.passed import records_of
 from deep_research.tools.tool import Outcome, ToolContext
-from deep_research.tools.use import Time, keep, use_tool
-from deep_research.tools.use import found_in as sources_in
+from deep_research.tools.use import Time, keep, sources_found, use_tool
 
 TIME = Time(5, "tool_seconds")
 WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"
@@ -33,7 +32,7 @@ async def found(context: Context, tool_context: ToolContext, *queries: str, name
     """Search and keep the results."""
     arguments = {"urls" if name == "open_url" else "queries": list(queries)}
     outcome = await use_tool(name, arguments, context, tool_context, TIME)
-    numbers = {key: number for number, key in enumerate(sources_in(outcome), 1)}
+    numbers = {key: number for number, key in enumerate(sources_found(outcome), 1)}
     await keep(outcome, numbers, tool_context.pages, "question")
     return outcome
 
@@ -98,7 +97,7 @@ async def test_parts_of_a_document_are_one_source_whoever_finds_them_and_each_is
     assert later.hits[0].text == f"{TALL}\n[…]\n{LIT}"
     sources: dict[str, Any] = {}
     for outcome in (later, light, tower):
-        sources = merge_sources(sources, sources_in(outcome))
+        sources = merge_sources(sources, sources_found(outcome))
     [key] = sources
     texts = await source_texts(sources, [key], tool_context.pages)
     [shown] = Evidence(texts, sources, {}).known([key]).values()
@@ -128,7 +127,7 @@ async def test_parts_of_a_document_are_one_source_whoever_finds_them_and_each_is
 def test_title_address_and_date_are_taken_from_the_names_that_integrations_use(
     metadata: dict[str, Any], title: str, location: str, date: str
 ) -> None:
-    [record] = found_in([Document(LIT, metadata=metadata)], "letters", "fallback", 5, are_own=True)
+    [record] = records_of([Document(LIT, metadata=metadata)], "letters", "fallback", 5, are_own=True)
     assert (record.title, record.location, record.date, record.is_page) == (title, location, date, False)
     assert record.address.startswith("retrieved:") and record.address.endswith("/letters")
 

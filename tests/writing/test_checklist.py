@@ -17,7 +17,7 @@ from langchain_core.language_models import ModelProfile
 from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import RateLimited
 from deep_research.core.run.plan_text import read_plan, split_plan
-from deep_research.core.writing.additions import blocks_of, insert_blocks, passage_after
+from deep_research.core.writing.additions import insert_blocks, passage_after, text_blocks
 from deep_research.state import ResearchState
 
 CHECKLIST = ("When the light was lit", "Its keeper and her years", "Its range at sea")
@@ -207,7 +207,7 @@ LINES = st.sampled_from(["Words. [1]", "- an item", "| a | b |", "```", "", "  "
 
 @given(st.lists(LINES).map("\n".join), st.dictionaries(st.integers(0, 9), st.just(["\n\nNEW. [2]"])))
 def test_additions_change_nothing_else(text: str, additions: dict[int, list[str]]) -> None:
-    count = len(blocks_of(text))
+    count = len(text_blocks(text))
     longer = insert_blocks(text, additions)
     placed = [number for number in additions if number <= count]
     assert longer.count("NEW. [2]") == len(placed)

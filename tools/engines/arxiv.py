@@ -11,7 +11,16 @@ from typing import Any
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
 from ...core.run.network import usable_proxy
-from ..engine import USER_AGENT, EngineFailed, Found, broke_off, failed_status, too_slow, unreachable, without_notice
+from ..engine import (
+    USER_AGENT,
+    EngineFailed,
+    Found,
+    connection_broke_off,
+    failed_status,
+    too_slow,
+    unreachable,
+    without_notice,
+)
 
 _ADDRESS = "https://export.arxiv.org/api/query"
 # Query operators of arXiv, which models do not use on purpose.
@@ -58,7 +67,7 @@ class Arxiv:
         except requests.ConnectionError as error:
             raise unreachable(self.title, error) from None
         except requests.RequestException:
-            raise broke_off(self.title) from None
+            raise connection_broke_off(self.title) from None
         return [_found(document.metadata, document.page_content) for document in documents]
 
     def _papers(self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()) -> SimpleNamespace:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
-from ..engine import EngineBlocked, EngineFailed, Found, broke_off, too_slow, unreachable
+from ..engine import EngineBlocked, EngineFailed, Found, connection_broke_off, too_slow, unreachable
 from ..engine_client import with_domains
 from .tavily import Tavily
 
@@ -94,4 +94,4 @@ def _failure(error: Exception) -> EngineFailed:
         return EngineBlocked(f"{title} shows an empty page, as when it turns automatic queries away. {_WAY_OUT}")
     if kind in ("ConnectError", "DNSError"):
         return unreachable(title, error)
-    return broke_off(title)
+    return connection_broke_off(title)

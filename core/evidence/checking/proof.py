@@ -12,7 +12,7 @@ from ..text.quantities import (
     follows,
     fractions_in,
     is_about,
-    is_same,
+    is_same_quantity,
     measures_alone_in,
     measures_in,
     months_in,
@@ -140,7 +140,11 @@ def unproved(
 
     def is_held(number: Number) -> bool:
         is_share = number.measure == "%" and any(is_about(number, share) for share in shares)
-        return number.value in years or is_share or any(is_same(number, other, evidence, is_known) for other in numbers)
+        return (
+            number.value in years
+            or is_share
+            or any(is_same_quantity(number, other, evidence, is_known) for other in numbers)
+        )
 
     is_prose = unit.kind not in ("head", "label", "cell")
     stated = [number for number in numbers_in(claim) if not (is_prose and number.is_count)]

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
-from ..text.quantities import SAME, figures_of
+from ..text.quantities import SAME, plain_figures
 from ..text.sentences import spans_of
 from ..text.words import stems
 
@@ -103,7 +103,7 @@ class Windows:
 
 def words_and_figures(text: str) -> frozenset[str]:
     """Return the stems of a text's words, and its numbers."""
-    return frozenset(stems(text)) | figures_of(text)
+    return frozenset(stems(text)) | plain_figures(text)
 
 
 def comparable(text: str) -> str:

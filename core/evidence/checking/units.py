@@ -16,7 +16,7 @@ from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import tokens
 
-Kind = Literal["heading", "intro", "statement", "cell", "label", "head"]
+UnitKind = Literal["heading", "intro", "statement", "cell", "label", "head"]
 _NEARBY = 6
 """For a unit without citations: maximum number of sources cited nearby to check it against."""
 _AROUND = 600
@@ -58,7 +58,7 @@ class ReportUnit(NamedTuple):
     """Keys of all sources cited in the sentence."""
     rows: tuple[str, ...] = ()
     """For a cell: its table's header and its row, as a source would contain them; else empty."""
-    kind: Kind = "statement"
+    kind: UnitKind = "statement"
     """A heading or bold lead-in, the introduction of a list, a clause or sentence, or a part of a table: a cell, a row
     label, or the whole header."""
     around: str = ""
@@ -79,7 +79,7 @@ class ReportUnit(NamedTuple):
         return self.start + len(self.raw)
 
 
-def units_of(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
+def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
     """Return the units of a report in order, leaving out rules, questions, code, and lines saying what was not found.
 
     `sources` maps citation numbers, from 1, to source keys. Offsets refer to the text after `settle_fences`.

@@ -12,7 +12,7 @@ import idna
 
 from ...records.research import Finding
 from ...records.sources import Source
-from .markers import Marker, Part, settle_fences
+from .markers import Marker, ScannedPart, settle_fences
 from .scanner import KnownMarkers, scan
 
 UNKNOWN = 0
@@ -43,7 +43,7 @@ class Cited(NamedTuple):
     """Whether this is the stream's first citation of the source."""
 
 
-Piece = Text | Cited
+CitedPiece = Text | Cited
 
 
 class CitationStream:
@@ -63,18 +63,18 @@ class CitationStream:
         """Number of citations removed so far because they named no source."""
         return self._markers.dropped
 
-    def feed(self, text: str) -> list[Piece]:
+    def feed(self, text: str) -> list[CitedPiece]:
         """Process the next chunk; return the pieces that later text can no longer change."""
         return self._pieces(self._markers.feed(text))
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[CitedPiece]:
         """Return the remaining pieces; call once, at the end."""
         return self._pieces(self._markers.finish())
 
-    def _pieces(self, parts: Iterable[Part]) -> list[Piece]:
-        pieces: list[Piece] = []
+    def _pieces(self, parts: Iterable[ScannedPart]) -> list[CitedPiece]:
+        pieces: list[CitedPiece] = []
         for part in parts:
-            found: list[Piece] = [Text(part)] if isinstance(part, str) else []
+            found: list[CitedPiece] = [Text(part)] if isinstance(part, str) else []
             for separator, number in _once(part) if isinstance(part, Marker) else ():
                 is_first = number not in self.cited
                 self.cited[number] = self._numbers[number]
@@ -88,7 +88,7 @@ class CitationStream:
         return pieces
 
 
-def numbers_of(parts: Iterable[Part]) -> tuple[int, ...]:
+def numbers_of(parts: Iterable[ScannedPart]) -> tuple[int, ...]:
     """Return the numbers of all markers, in order, including repeats."""
     return tuple(number for part in parts if isinstance(part, Marker) for number in part.numbers)
 

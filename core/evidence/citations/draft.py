@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...records.sources import Source
 from .citing import UNKNOWN, source_key
 from .labels import all_labels
-from .markers import CLOSERS, OPENERS, TARGET, code_lines
+from .markers import CLOSING_BRACKETS, OPENERS, TARGET, code_lines
 
 _HEADINGS = (
     "references|citations|bibliography|footnotes|sources used|sources cited|list of sources|works cited|einzelnachweise"
@@ -17,7 +17,7 @@ _HEADINGS = (
 )
 """Headings of a source list, in addition to the report's own heading in each language."""
 _RANGE, _WIDEST_RANGE, _FIRST_YEAR, _FIRST_WIDE = "–—~～−-", 40, 1000, "\u2e80"
-_INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSERS, "\\]"))
+_INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSING_BRACKETS, "\\]"))
 _ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
 _COUNTED = r"\^?\d+(?: *[,，、;；–—~～−-] *\^?\d+)*+(?:†[^\[\]【】［］\n]*)?"
 _MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]】］])"

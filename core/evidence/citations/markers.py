@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 OPENERS = "[【［"
-CLOSERS = "]】］"
+CLOSING_BRACKETS = "]】］"
 TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
 """Pattern of a link target after brackets; text without any of `/ : . #` is a remark, such as a year."""
 _PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
@@ -45,7 +45,7 @@ class Marker(NamedTuple):
     """Whether it follows an unclosed bracket or backtick on its line."""
 
 
-Part = str | Marker
+ScannedPart = str | Marker
 
 
 def fence_after(fence: str, line: str) -> str:

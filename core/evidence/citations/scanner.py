@@ -6,16 +6,16 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from functools import reduce
 
-from .markers import CLOSERS, OPENERS, TARGET, Marker, Part, fence_after
+from .markers import CLOSING_BRACKETS, OPENERS, TARGET, Marker, ScannedPart, fence_after
 
-_OPENER, _CLOSER = (f"[{re.escape(signs)}]" for signs in (OPENERS, CLOSERS))
+_OPENER, _CLOSER = (f"[{re.escape(signs)}]" for signs in (OPENERS, CLOSING_BRACKETS))
 _NUMBERS = r"\d++(?:, ?\d++)*+"
 _MARKER = re.compile(rf"(?P<openers>{_OPENER}{{1,5}}+)(?P<numbers>{_NUMBERS})(?P<closers>{_CLOSER}{{1,5}}+)")
 _BEGUN_MARKER = re.compile(rf"{_OPENER}{{1,5}}+(?:{_NUMBERS},? ?)?")
 _NUMBER = re.compile(r"(,? ?)(\d+)")
 _LONGEST_NUMBER = 20
 _UNKNOWN_NUMBER = -1
-_TEXT = re.compile(rf"[^`\\{re.escape(OPENERS + CLOSERS)}]+")
+_TEXT = re.compile(rf"[^`\\{re.escape(OPENERS + CLOSING_BRACKETS)}]+")
 _ESCAPED = re.compile(r"\\[^`]?")
 _BACKTICKS = re.compile(r"`+")
 _BRACKETS = re.compile(reduce(lambda inner, _: rf"\[(?:\\.|[^\[\]\\]|{inner})*+\]", range(4), "(?!)"))
@@ -46,9 +46,9 @@ class MarkerScanner:
         self._open = 0
         """Number of unclosed brackets and backticks on this line that begin neither code nor a link."""
 
-    def feed(self, text: str) -> list[Part]:
+    def feed(self, text: str) -> list[ScannedPart]:
         """Process the next chunk; return the parts that later text can no longer change."""
-        parts = list[Part]()
+        parts = list[ScannedPart]()
         *ended, last = text.split("\n")
         for line in ended:
             self._take(line)
@@ -58,7 +58,7 @@ class MarkerScanner:
             parts += self._read(is_ended=False)
         return parts
 
-    def finish(self) -> list[Part]:
+    def finish(self) -> list[ScannedPart]:
         """Return the remaining parts; call once, at the end."""
         return self._end_line()
 
@@ -67,14 +67,14 @@ class MarkerScanner:
         self._start += piece[: _FENCE_CHARACTERS - len(self._start)]
         self._line.append(piece)
 
-    def _end_line(self) -> list[Part]:
+    def _end_line(self) -> list[ScannedPart]:
         fence = fence_after(self._fence, "".join(self._line))
         self._fence = self._fence or fence
         parts = [*self._read(is_ended=True)]
         self._line, self._start, self._fence, self._open = [], "", fence, 0
         return parts
 
-    def _read(self, *, is_ended: bool) -> Iterator[Part]:
+    def _read(self, *, is_ended: bool) -> Iterator[ScannedPart]:
         text, position = self._held, 0
         try:
             while position < len(text):
@@ -87,7 +87,7 @@ class MarkerScanner:
             pass
         self._held = text[position:]
 
-    def _part(self, text: str, is_ended: bool) -> tuple[Part, int]:
+    def _part(self, text: str, is_ended: bool) -> tuple[ScannedPart, int]:
         """Return the first part of a text, and its length. Raises `_Undecided`."""
         if found := _TEXT.match(text):
             return found[0], found.end()
@@ -101,7 +101,7 @@ class MarkerScanner:
                 return text[: closing.end()], _decided(closing.end(), is_ended or closing.end() < len(text))
             self._open += 1
             return text[:size], _decided(size, is_ended)
-        if text[0] in CLOSERS:
+        if text[0] in CLOSING_BRACKETS:
             self._open -= self._open > 0
             return text[0], 1
         if found := _MARKER.match(text):
@@ -141,7 +141,7 @@ def _decided(size: int, is_decided: bool) -> int:
     return size
 
 
-def scan(text: str) -> list[Part]:
+def scan(text: str) -> list[ScannedPart]:
     """Split a whole text into text and markers."""
     scanner = MarkerScanner()
     return scanner.feed(text) + scanner.finish()
@@ -157,22 +157,22 @@ class KnownMarkers:
         self.dropped = 0
         self._known = known
         self._scanner = MarkerScanner()
-        self._parts: list[Part] = []
+        self._parts: list[ScannedPart] = []
         self._space = ""
         self._is_line_start = True
         self._is_after_gap = False
 
-    def feed(self, text: str) -> list[Part]:
+    def feed(self, text: str) -> list[ScannedPart]:
         """Process the next chunk; return the parts that later text can no longer change."""
         return self._take(self._scanner.feed(text))
 
-    def finish(self) -> list[Part]:
+    def finish(self) -> list[ScannedPart]:
         """Return the remaining parts; call once, at the end."""
         rest = self._take(self._scanner.finish())
         space, self._space = self._space, ""
         return [*rest, space] if space and not self._is_after_gap else rest
 
-    def _take(self, parts: Iterable[Part]) -> list[Part]:
+    def _take(self, parts: Iterable[ScannedPart]) -> list[ScannedPart]:
         for part in parts:
             if isinstance(part, str):
                 self._add_text(part)

@@ -10,9 +10,9 @@ from ...records.plan import Fact, Learning, Observation
 from ...records.research import Finding
 from ...records.sources import Source
 from ..citations.scanner import KnownMarkers
-from ..origin import host_of
+from ..origin import web_host
 from ..text.sentences import sentences_of
-from ..text.similarity import components, distinct, grouped, interleave, is_same, meaning
+from ..text.similarity import components, distinct, grouped, interleave, is_same_statement, meaning
 from ..text.words import tokens
 from .observations import close_gap, gap_of, open_gaps, relevance
 
@@ -61,7 +61,9 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
     facts = [Fact(tuple(group)) for group in groups.values()]
 
     def are_repeats(fact: Fact, other: Fact) -> bool:
-        return not set(fact.sources).isdisjoint(other.sources) and is_same(meaning(fact.text), meaning(other.text))
+        return not set(fact.sources).isdisjoint(other.sources) and is_same_statement(
+            meaning(fact.text), meaning(other.text)
+        )
 
     repeats = components(facts, are_repeats)
     return [Fact(tuple(learning for fact in same for learning in fact.learnings)) for same in repeats]
@@ -118,7 +120,7 @@ def confidence(
     if not learnings:
         return 0.0
     cited = [sources[learning.source] for learning in learnings if learning.source in sources]
-    independent = {(source.kind == "web" and host_of(source.key)) or source.key for source in cited}
+    independent = {(source.kind == "web" and web_host(source.key)) or source.key for source in cited}
     agreement = 1 - 0.5 ** len(independent)
     words = " ".join(learning.text for learning in learnings)
     coverage = relevance(words, task) if completeness is None else completeness

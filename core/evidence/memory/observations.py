@@ -15,7 +15,7 @@ from ...records.research import Action, Finding, Run
 from ...records.sources import NotRead, Source
 from ..citations.labels import Labels
 from ..citations.rendering import plain_line, source_name
-from ..text.similarity import components, distinct, grouped, is_same, meaning, normalised
+from ..text.similarity import components, distinct, grouped, is_same_statement, meaning, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
 _PRIORITY = 0.8
@@ -24,7 +24,7 @@ _LISTED = 20
 """Maximum number of unread sources named in the notes."""
 _WORDS_NAMED = 5
 """Maximum number of redacted query words named in the notes."""
-WITHHELD = "the provider of the model refuses such text"
+WITHHELD_REASON = "the provider of the model refuses such text"
 
 
 def insights(observations: Iterable[Observation]) -> list[Observation]:
@@ -49,8 +49,8 @@ def contradictions(observations: Iterable[Observation]) -> list[Observation]:
 
     def are_same(first: Observation, second: Observation) -> bool:
         text, other, second_text, second_other = map(meaning, (first.text, first.other, second.text, second.other))
-        is_straight = is_same(text, second_text) and is_same(other, second_other)
-        is_crossed = is_same(text, second_other) and is_same(other, second_text)
+        is_straight = is_same_statement(text, second_text) and is_same_statement(other, second_other)
+        is_crossed = is_same_statement(text, second_other) and is_same_statement(other, second_text)
         return first.question_id == second.question_id and (is_straight or is_crossed)
 
     groups = components(_of_kind("contradiction", observations), are_same)
@@ -135,7 +135,7 @@ def _by_score(observations: Iterable[Observation]) -> list[Observation]:
 
 
 def _are_same(first: Observation, second: Observation) -> bool:
-    return first.question_id == second.question_id and is_same(meaning(first.text), meaning(second.text))
+    return first.question_id == second.question_id and is_same_statement(meaning(first.text), meaning(second.text))
 
 
 def _open(observations: Iterable[Observation]) -> list[Observation]:
@@ -248,7 +248,7 @@ def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[s
     }
 
 
-def notes_of(state: ResearchState) -> list[str]:
+def report_notes(state: ResearchState) -> list[str]:
     """Return the notes below the report of the current question."""
     run, findings = state.run, state.findings.values()
     unasked = "No clarification was possible, so the question was taken as written. Left open:"
@@ -257,7 +257,7 @@ def notes_of(state: ResearchState) -> list[str]:
         notes.append(_line("Research ended early", run.stop_reason))
     if state.plan and state.plan.remark:
         notes.append(state.plan.remark)
-    notes += gaps_of(run, findings)
+    notes += research_gaps(run, findings)
     notes += [_line("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
     is_graded = bool(state.draft and state.draft.grades)
     notes += [f"{'Still open' if is_graded else 'Not found'}: {gap}" for gap in unanswered(state)]
@@ -270,7 +270,7 @@ def notes_of(state: ResearchState) -> list[str]:
     failures = Counter((action.tool, kind) for action in actions for kind in action.failed)
     for (tool, kind), times in failures.items():
         notes.append(f"The tool {tool} failed {'once' if times == 1 else f'{times} times'} ({kind}).")
-    # `gaps_of` already has the failed steps of a typed plan, with their reasons.
+    # `research_gaps` already has the failed steps of a typed plan, with their reasons.
     reported = {words for finding in findings for words in finding.failures}
     broken: dict[str, str] = {}
     for words in dict.fromkeys(words.rstrip(".") for action in actions for words in action.broken):
@@ -323,7 +323,7 @@ def redacted_notes(actions: Iterable[Action]) -> list[str]:
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
-    """Return what was not found, in order, except tasks that `gaps_of` reports with a reason."""
+    """Return what was not found, in order, except tasks that `research_gaps` reports with a reason."""
     own = [observation for observation in memory if observation.question_id == run.id]
     explained = {
         finding.task
@@ -333,17 +333,19 @@ def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observati
     return [gap.text for gap in sorted(open_gaps(own), key=order_of) if gap.text not in explained]
 
 
-def gaps_of(run: Run, findings: Collection[Finding]) -> list[str]:
+def research_gaps(run: Run, findings: Collection[Finding]) -> list[str]:
     """Return notes on what was not fully researched, left out, or not searchable, and why."""
     own = [finding for finding in findings if finding.question_id == run.id]
     unfinished = [finding for finding in own if finding.ended != "done"]
     faults = {action.fault for finding in own for action in finding.actions if action.fault}
     notes = [_line("Not researched to the end", finding.task, finding.reason) for finding in unfinished]
-    notes += [_line("Found, but left out", finding.task, WITHHELD) for finding in findings if finding.is_withheld]
+    notes += [
+        _line("Found, but left out", finding.task, WITHHELD_REASON) for finding in findings if finding.is_withheld
+    ]
     for finding in own:
         if finding.withheld:
             results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
-            notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD}"))
+            notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD_REASON}"))
     for finding in own:
         if finding.ended == "done" and finding.failures:
             notes.append(_line("Errors during the research", finding.task, "; ".join(dict.fromkeys(finding.failures))))

@@ -187,7 +187,7 @@ def _is_free(value: float) -> bool:
     return is_small or value == 100 or any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)
 
 
-def figures_of(text: str) -> frozenset[str]:
+def plain_figures(text: str) -> frozenset[str]:
     """Return the numbers in a text as strings without digit grouping, with decimal points."""
     return frozenset(plain_figure(found.group()) for found in _FIGURE.finditer(text))
 
@@ -257,7 +257,7 @@ def months_in(text: str) -> frozenset[int]:
     return frozenset(named | {int(found.iso[5:7]) for found in dates_in(text) if len(found.iso) > 4})
 
 
-def is_same(number: Number, other: Number, context: str, is_known: Callable[[str], bool]) -> bool:
+def is_same_quantity(number: Number, other: Number, context: str, is_known: Callable[[str], bool]) -> bool:
     """Whether two numbers are the same quantity; `other` may take its scale and unit of measure from `context`.
 
     `is_known` says which units of measure the context names.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ..citations.markers import Marker, Part, code_lines, settle_fences
+from ..citations.markers import Marker, ScannedPart, code_lines, settle_fences
 from ..citations.scanner import scan
 from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
@@ -24,10 +24,10 @@ SENTENCE_ENDS = ".!?…؟۔"
 """Sentence ends that are followed by a space."""
 UNSPACED_ENDS = "。！？।॥။។"
 """Sentence ends of scripts that may omit the space after them."""
-CLOSERS = "\"'”’»)]"
+CLOSING_QUOTES = "\"'”’»)]"
 """Quotation marks and brackets that may follow a sentence end."""
 _END = rf"[{SENTENCE_ENDS}{UNSPACED_ENDS}]"
-_BREAKS = (re.compile(rf"{_END}[{re.escape(CLOSERS)}]*(?:\s+|(?<=[{UNSPACED_ENDS}]))"), re.compile(r"\s+"))
+_BREAKS = (re.compile(rf"{_END}[{re.escape(CLOSING_QUOTES)}]*(?:\s+|(?<=[{UNSPACED_ENDS}]))"), re.compile(r"\s+"))
 _HEADING_LINE = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
 _NO_PROSE = re.compile(r"\s*(?:[>|]|#{1,6}\s|(?:(?:[-*+]|\d+[.)])\s+)?\[\d+\])")
 _CODE = re.compile(r"`+[^`\n]*`+")
@@ -239,7 +239,7 @@ def ends_sentence(before: str, following: str) -> bool:
     return not following or last not in ABBREVIATIONS
 
 
-def _hidden(part: Part) -> str:
+def _hidden(part: ScannedPart) -> str:
     return "\0" * len(part.raw) if isinstance(part, Marker) else part.replace("\0", " ")
 
 

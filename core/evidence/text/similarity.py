@@ -35,7 +35,7 @@ _SHINGLE = 5
 """Length, in words, of the w-shingles used to compare texts."""
 _REPRINT = 0.6
 """Minimum share of the shorter text's shingles in the longer text to count as a reprint."""
-LONGEST = 50_000
+COMPARED_CHARACTERS = 50_000
 """Maximum number of characters of a text to compare."""
 _FEWEST = 20
 """Minimum number of shingles; a shorter text may be a mere quotation."""
@@ -72,7 +72,7 @@ def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int)
     return [*first, *rest]
 
 
-def subject_of(title: str) -> str:
+def bare_title(title: str) -> str:
     """Return the title without a remark in brackets or after a comma."""
     return _REMARK.sub("", title) or title
 
@@ -88,7 +88,7 @@ def title_match(title: str, question: str, run: str) -> float:
 
     if is_named(stem_run(title)):
         return WHOLE_TITLE
-    subject = subject_of(title)
+    subject = bare_title(title)
     found = is_named(stem_run(subject)) and re.search(rf"(?<!\w){re.escape(subject)}", question)
     return SUBJECT_ONLY if found else 0.0
 
@@ -143,7 +143,7 @@ def inner_names(text: str) -> frozenset[str]:
     return frozenset(part for word in inner if word[0].isupper() for part in stems(word))
 
 
-def is_same(first: Meaning, second: Meaning) -> bool:
+def is_same_statement(first: Meaning, second: Meaning) -> bool:
     """Whether two texts say nearly the same about the same names, with the same numbers and negations."""
     if first.decisive != second.decisive or (first.names - second.names and second.names - first.names):
         return False
@@ -174,7 +174,7 @@ def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
 
 def runs_of(text: str) -> frozenset[int]:
     """Return checksums of a text's shingles, to save memory."""
-    words = tokens(text[:LONGEST])
+    words = tokens(text[:COMPARED_CHARACTERS])
     runs = zip(*(words[start:] for start in range(_SHINGLE)), strict=False)
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 

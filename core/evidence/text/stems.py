@@ -34,7 +34,7 @@ _RUN = rf"[{UNSPACED}][{UNSPACED}MARKS]*"
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
-def tokens_of(text: str, language: str) -> list[str]:
+def index_terms(text: str, language: str) -> list[str]:
     """Return the index terms of a text in this language: stems, or for unspaced scripts characters and pairs."""
     words, pieces = words_and_pieces(text)
     return [*map(_stems_of(language).__getitem__, words), *pieces]
@@ -112,7 +112,7 @@ def sought_words(question: str) -> list[str]:
     return found
 
 
-def words_of(text: str) -> list[str]:
+def unaccented_words(text: str) -> list[str]:
     """Return the words of a question or title in order, without accents."""
     return [bare(word) for word in sought_words(text)]
 
@@ -131,7 +131,7 @@ def is_unspaced(word: str) -> bool:
 
 def title_key(title: str) -> str:
     """Return the normalised words of a title, without a remark in brackets at the end, to look it up in questions."""
-    return " ".join(words_of(_IN_BRACKETS.sub("", title)) or words_of(title))
+    return " ".join(unaccented_words(_IN_BRACKETS.sub("", title)) or unaccented_words(title))
 
 
 def _plain(text: str) -> str:

@@ -21,7 +21,7 @@ from ...run import tool_names
 from ...run.context import Role
 from ..request import Facts
 from . import roles
-from .roles import Arguments, ExtractiveCall
+from .roles import ExtractiveCall, ToolArguments
 
 _TITLE_CHARACTERS = 60
 _EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
@@ -38,7 +38,7 @@ _ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
 """Answers by role, when there is no form; the other roles only fill in forms."""
 
 
-def make_plan(facts: Facts) -> Arguments:
+def make_plan(facts: Facts) -> ToolArguments:
     """Return a plan with a step for each part of the request."""
     parts, steps = roles.parts_of(facts), roles.steps_of(facts)
     # If a step has several parts, its researcher splits it again.
@@ -51,17 +51,17 @@ def make_plan(facts: Facts) -> Arguments:
     }
 
 
-def record_summary(facts: Facts) -> Arguments:
+def record_summary(facts: Facts) -> ToolArguments:
     """Return the user's request as the summary."""
     return {"summary": " ".join(facts.request.split())}
 
 
-def record_round(facts: Facts) -> Arguments:
+def record_round(facts: Facts) -> ToolArguments:
     """Return the first query; after a search, the quotes that answer the task.
 
     One search is enough, since document search follows names by itself. A task that no document answers becomes a gap.
     """
-    part = roles.read_task(facts.task)
+    part = roles.parse_task(facts.task)
     if not facts.used:
         return {"next_queries": roles.queries_for(part)[:1]}
     answer, further, absent = roles.answer_to(facts)
@@ -77,7 +77,7 @@ def record_round(facts: Facts) -> Arguments:
     }
 
 
-_FORMS: dict[str, Callable[[Facts], Arguments]] = {
+_FORMS: dict[str, Callable[[Facts], ToolArguments]] = {
     tool_names.MAKE_PLAN: make_plan,
     tool_names.RECORD_SUMMARY: record_summary,
     tool_names.RECORD_ROUND: record_round,

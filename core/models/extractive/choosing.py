@@ -16,12 +16,12 @@ from itertools import product
 
 from ...evidence.language import IN_QUESTION, IN_TEXT, language_by_words
 from ...evidence.standing import asks_for_draft
-from ...evidence.text.similarity import mentions, rarity, subject_of
+from ...evidence.text.similarity import bare_title, mentions, rarity
 from ...evidence.text.stems import QuestionWords, bare, sought_words
 from ...evidence.text.words import GENERIC_WORDS, dates_in, names, stem, sure_month_names, tokens
 from ..request import ShownDocument
 from .parts import PASTED, Part, content_words
-from .units import QuotableUnit, units_of
+from .units import QuotableUnit, quotable_units
 
 _FEWEST_LETTERS, _ALIKE = 5, 0.88
 """Minimum letters and similarity for treating a word missing from all documents as a variant spelling."""
@@ -78,10 +78,13 @@ class Chooser:
             if own not in known and len(word) >= _FEWEST_LETTERS and word.isalpha()
             for other in difflib.get_close_matches(bare(word), written, n=1, cutoff=_ALIKE)
         }
-        self._subjects = {document.number: subject_of(document.title) for document in documents}
+        self._subjects = {document.number: bare_title(document.title) for document in documents}
         self._units = list[QuotableUnit]()
         for document in documents:
-            title, found = document.title.strip(" ."), (unit for text in document.texts for unit in units_of(text))
+            title, found = (
+                document.title.strip(" ."),
+                (unit for text in document.texts for unit in quotable_units(text)),
+            )
             units = dict.fromkeys(unit for unit in found if unit.text.strip(" .") != title)
             self._units += [unit._replace(number=document.number, position=index) for index, unit in enumerate(units)]
         titled = {document.number: self._held(self._name_of(document), document.number) for document in documents}

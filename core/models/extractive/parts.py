@@ -50,7 +50,7 @@ class Part(NamedTuple):
         return _IS_QUESTION.search(self.text) is not None
 
 
-def split(request: str) -> list[Part]:
+def split_request(request: str) -> list[Part]:
     """Return the parts of a request in order: its numbered points, list items, or questions."""
     request, marks = request.strip(), list(_MARK.finditer(request.strip()))
     is_long = len(request.split()) > PASTED

@@ -16,10 +16,10 @@ from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, dates_in, tokens
 from ...run import tool_names
 from ..request import Facts, TaskFinding
 from .choosing import Chooser
-from .parts import Part, split
+from .parts import Part, split_request
 from .units import QuotableUnit, has_pronoun
 
-Arguments: TypeAlias = dict[str, Any]
+ToolArguments: TypeAlias = dict[str, Any]
 
 _TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<position>\d+)/(?P<count>[1-9]\d*)(?:: (?P<context>.*))?\)$", re.DOTALL)
 _OF_QUESTION, _OF_QUESTIONS, _OF_BRIEF = 115, 140, 560
@@ -52,7 +52,7 @@ class ExtractiveCall(NamedTuple):
     """A tool call by the extractive model."""
 
     name: str
-    arguments: Arguments
+    arguments: ToolArguments
 
 
 def tasks_of(parts: Sequence[Part]) -> list[str]:
@@ -66,7 +66,7 @@ def tasks_of(parts: Sequence[Part]) -> list[str]:
     ]
 
 
-def read_task(words: str) -> Part:
+def parse_task(words: str) -> Part:
     """Parse a task from `tasks_of`; the full text of any other task, such as an edited step, becomes one part."""
     found = _TASK.match(words)
     if not found:
@@ -85,7 +85,7 @@ def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     parts = parts_of(facts)
     if tool_names.GENERATE_PLAN in tools and not (len(parts) == 1 and parts[0].is_question):
         return [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
-    queries = [queries_for(read_task(task))[0] for task in _tasks(facts)]
+    queries = [queries_for(parse_task(task))[0] for task in _tasks(facts)]
     return [ExtractiveCall(tool_names.LOOK_UP, {"queries": queries})]
 
 
@@ -103,7 +103,7 @@ def steps_of(facts: Facts) -> list[str]:
 
 def parts_of(facts: Facts) -> list[Part]:
     """Return the parts of the request, with the previous question as context if the request depends on it."""
-    parts, specific = split(facts.request), _specific_words(facts.request)
+    parts, specific = split_request(facts.request), _specific_words(facts.request)
     if facts.earlier and (len(specific) < 2 or (has_pronoun(facts.request) and len(specific) < 4)):
         parts = [part._replace(context=f"{part.context} {facts.earlier}".strip()) for part in parts]
     return parts
@@ -116,9 +116,9 @@ def _specific_words(request: str) -> list[str]:
 def next_tasks(facts: Facts) -> list[ExtractiveCall]:
     """Assign the open tasks, up to three at a time, then request the report."""
     # Later messages may change the context of a part, but not its text.
-    done = {read_task(found.task).text for found in facts.findings}
-    tried = [read_task(task).text for task in facts.tried]
-    tasks = {read_task(task).text: task for task in _tasks(facts)}
+    done = {parse_task(found.task).text for found in facts.findings}
+    tried = [parse_task(task).text for task in facts.tried]
+    tasks = {parse_task(task).text: task for task in _tasks(facts)}
     open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < _MOST_REFUSALS]
     calls = [
         ExtractiveCall(tool_names.RESEARCH_AGENT, {"task": task, "title": task.partition(" (")[0]})
@@ -130,14 +130,14 @@ def next_tasks(facts: Facts) -> list[ExtractiveCall]:
 def _tasks(facts: Facts) -> list[str]:
     # The user may have edited the plan.
     is_edited = facts.steps and [*facts.steps] != steps_of(facts)
-    return tasks_of([read_task(step) for step in facts.steps] if is_edited else parts_of(facts))
+    return tasks_of([parse_task(step) for step in facts.steps] if is_edited else parts_of(facts))
 
 
 def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     """Search once with each search tool, open cut-off pages, follow names on the web, then write the finding."""
     searches = [name for name in _SEARCHES if name in tools]
     used = [name for name, _ in facts.used if name in (*_SEARCHES, tool_names.OPEN_URL)]
-    part = read_task(facts.task)
+    part = parse_task(facts.task)
     if searches and len(used) < _MOST_CALLS:
         if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL]:
             opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
@@ -172,7 +172,7 @@ def queries_for(part: Part) -> list[str]:
 
 def answer_to(facts: Facts) -> tuple[list[QuotableUnit], list[QuotableUnit], list[str]]:
     """Return the units that answer a task, related units, and the names that occur in no document."""
-    part = read_task(facts.task)
+    part = parse_task(facts.task)
     chooser, stated = Chooser(facts.documents, part), _LENGTH.search(f"{part.text} {part.context}")
     usual = _OF_BRIEF if not part.is_question else _OF_QUESTION if part.total == 1 else _OF_QUESTIONS
     budget = (int(stated[1]) if stated else usual) // part.total
@@ -195,7 +195,7 @@ def write_report(facts: Facts) -> str:
     labels, findings = labels_of_named(facts.language), facts.findings
     if facts.documents:
         findings = tuple(TaskFinding(task, write_finding(facts._replace(task=task))) for task in _tasks(facts))
-    found = [(read_task(finding.task), finding.text.split("\n\n")) for finding in findings if finding.text]
+    found = [(parse_task(finding.task), finding.text.split("\n\n")) for finding in findings if finding.text]
     found.sort(key=lambda part_and_blocks: part_and_blocks[0].position)
     firsts = [quotes_in(next((block for block in blocks if block[:1] != "#"), "")) for _, blocks in found]
     # Each part keeps its first quote, even if another part quotes it too.

@@ -20,7 +20,7 @@ _LABEL_WORDS = 3
 """Maximum words of a first sentence that is a label of its paragraph, as in "Trading. Sales rose."."""
 _TITLE_WORDS = 10
 """Maximum words of a separate line without a full stop that counts as a heading."""
-Kind = Literal["sentence", "item", "row", "record"]
+QuotableKind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>(?P<above>(?:\d{1,3}\.)*)(?P<last>\d{1,3})(?P<end>[.)])))\s+")
 _NOTE = re.compile(r"^\s*(?P<number>)\[\^[^\]\s]+\]:\s+")
@@ -64,7 +64,7 @@ class QuotableUnit(NamedTuple):
     """A sentence, list item, table row or record line that can be quoted: one line, without markup."""
 
     text: str
-    kind: Kind = "sentence"
+    kind: QuotableKind = "sentence"
     heading: str = ""
     """The headings above it, outermost first, joined by ` › `."""
     lead: str = ""
@@ -91,7 +91,7 @@ class QuotableUnit(NamedTuple):
 
 
 @lru_cache(maxsize=2000)
-def units_of(text: str) -> tuple[QuotableUnit, ...]:
+def quotable_units(text: str) -> tuple[QuotableUnit, ...]:
     """Return the units of a text in order; headings, titles and questions are not units."""
     found = _Reader().read(text)
     return tuple(

@@ -15,9 +15,9 @@ from langchain_core.runnables import Runnable
 
 from ...run.transcripts import CHARACTERS_PER_TOKEN, was_cut_off
 from ..caller import Caller, bind_call, spent_on
-from ..faults import ToolsUnbound, kind_of, message_of
+from ..faults import ToolsUnbound, fault_kind, message_of
 from ..retries import has_words
-from .reply import read_reply, reasoning_of, split
+from .reply import read_reply, reasoning_of, split_thoughts
 from .rungs import LADDER, Ability, RungName, prepare
 
 _TRIAL_TOKENS = (200, 2000)
@@ -85,7 +85,7 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
             continue
         except Exception as error:
             # Every provider raises its own errors.
-            kind = kind_of(error)
+            kind = fault_kind(error)
             is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(message_of(error)))
             is_unsupported = {
                 "native": kind in ("no_tools", "rejected"),
@@ -95,7 +95,7 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
             if not is_unsupported[rung]:
                 raise
             continue
-        begins_inside |= split(message.text).began_inside
+        begins_inside |= split_thoughts(message.text).began_inside
         reasons |= bool(reasoning_of(message))
         if _has_called(rung, message):
             return Ability(rung, begins_inside, reasons)
@@ -134,7 +134,7 @@ async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMe
     for tokens in _TRIAL_TOKENS:
         message = await call(bind_call(model, prepared.tools, "any", tokens, "", prepared.settings), prepared.messages)
         # A higher limit only helps a model that was still thinking.
-        is_thinking = bool(reasoning_of(message)) or not split(message.text).text.strip()
+        is_thinking = bool(reasoning_of(message)) or not split_thoughts(message.text).text.strip()
         if not was_cut_off(message) or not is_thinking or _has_called(rung, message):
             break
     return message
@@ -144,7 +144,7 @@ def _has_called(rung: RungName, message: AIMessage) -> bool:
     if rung == "schema":
         # If the server enforces the schema, the JSON needs no repair.
         try:
-            if not isinstance(json.loads(split(message.text).text), dict):
+            if not isinstance(json.loads(split_thoughts(message.text).text), dict):
                 return False
         except (ValueError, RecursionError):
             return False
@@ -166,15 +166,15 @@ async def check_window(model: BaseChatModel, window: int | None, call: Call, spe
     try:
         for most in _TRIAL_TOKENS:
             message = await call(bind_call(model, [], "auto", most, "", {}), prompt)
-            if not was_cut_off(message) or split(message.text).text.strip():
+            if not was_cut_off(message) or split_thoughts(message.text).text.strip():
                 break
     except Exception as error:
         # Every provider raises its own errors.
-        if kind_of(error) != "long":
+        if fault_kind(error) != "long":
             raise
         words = f"A prompt of about {tokens} tokens was refused as too long; set window to the limit of the server."
         return Check("window", is_ok=False, words=words)
-    if _NEEDLE in split(message.text).text.lower():
+    if _NEEDLE in split_thoughts(message.text).text.lower():
         return Check("window", is_ok=True, words=f"A prompt of about {tokens} tokens was read from its beginning.")
     counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
     words = (

@@ -244,7 +244,7 @@ class Split(NamedTuple):
     """Whether it began within a thought without an opening tag."""
 
 
-def split(text: str) -> Split:
+def split_thoughts(text: str) -> Split:
     """Separate thoughts from the answer in a whole text, which may begin within a thought."""
     reader = ThoughtFilter(begins_inside=True)
     pieces = [*reader.feed(text), *reader.finish()]
@@ -274,14 +274,14 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
                 calls.append(tool_call(name=tool.name, args=coerce(arguments, tool), id=unread["id"]))
             else:
                 broken.append(unread)
-        words = split(message.text).text
+        words = split_thoughts(message.text).text
         return message.model_copy(update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken})
     return _read_written(message, offer)
 
 
 def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
     # Tags within the arguments of a call are text.
-    text = message.text if _BEGINS_AS_CALL.match(message.text) else split(message.text).text
+    text = message.text if _BEGINS_AS_CALL.match(message.text) else split_thoughts(message.text).text
     stretches = find_calls(text, offer)
     is_cut = was_cut_off(message)
     calls = [call for stretch in stretches for call in stretch.calls]
@@ -301,11 +301,11 @@ def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
     if words is not None:
         words = words.strip()
     elif not stretches:
-        words = split(text).text
+        words = split_thoughts(text).text
     else:
         starts, ends = [stretch.start for stretch in stretches], [0, *(stretch.end for stretch in stretches)]
         beside = "".join(text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True))
-        words = split(_WRAPPING.sub("", beside)).text.strip()
+        words = split_thoughts(_WRAPPING.sub("", beside)).text.strip()
         # Only the calls' wrapper may remain.
         words = words if re.search(r"\w", words) else ""
     return message.model_copy(update={"content": words, "tool_calls": valid, "invalid_tool_calls": broken})

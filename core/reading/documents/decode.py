@@ -79,7 +79,7 @@ def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
     return text
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return the text in NFC with `\\n` line ends, without control, invisible and broken characters."""
     text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text))
     # Searching for these is much faster than the pattern.

@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from lxml import etree
 
-from ..records import Kind, Unreadable
+from ..records import DocumentKind, Unreadable
 from .parse_text import informative_title, iso_date
 
 _MEMBERS = 10_000
@@ -26,7 +26,7 @@ _PROLOG_BYTES = 65_536
 # A prolog without a document type declaration, which could declare entities.
 _PLAIN_PROLOG = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z_]", re.DOTALL)
 _CONTENT_TYPES = "[Content_Types].xml"
-_MAIN_MEMBERS: dict[str, Kind] = {
+_MAIN_MEMBERS: dict[str, DocumentKind] = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
     "xl/workbook.xml": "xlsx",
@@ -65,7 +65,7 @@ def open_archive(data: bytes) -> ZipFile:
     return archive
 
 
-def kind_of_archive(data: bytes) -> Kind | None:
+def kind_of_archive(data: bytes) -> DocumentKind | None:
     """Return the kind of an archive by its members; None if it is not a supported kind."""
     try:
         names = set(ZipFile(BytesIO(data)).namelist())

@@ -72,7 +72,7 @@ def enclose(element: etree._Element, sign: str, end: str = END) -> None:
         element.text += end
 
 
-def text_of(root: etree._Element) -> str:
+def tree_text(root: etree._Element) -> str:
     """Return the text of a tree, which is modified; superscripts keep their control characters."""
     for part in root.iter("pre"):
         for element in part.iter(etree.Element):

@@ -15,7 +15,7 @@ from lxml import etree
 
 from ..records import Extract
 from .office import local_name, open_archive, open_office, read_xml
-from .page_text import enclose, text_of, write_links
+from .page_text import enclose, tree_text, write_links
 from .parse_text import first_heading
 from .raised import LOWERED, RAISED
 
@@ -138,7 +138,7 @@ def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | Non
         for link in root.iter("a"):
             link.set("href", targets.get(link.get(qn("r:id"), ""), ""))
         write_links(root)
-    return text_of(root)
+    return tree_text(root)
 
 
 def _merge(rows: Iterable[list[etree._Element]]) -> None:

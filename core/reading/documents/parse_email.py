@@ -11,7 +11,7 @@ from email.utils import parseaddr, parsedate_to_datetime
 from typing import cast
 
 from ..records import Extract, Unreadable
-from .decode import clean, decode
+from .decode import clean_text, decode
 from .parse_html import whole_text
 
 # Errors that the standard library raises on malformed headers.
@@ -31,7 +31,7 @@ def parse_email(data: bytes) -> Extract:
             inner = cast("list[EmailMessage]", part.get_payload())
             attached.append(f"the e-mail {_header(inner[0], 'Subject')!r}" if inner else "an e-mail")
         elif part.get_content_disposition() == "attachment" or part.get_filename():
-            attached.append(" ".join(clean(part.get_filename() or part.get_content_type()).split()))
+            attached.append(" ".join(clean_text(part.get_filename() or part.get_content_type()).split()))
         # A multipart message without parts is a text.
         elif part.get_content_maintype() in ("text", "multipart"):
             data = cast("bytes | None", part.get_payload(decode=True)) or b""
@@ -39,7 +39,7 @@ def parse_email(data: bytes) -> Extract:
             if part.get_content_subtype() == "html":
                 html.append(whole_text(data, charset).strip())
             else:
-                plain.append(clean(decode(data, charset)).strip())
+                plain.append(clean_text(decode(data, charset)).strip())
     blocks = [f"# {subject}" if subject else "", "\n".join(headers), *(plain if any(plain) else html)]
     blocks += [f"Attached: {', '.join(attached)}"] if attached else []
     sender = parseaddr(_header(message, "From"))[1].rpartition("@")[2]
@@ -55,7 +55,7 @@ def _header(message: EmailMessage, name: str) -> str:
         value = str(message.get(name, ""))
     except _MALFORMED:
         value = str(dict(message.raw_items()).get(name, ""))
-    return " ".join(clean(value).split())
+    return " ".join(clean_text(value).split())
 
 
 def _parts(message: EmailMessage) -> Iterator[EmailMessage]:

@@ -16,10 +16,10 @@ from lxml import etree
 from ...evidence.dating import statements
 from ..addresses import doi_in, join_address, parse_address
 from ..records import Extract, PageLink, Sign, Unread, Unreadable
-from .decode import clean, decode
+from .decode import clean_text, decode
 from .main_part import drop_around
-from .page_text import sign_raised, text_of, write_links
-from .raised import settle
+from .page_text import sign_raised, tree_text, write_links
+from .raised import resolve_raised
 
 if TYPE_CHECKING:
     from ...records.sources import DateKind, Origin
@@ -144,7 +144,7 @@ def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
             # Each of thousands of nested links would contain the rest of the page.
             if len(text) > 2 * _LINK_CHARACTERS:
                 break
-        words = _line(settle(clean(text), ()))[:_LINK_CHARACTERS].rstrip()
+        words = _line(resolve_raised(clean_text(text), ()))[:_LINK_CHARACTERS].rstrip()
         there = _address(base, element.get("href", "").partition("#")[0])
         if words and there:
             yield PageLink(words, there)
@@ -195,7 +195,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
     stated = max([*map(_shown, bodies), "\n\n".join(map(_shown, texts))], key=len)
     drop_unseen(root)
     links = tuple(anchors(root, base)) if address else ()
-    text = text_of(drop_around(root))
+    text = tree_text(drop_around(root))
     if len(stated) > _STATED_TIMES * len(text):
         text = stated if title in stated[: len(title) + 10] else f"# {title}\n\n{stated}"
     kind: DateKind = "publication" if date else ""
@@ -211,7 +211,7 @@ def whole_text(data: bytes, charset: str = "") -> str:
     root = _tree(_CLOSED.sub(r"<\1\2></\1>", _DOCUMENT_TYPE.sub("", html, count=1)))
     sign_raised(root)
     drop_unseen(root)
-    return text_of(root)
+    return tree_text(root)
 
 
 def _from_json(script: str) -> Any:

@@ -8,7 +8,7 @@ from lxml import etree
 
 from ..records import Extract
 from .office import local_name, open_archive, read_xml
-from .page_text import enclose, text_of
+from .page_text import enclose, tree_text
 from .parse_text import first_heading, informative_title, iso_date
 from .raised import LOWERED, RAISED
 
@@ -50,7 +50,7 @@ def parse_opendocument(data: bytes) -> Extract:
         repeated = (value for key, value in values.items() if key.endswith("repeated") and value.isdecimal())
         for _ in range(min(int(next(repeated, "1")), _MOST_COPIES) - 1):
             element.addnext(deepcopy(element))
-    text = text_of(body)
+    text = tree_text(body)
     title = informative_title(fields.get("title", "")) or first_heading(text)
     return Extract(title, text, changed=iso_date(fields.get("date", "")))
 

@@ -10,7 +10,7 @@ from typing import Any
 from lxml import etree
 from pptx import Presentation
 
-from ...evidence.text.sentences import CLOSERS, SENTENCE_ENDS, UNSPACED_ENDS
+from ...evidence.text.sentences import CLOSING_QUOTES, SENTENCE_ENDS, UNSPACED_ENDS
 from ..records import Extract
 from .office import local_name, open_office
 from .raised import END, LOWERED, RAISED
@@ -80,7 +80,7 @@ def _paragraphs(frame: Any) -> Iterator[str]:
     for paragraph in frame.paragraphs:
         if text := " ".join(_text(paragraph).split()):
             # Anything but a sentence is a list item, at any level.
-            is_sentence = text.rstrip(CLOSERS).endswith(_ENDS)
+            is_sentence = text.rstrip(CLOSING_QUOTES).endswith(_ENDS)
             yield text if is_sentence and not paragraph.level else f"- {text}"
 
 

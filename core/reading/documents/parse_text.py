@@ -17,7 +17,7 @@ from .tables import tables_of, up_to_limit
 if TYPE_CHECKING:
     from ...records.sources import DateKind
 
-TITLE_CHARACTERS = 200
+PARSED_TITLE_CHARACTERS = 200
 _LINE_CHARACTERS = 150
 """Maximum length of a first line that counts as the title."""
 

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple, Self
 
-from ..records import Extract, Kind, PageLink, Unreadable
-from .decode import clean
+from ..records import DocumentKind, Extract, PageLink, Unreadable
+from .decode import clean_text
 from .recognition import PAGES
 from .worker import SCANS, receive, send
 
@@ -46,7 +46,7 @@ _SAMPLE = b"<html><body>%b</body></html>" % (b"<p>A page that is long enough to 
 class _File(NamedTuple):
     data: bytes
     name: str
-    kind: Kind | None = None
+    kind: DocumentKind | None = None
     charset: str = ""
     address: str = ""
     today: str = ""
@@ -83,7 +83,7 @@ class Parser:
         self,
         data: bytes,
         name: str,
-        kind: Kind | None = None,
+        kind: DocumentKind | None = None,
         charset: str = "",
         address: str = "",
         keeps_links: bool = False,
@@ -257,7 +257,7 @@ def _logged(file: _File, extract: Extract | Unreadable) -> Extract | Unreadable:
     if isinstance(extract, Unreadable):
         is_failure = extract.reason in ("broken", "crashed", "timed out", "too large")
         # Messages from registered parsers may contain control characters.
-        why = f"{extract}\n{clean(extract.trace)}" if extract.trace else extract.reason
+        why = f"{extract}\n{clean_text(extract.trace)}" if extract.trace else extract.reason
         level = logging.WARNING if is_failure else logging.INFO
         logging.getLogger(__name__).log(level, "%r gave no text: %s", file.name, why)
     return extract

@@ -34,7 +34,7 @@ _ORDINAL = re.compile(r"[a-zà-ÿ]{2,4}|º")
 _ROMAN = re.compile(r"(?<![^\W_])[IVXLCDM]+$")
 
 
-def settle(text: str, notes: Collection[str]) -> str:
+def resolve_raised(text: str, notes: Collection[str]) -> str:
     """Resolve all control characters of a text; `notes` are the document's footnote marks."""
     if END not in text:
         return text
@@ -53,7 +53,7 @@ def settle(text: str, notes: Collection[str]) -> str:
     return "".join(written)
 
 
-def notes_of(text: str) -> frozenset[str]:
+def footnote_marks(text: str) -> frozenset[str]:
     """Return the footnote marks of a text: superscripts at the start of a line or after a space."""
     return frozenset(found[1] for found in _LABEL.finditer(text)) if END in text else frozenset()
 

@@ -65,7 +65,7 @@ class Recogniser:
             return self.miss(number, f"only {self._most} scanned pages are recognised")
         self.on_page()
         try:
-            models = load_models()
+            models = load_recognizer()
         except ImportError:
             return self.miss(number, _NOT_INSTALLED)
         self._count += 1
@@ -103,7 +103,7 @@ def _listed(pages: Sequence[int]) -> str:
 
 
 @cache
-def load_models() -> Any:
+def load_recognizer() -> Any:
     """Load the models once per process. Raises `ImportError`."""
     # Single-threaded, because several files are read at once and idle threads spin.
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")

@@ -19,10 +19,10 @@ from typing import IO, Any, BinaryIO
 from ...evidence.dating import DAY, dated, period_of, statements
 from ...evidence.text.sentences import PAGE_END
 from ...run.registered import PARSERS, load_registered
-from ..records import TEXT_CHARACTERS, Extract, Kind, Unreadable, kind_of_file
-from .decode import TEXT_BYTES, clean, decode
-from .parse_text import TITLE_CHARACTERS, plain_title
-from .raised import notes_of, settle
+from ..records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
+from .decode import TEXT_BYTES, clean_text, decode
+from .parse_text import PARSED_TITLE_CHARACTERS, plain_title
+from .raised import footnote_marks, resolve_raised
 from .recognition import PAGES, WEB_PAGES, Recogniser
 
 _MEMORY_BYTES = 1_000_000_000
@@ -30,15 +30,15 @@ _SCAN_BYTES = 2_500_000_000
 """Memory limit of a process with OCR models."""
 _JSON_BYTES = 20_000_000
 """Size limit of JSON, which cannot be truncated like other texts."""
-_WHOLE: frozenset[Kind] = frozenset({"json", "notebook"})
-_BINARY: frozenset[Kind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
-_SCANNED: frozenset[Kind] = frozenset({"pdf", "image"})
+_WHOLE: frozenset[DocumentKind] = frozenset({"json", "notebook"})
+_BINARY: frozenset[DocumentKind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
+_SCANNED: frozenset[DocumentKind] = frozenset({"pdf", "image"})
 """Kinds that may need OCR."""
-_RECORDS: frozenset[Kind] = frozenset({"json", "jsonl"})
-_TABLES: frozenset[Kind] = frozenset({"csv", "xlsx"})
+_RECORDS: frozenset[DocumentKind] = frozenset({"json", "jsonl"})
+_TABLES: frozenset[DocumentKind] = frozenset({"csv", "xlsx"})
 """Kinds in which a date in a row is not the file's date; text above a table is about the file."""
 
-_MODULES: dict[Kind, str] = {
+_MODULES: dict[DocumentKind, str] = {
     **dict.fromkeys(("csv", "markdown", "rst"), "parse_text"),
     **dict.fromkeys(("jsonl", "notebook"), "parse_json"),
     "image": "recognition",
@@ -52,7 +52,7 @@ SCANS = "scans"
 def parse(
     data: bytes,
     name: str,
-    kind: Kind | None = None,
+    kind: DocumentKind | None = None,
     charset: str = "",
     address: str = "",
     today: str = "",
@@ -82,11 +82,11 @@ def parse(
             # Programs and other files without an extension do not count as unreadable documents.
             raise Unreadable("unknown format", "its format is not known") from error
         raise
-    notes = notes_of(extract.text)
-    extract = extract._replace(title=settle(extract.title, notes), text=settle(extract.text, notes))
+    notes = footnote_marks(extract.text)
+    extract = extract._replace(title=resolve_raised(extract.title, notes), text=resolve_raised(extract.text, notes))
     # Clean page by page: cleaning turns page breaks into line ends, but a sentence may continue on the next page.
     pages = [
-        re.sub(r"\n{3,}", "\n\n", clean(page)).strip() + "\n\n" * page.endswith("\n\n")
+        re.sub(r"\n{3,}", "\n\n", clean_text(page)).strip() + "\n\n" * page.endswith("\n\n")
         for page in extract.text.split(PAGE_END)
     ]
     text = PAGE_END.join(pages).rstrip()
@@ -97,8 +97,8 @@ def parse(
     shown = extract._replace(text=text[:TEXT_CHARACTERS].rstrip(), is_cut=is_cut, changed="")
     if address:
         return _page(shown, name, address, today)
-    title = plain_title(clean(extract.title))
-    title = title if len(title) <= TITLE_CHARACTERS else ""
+    title = plain_title(clean_text(extract.title))
+    title = title if len(title) <= PARSED_TITLE_CHARACTERS else ""
     beginning = "" if kind in _RECORDS else shown.text.partition("|")[0] if kind in _TABLES else shown.text
     found = dated(title, PurePath(name).name, beginning, today)
     if extract.date:
@@ -112,7 +112,7 @@ def parse(
 def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     from .parse_html import ordered_links
 
-    title = " ".join(clean(extract.title).split())[:TITLE_CHARACTERS]
+    title = " ".join(clean_text(extract.title).split())[:PARSED_TITLE_CHARACTERS]
     # Today's date does not count, because portals show the current date.
     days = (found.date for found in statements(extract.text, of_page=True) if len(found.date) == DAY)
     date = extract.date or next((day for day in days if day < (today or "9999")), "")
@@ -126,7 +126,14 @@ def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
 
 
 def _parse_kind(
-    data: bytes, name: str, kind: Kind, charset: str, address: str, on_scan: Callable[[], None], *, keeps_links: bool
+    data: bytes,
+    name: str,
+    kind: DocumentKind,
+    charset: str,
+    address: str,
+    on_scan: Callable[[], None],
+    *,
+    keeps_links: bool,
 ) -> Extract:
     if kind == "registered":
         return Extract("", load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data))
@@ -144,11 +151,11 @@ def _parse_kind(
     most = _JSON_BYTES if kind in _WHOLE else TEXT_BYTES
     if kind in _WHOLE and len(data) > most:
         raise Unreadable("too large", f"its {len(data)} bytes of {kind} are more than {most}")
-    return parser(clean(decode(data, charset, most)))._replace(is_cut=len(data) > most)
+    return parser(clean_text(decode(data, charset, most)))._replace(is_cut=len(data) > most)
 
 
 def _name_in_words(name: str) -> str:
-    return (re.sub(r"[-_\s]+", " ", PurePath(name).stem).strip() or name)[:TITLE_CHARACTERS]
+    return (re.sub(r"[-_\s]+", " ", PurePath(name).stem).strip() or name)[:PARSED_TITLE_CHARACTERS]
 
 
 def send(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:

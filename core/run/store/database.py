@@ -18,7 +18,7 @@ from ..errors import DatabaseUnusable, ExtraMissing
 from ..limits import DATABASE
 from .saver import RunSaver
 from .serializer import code_version
-from .sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, unusable
+from .sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable
 
 FILE_NAME = "runs.sqlite"
 _POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
@@ -98,19 +98,19 @@ async def open_database(location: Path | str) -> AsyncIterator[Database]:
             resources.push_async_callback(saver.shielded.end)
             yield Database(saver, store)
     except sqlite3.Error as error:
-        raise unusable(location, error) from error
+        raise sqlite_unusable(location, error) from error
 
 
-def look_up(location: Path | str, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
+def query_database(location: Path | str, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
     """Return the rows of a query over a separate connection; none if there is no database yet.
 
     Raises `DatabaseUnusable`, also if the database stays busy for this many seconds.
     """
     if isinstance(location, str):
         _import_postgres()
-        from .postgres import look_up as look_up_in_postgres
+        from .postgres import query_postgres
 
-        return look_up_in_postgres(location, query, parameters, seconds)
+        return query_postgres(location, query, parameters, seconds)
     if not location.exists():
         return []
     try:
@@ -118,15 +118,15 @@ def look_up(location: Path | str, query: str, *parameters: str, seconds: float) 
         with closing(sqlite3.connect(f"{file}?mode=rw", uri=True, timeout=seconds)) as connection:
             return connection.execute(query, parameters).fetchall()
     except _SQLITE_ERRORS as error:
-        raise unusable(location, error) from error
+        raise sqlite_unusable(location, error) from error
 
 
 def check_whole(location: Path | str) -> None:
     """Raise `DatabaseUnusable` if any part of an SQLite file is damaged."""
     if isinstance(location, Path):
-        [[found], *_] = look_up(location, "PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
+        [[found], *_] = query_database(location, "PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
         if found != "ok":
-            raise unusable(location, ValueError(found))
+            raise sqlite_unusable(location, ValueError(found))
 
 
 def _import_postgres() -> None:
@@ -163,7 +163,7 @@ def _prepare(path: Path) -> None:
             f"The database {str(path)!r} cannot be opened: {error.strerror} (setting data_dir)."
         ) from error
     except _SQLITE_ERRORS as error:
-        raise unusable(path, error) from error
+        raise sqlite_unusable(path, error) from error
     if known != _APPLICATION_ID:
         raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
     if layout != LAYOUT:

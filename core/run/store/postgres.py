@@ -82,7 +82,7 @@ async def open_postgres(address: str) -> AsyncIterator[tuple[PostgresRunSaver, P
                 await store.shielded.end()
                 await saver.shielded.end()
     except psycopg.Error as error:
-        raise unusable(address, error) from error
+        raise postgres_unusable(address, error) from error
 
 
 @asynccontextmanager
@@ -272,7 +272,7 @@ class PostgresPageStore(AsyncPostgresStore):
         try:
             results = await self.shielded.do(super().abatch(batch))
         except psycopg.Error as error:
-            raise unusable(self._address, error) from error
+            raise postgres_unusable(self._address, error) from error
         for result in results:
             for item in result if isinstance(result, list) else [result]:
                 if isinstance(item, Item):
@@ -299,7 +299,7 @@ def _for_psycopg(query: str) -> str:
     return query.replace("?", "%s")
 
 
-def look_up(address: str, query: str, parameters: Sequence[str], seconds: float) -> list[tuple[Any, ...]]:
+def query_postgres(address: str, query: str, parameters: Sequence[str], seconds: float) -> list[tuple[Any, ...]]:
     """Return the rows of a query with `?` parameters over a separate connection; raises `DatabaseUnusable`."""
     try:
         with psycopg.connect(address, connect_timeout=max(1, round(seconds)), autocommit=True) as connection:
@@ -307,10 +307,10 @@ def look_up(address: str, query: str, parameters: Sequence[str], seconds: float)
     except psycopg.errors.UndefinedTable:
         return []
     except psycopg.Error as error:
-        raise unusable(address, error) from error
+        raise postgres_unusable(address, error) from error
 
 
-def unusable(address: str, error: psycopg.Error) -> DatabaseUnusable:
+def postgres_unusable(address: str, error: psycopg.Error) -> DatabaseUnusable:
     """Return the error shown to the user for a database error; omits the password in the address."""
     try:
         given = conninfo_to_dict(address)

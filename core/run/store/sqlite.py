@@ -163,7 +163,7 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
                 async with self.lock:
                     await self.conn.rollback()
             if is_damage(error):
-                raise unusable(self._path, error) from error
+                raise sqlite_unusable(self._path, error) from error
             raise
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -250,7 +250,7 @@ class PageStore(SqliteStore):
             return self._read(gets) if len(gets) == len(batch) else super().batch(batch)
         except sqlite3.Error as error:
             # Otherwise a full disk would look like the failure of one researcher.
-            raise unusable(self._path, error) from error
+            raise sqlite_unusable(self._path, error) from error
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run the operations in a thread."""
@@ -266,7 +266,7 @@ class PageStore(SqliteStore):
             try:
                 self._batch_get_ops(wanted, found, self._reader.cursor())
             except ValueError as error:  # LangGraph's error for names and values that it has not written
-                raise unusable(self._path, error) from error
+                raise sqlite_unusable(self._path, error) from error
         return found
 
     @contextmanager
@@ -301,7 +301,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def unusable(path: Path, error: Exception) -> DatabaseUnusable:
+def sqlite_unusable(path: Path, error: Exception) -> DatabaseUnusable:
     """Return the error shown to the user for a database error."""
     reason = error if isinstance(error, sqlite3.Error) else "it cannot be read"
     message = f"The database {str(path)!r} cannot be used: {reason} (setting data_dir)."
