@@ -1,5 +1,8 @@
 """The nodes of both graphs, one file each, named after the node; they return state updates and never choose edges.
 
-`researcher/` and `step/` hold the nodes of the two subgraphs. `graph/` wires them. Start with `begin.py`, the entry,
-then `orchestrate.py` (a model decides what is researched next) or `schedule.py` (the typed plan decides).
+Owns one function per node, `async def verb(state, runtime)`, such as writing the plan, the report or a finding,
+clarifying, grading or verifying, and the helpers that one node alone needs.
+
+`researcher/` and `step/` hold the nodes of the two subgraphs. `graph/` wires them. Start with `begin.py`, the
+entry, then `orchestrate.py` (a model decides what is researched next) or `schedule.py` (the typed plan decides).
 """

@@ -1,6 +1,9 @@
 """Fetches web pages safely, and turns them and the user's files into text.
 
-`web_page` reads a page: `policy` says which addresses may be read, `fetch` downloads through `connection`, `browser`
-renders pages that need scripts. `documents` contains the parsers and their child processes, `records` the results and
-refusals. Start with `web_page`.
+Owns web addresses (parsing, comparing, joining, DOIs), the rules for which may be read, robots.txt, connections,
+redirects and limits of downloads, the browser, and every parser of bytes: charsets, PDF, office files, HTML, OCR.
+
+`web_page` reads a page: `policy` says which addresses may be read, `fetch` downloads through `connection`,
+`browser` renders pages that need scripts. `documents` contains the parsers and their child processes, `records` the
+results and refusals. Start with `web_page`.
 """

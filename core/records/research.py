@@ -212,7 +212,7 @@ class Plan(Record):
     title: str = ""
     """Title of the report; may be empty."""
     requirements: tuple[str, ...] = ()
-    """Checklist of what the report must answer; may be empty."""
+    """Checklist: questions that the report must answer; may be empty."""
     left_out: int = 0
     """Number of steps dropped because of the limit."""
     review: Literal["none", "approved", "rejected"] = "none"

@@ -103,7 +103,7 @@ def assignment_of(task: Task) -> dict[str, Any]:
 
 
 class StepTask(Task):
-    """The task of a step, with a snapshot of what was known when it was dispatched."""
+    """The task of a step, with a snapshot of the research memory at its dispatch."""
 
     question: str
     """The question; seeds the choice of activity texts."""

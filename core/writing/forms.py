@@ -59,7 +59,7 @@ class RecordSummary(Form):
     """Hand in the summary of the conversation."""
 
     summary: str
-    """What the user wants to know, with all that was said of it, in a few sentences."""
+    """What the user wants to know, with every detail they gave, in a few sentences."""
 
 
 class LearnedFact(Form):
@@ -70,16 +70,16 @@ class LearnedFact(Form):
     document: int
     """The `document` number of the result that says so."""
     also: list[int] = Field(default_factory=list)
-    """Numbers of other results that say so, too."""
+    """Numbers of other results that say the same."""
 
 
 class FoundContradiction(Form):
     """Two facts that cannot both be true."""
 
     claim: LearnedFact
-    """The one."""
+    """One of the two facts."""
     other: LearnedFact
-    """The other, which another result says."""
+    """The other fact, from another result."""
 
 
 class FoundGap(Form):
@@ -97,60 +97,60 @@ class NextStep(Form):
     title: str = ""
     """A few words."""
     rationale: str = ""
-    """What it should find out, as it can be understood alone."""
+    """What it should find out; understandable on its own."""
     requires_search: bool = True
     """Whether it searches or only thinks."""
 
 
 class Judged(Form):
-    """What is thought of what a step has come to."""
+    """A judgement of what a step has found."""
 
     insights: list[str] = Field(default_factory=list)
-    """What all that was learned shows when taken together, a sentence each."""
+    """What the learnings show when taken together, one sentence each."""
     gaps: list[FoundGap] = Field(default_factory=list)
-    """What the task asks for and is not known, if that is not told as an open question already."""
+    """What the task asks for and is still unknown, unless it is already listed as an open question."""
     completeness: float = Field(default=0.0, ge=0, le=1)
-    """How much of what the task asks for is there by now, from 0 to 1."""
+    """How much of what the task asks for is known by now, from 0 to 1."""
     quality: float = Field(default=0.0, ge=0, le=1)
-    """How reliable and precise it is, from 0 to 1."""
+    """How reliable and precise the results are, from 0 to 1."""
     next_steps: list[NextStep] = Field(default_factory=list)
-    """Further steps of the research that would help beside this one, the best first."""
+    """Further research steps that would help in addition to this one, best first."""
 
 
 class RecordRound(Judged):
-    """Hand in what the last results say, whether the task is done, and what is searched for next."""
+    """Hand in what the last results say, whether the task is done, and what to search for next."""
 
     learnings: list[LearnedFact] = Field(default_factory=list)
-    """The facts in the last results that bear on the task and are not known yet."""
+    """The facts in the last results that are relevant to the task and not known yet."""
     contradictions: list[FoundContradiction] = Field(default_factory=list)
-    """Where results say what cannot both be true of the same thing at the same time."""
+    """Pairs of statements that cannot both be true of the same thing at the same time."""
     answered_gaps: list[int] = Field(default_factory=list)
-    """Numbers of the open questions that they answer."""
+    """Numbers of the open questions that the last results answer."""
     is_complete: bool = False
-    """True if all is there that sources can be expected to say on the task."""
+    """True if everything that sources can be expected to say on the task has been found."""
     reasoning: str = ""
-    """What is there and what is missing, in a sentence or two."""
+    """What is known and what is missing, in one or two sentences."""
     key_elements: list[str] = Field(default_factory=list)
-    """What the next search should go by, a few words each."""
+    """What the next search should focus on, a few words each."""
     open_next: list[str] = Field(default_factory=list)
-    """Addresses among the results that are worth reading, exactly as they stand there."""
+    """Addresses among the results that are worth reading, copied exactly."""
     next_queries: list[str] = Field(default_factory=list)
-    """What is searched for next: short queries of a few telling words, each about one thing."""
+    """The next searches: short queries of a few specific words, each about one thing."""
 
 
 class UpdateStep(Form):
-    """Word a further step of the plan, or leave it out."""
+    """Formulate a further step of the plan, or decline it."""
 
     is_needed: bool
     """Whether the plan needs it."""
     title: str = ""
     """A few words."""
     task: str = ""
-    """What is to be found out, as it can be understood alone."""
+    """What to find out; understandable on its own."""
 
 
 class NeedlessStep(Form):
-    """A step that need not be done."""
+    """A step that is no longer needed."""
 
     step: str
     """Its id."""
@@ -164,61 +164,61 @@ class RewordedStep(Form):
     step: str
     """Its id."""
     task: str
-    """What is to be found out now, as it can be understood alone."""
+    """What to find out now; understandable on its own."""
 
 
 class AddedStep(Form):
-    """A step that the user has asked for since."""
+    """A step that the user asked for after the plan was made."""
 
     title: str
     """A few words."""
     task: str
-    """What is to be found out, as it can be understood alone."""
+    """What to find out; understandable on its own."""
     requires_search: bool = True
     """Whether it searches or only thinks."""
 
 
 class UpdatePlan(Form):
-    """Adapt what is left of the plan to what was found; leave all lists empty where it is right as it is."""
+    """Adapt the rest of the plan to the findings; leave all lists empty if it is right as it is."""
 
     needless: list[NeedlessStep] = Field(default_factory=list)
-    """Pending steps whose answer is known already."""
+    """Pending steps whose answer is already known."""
     reworded: list[RewordedStep] = Field(default_factory=list)
-    """Pending steps that what was found should steer elsewhere."""
+    """Pending steps that should ask for something else, given the findings."""
     added: list[AddedStep] = Field(default_factory=list)
-    """Steps that the user has asked for since; they come last."""
+    """Steps that the user asked for after the plan was made; they come last."""
 
 
 class RecordAnalysis(Judged):
-    """Hand in what thinking it over has brought, and what you think of it."""
+    """Hand in your conclusions and your judgement of them."""
 
     statements: list[str]
-    """What follows, a sentence each; no new facts."""
+    """The conclusions, one sentence each; no new facts."""
 
 
 class RecordConclusions(Form):
     """Hand in what follows from the findings."""
 
     conclusions: list[str]
-    """A sentence each, with the numbers of the sources that it rests on, such as [3]."""
+    """One sentence each, with the numbers of the sources that it is based on, such as [3]."""
 
 
 class Inconsistency(Form):
     """Two learnings that cannot both be true."""
 
     claim: int
-    """Number of the one."""
+    """Number of one learning."""
     other: int
-    """Number of the other."""
+    """Number of the other learning."""
 
 
 class RecordInconsistencies(Form):
     """Hand in which learnings contradict each other, and which open questions they answer."""
 
     inconsistencies: list[Inconsistency]
-    """The pairs; none if there are none."""
+    """The pairs; empty if there are none."""
     answered_gaps: list[int] = Field(default_factory=list)
-    """Numbers of the open questions that the learnings answer after all."""
+    """Numbers of the open questions that the learnings do answer."""
 
 
 class RequirementGrade(Form):
@@ -230,9 +230,9 @@ class RequirementGrade(Form):
     missing: str = ""
     """Unless it is answered: what the draft lacks, in a few words for its reader."""
     is_found: bool = False
-    """Unless it is answered: whether the findings hold what the draft lacks."""
+    """Unless it is answered: whether the findings contain what the draft lacks."""
     task: str = ""
-    """What is to be found out, in a sentence that can be understood alone; empty if nothing is."""
+    """What to find out, in a sentence understandable on its own; empty if there is nothing to find out."""
 
 
 class GradeReport(Form):
@@ -246,7 +246,7 @@ class Addition(Form):
     """A passage that the report lacks."""
 
     after: int
-    """Number of the block behind which it stands; 0: at the beginning."""
+    """Number of the block that it follows; 0: at the beginning."""
     is_continued: bool = False
     """Whether it continues the paragraph, list or table of that block."""
     text: str
@@ -257,22 +257,22 @@ class AddToReport(Form):
     """Hand in what the report lacks."""
 
     additions: list[Addition]
-    """The passages; none where the new findings add nothing."""
+    """The passages; empty if the new findings add nothing."""
 
 
 class JudgedUnit(Form):
-    """What the sources say of a unit."""
+    """What the sources say about a unit."""
 
     unit: int
     verdict: Literal["supported", "contradicted", "not_found", "reasoning"]
     words: str = ""
-    """The deciding words of passages, copied exactly; a line break between words of different places."""
+    """The deciding words of the passages, copied exactly; a line break between words from different positions."""
     right: str = ""
-    """Where it is contradicted: what should stand there."""
+    """If it is contradicted: the correct words."""
     calculations: list[str] = Field(default_factory=list)
-    """How numbers that do not stand in the words follow from those that do, a line each: (48 - 40) / 40 = 20 %."""
+    """How numbers that are not in the words follow from those that are, one line each: (48 - 40) / 40 = 20 %."""
     is_absence: bool = False
-    """Whether it says that something is not stated, not known or not there."""
+    """Whether it says that something is not stated, not known or absent."""
 
 
 class JudgeUnits(Form):
@@ -283,7 +283,7 @@ class JudgeUnits(Form):
 
 
 class RewrittenSentence(Form):
-    """A sentence as it should stand in the report."""
+    """A corrected sentence of the report."""
 
     number: int
     """Its number in the list."""
@@ -295,7 +295,7 @@ class RewriteSentences(Form):
     """Hand in the sentences."""
 
     sentences: list[RewrittenSentence]
-    """Those that can be mended."""
+    """The sentences that can be corrected."""
 
 
 @cache
