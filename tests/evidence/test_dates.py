@@ -172,7 +172,7 @@ NO_DATE = ("", "", "")
         ("Rapport, 1er semestre 2026", "Lyon, le 20 juillet 2026", ("2026-07-20", "document", "2026-H1")),
         ("Umsatz 2. Quartal 2026", "Erstellt am 14.07.2026 von Udo", ("2026-07-14", "document", "2026-Q2")),
         ("Verkoopcijfers, derde kwartaal 2025", "", ("", "", "2025-Q3")),
-        ("Informe, primer trimestre de 2026", "Hecho el 3 de mayo de 2026", ("2026-05-03", "document", "2026-Q1")),
+        ("Informe, primer trimestre de 2026", "Elaborado el 3 de mayo de 2026", ("2026-05-03", "document", "2026-Q1")),
         ("2025年年度报告", "发布日期：2026年3月28日", ("2026-03-28", "publication", "2025")),
         ("Accounts", "Year ended 31 March 2025\nSigned 4 June 2025", ("2025-06-04", "document", "2024-04/2025-03")),
         ("Bericht 2024/25", "Geschäftsjahr von Oktober 2024 bis September 2025.", ("", "", "2024-10/2025-09")),

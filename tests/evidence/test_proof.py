@@ -63,7 +63,7 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
         # Counts in words need no number in a source.
         ("Two fares are named [1].", ROW, ""),
         ("The ferry of Sanna is in daily use [1].", ROW, ""),
-        ("It takes two hours [1].", "The crossing takes three hours.", "2 is not in"),
+        ("It takes two hours [1].", "Fuel cost £7.9m", "2 is not in"),
         ("Twenty fares are named [1].", ROW, "20 is not in"),
         # A price per year may be given without its currency.
         ("Every pupil pays the toll (15 a year) [1].", "The toll is £15 a year", ""),
