@@ -478,7 +478,7 @@ def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Ou
             "--json prints only packets; to write the report: deep-research export THREAD --out FILE"
         )
     if output_format == "json":
-        raise click.UsageError("--json prints only packets: drop --format, or drop --json to get the report as data.")
+        raise click.UsageError("--json prints packets only: drop --format, or drop --json to choose a format.")
     return PacketLines()
 
 

@@ -118,7 +118,7 @@ class LeasedGraph(DrawableGraph):
     async def _without_files(
         self, given: Any, config: RunnableConfig | None, context: object
     ) -> tuple[Any, RunnableConfig | None, Callable[[], None] | None]:
-        """Store the files in an input; return the input without them, the config, and a function to delete the files.
+        """Save an input's attached files; return the input without them, the config, and a function that deletes them.
 
         The function is None if a checkpointer keeps the thread.
         """

@@ -77,7 +77,7 @@ async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.Abstr
 def _start(
     make: Callable[[], AsyncIterator[Value]], put: Callable[[Any], object], loop: asyncio.AbstractEventLoop
 ) -> Callable[[], object]:
-    """Start `pump` on another thread's loop; return a function that cancels it and waits until it has stopped."""
+    """Start feeding `put` on another thread's loop; return a function that cancels this and waits for its end."""
     ended = threading.Event()
     tasks: list[asyncio.Task[None]] = []
     context = contextvars.copy_context()

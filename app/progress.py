@@ -1,4 +1,4 @@
-"""Shows the progress of a run as plain lines or as JSON lines; also the base class of all views."""
+"""Shows the progress of a run as plain lines or as JSON lines; also contains the base class of all views."""
 
 from __future__ import annotations
 

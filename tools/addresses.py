@@ -81,7 +81,7 @@ class Addresses:
         await self._pages.note({f"opened {exact_address(address)}": record})
 
     async def count(self, address: str, limits: Limits) -> str:
-        """Count a page before it is fetched; return the limit that forbids fetching it, empty if none does."""
+        """Count a page before it is fetched; return the limit that forbids fetching it, or an empty string."""
         host = parse_address(address).host
         async with self._counts() as counts:
             if counts.get(_ALL, 0) >= limits.max_pages:
@@ -101,7 +101,7 @@ class Addresses:
 
     @asynccontextmanager
     async def _counts(self) -> AsyncIterator[dict[str, int]]:
-        """Yield the number of fetched pages by host and in total; changes are stored."""
+        """Yield the number of fetched pages by host and in total; changes are saved on exit."""
         name = f"fetched {self._question_id}"
         async with self._pages.lock(name):
             before = await self._pages.read_note(name) or {}

@@ -1,4 +1,4 @@
-"""Replaces a finding that could not be written with excerpts of the results and the reason."""
+"""If a finding could not be written, replaces it with excerpts of the results and the reason."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _AROUND = "\"'“”„«»().,:;!?"
 
 
 async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str, dict[str, Any]]:
-    """Return the note that adds a call's results to those shown; `reference` is the hash of their text."""
+    """Return the note that a call's results were shown to the model; `reference` is the hash of the results' text."""
     before = await pages.read_note(SHOWN_RESULTS) or {"references": [], "has_documents": False}
     if not outcome.hits or reference in before["references"]:
         return {}

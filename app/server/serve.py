@@ -46,7 +46,8 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         say(f"Note: {notice}")
     if host not in LOOPBACK and LOCAL_USER in users().values():
         raise UnknownSetting(
-            f"--host {host}: other machines need tokens; set DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and "
+            f"--host {host} lets other machines reach the server, so tokens are required: set "
+            "DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and "
             "DEEP_RESEARCH_SERVER_HOSTS to the host name by which they reach this machine."
         )
     for notice in tracing_notices(context):

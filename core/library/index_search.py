@@ -104,7 +104,7 @@ def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[
 
 
 def _any(terms: Iterable[str]) -> str:
-    """Return an FTS5 query for any of these terms, which may contain any characters."""
+    """Return an FTS5 query that matches any of these terms, which may contain any characters."""
     return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
 

@@ -146,7 +146,7 @@ class Fetcher:
             raise refusal from error.__cause__
 
     async def is_public(self, address: str) -> bool:
-        """Whether an address is on the public internet, so that third parties may see it."""
+        """Whether an address is on the public internet and may therefore be disclosed to third parties."""
         try:
             return all(map(is_public, await self._ips(parse_address(address))))
         except Unread:
@@ -195,7 +195,7 @@ class Fetcher:
             if status in (301, 302, 303, 307, 308):
                 location = response.headers.get("location", "")
                 if not location:
-                    raise Unread("redirects", "it redirects without an address")
+                    raise Unread("redirects", "it redirects but does not say where")
                 there = join_address(str(here), location)
                 if here.scheme == "https" and there.scheme == "http":
                     raise Unread("redirects", f"it redirects from https to http ({there.host})")

@@ -259,7 +259,7 @@ class Span(Record):
 
 
 class Estimate(Record):
-    """Estimated totals for a question, from finished runs of the same kind; only limits if fewer than three exist."""
+    """Estimated totals of a question, from finished runs of the same kind; only limits if fewer than three exist."""
 
     runs: int = 0
     """Number of finished runs with the same strategy, depth and models."""

@@ -72,7 +72,7 @@ def read_plan(text: str, max_steps: int) -> Plan:
 
 
 def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence[str] = ()) -> str:
-    """Return a typed plan for the user: a numbered line for each step, with its task and dependencies below."""
+    """Format a plan of steps for the user: one numbered line per step, with its task and dependencies below."""
     entries: list[str] = []
     for number, step in enumerate(steps, 1):
         thought = "" if step.requires_search else "thought alone"

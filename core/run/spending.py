@@ -300,7 +300,7 @@ class Answers:
             return StoredReply(AIMessage.model_validate(kept[number]["message"]), kept[number]["key"])
 
     async def keep(self, request: str, message: AIMessage) -> str:
-        """Store an answer; returns the key of its cost, empty if the answer cannot be serialized."""
+        """Store an answer; return the key of its cost record, or an empty string if the answer cannot be serialized."""
         async with self._lock:
             kept = (await self._all()).setdefault(request, [])
             with suppress(ValueError, TypeError):

@@ -161,7 +161,7 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
 
 
 def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple[Path, ...]:
-    """Return the named folders and files below the operator's roots, or the roots if `names` is None; blocks.
+    """Return the named folders and files below the operator's roots; None: the roots themselves. Does blocking I/O.
 
     Raises `UnknownSetting` for a name that does not exist there.
     """
@@ -183,8 +183,8 @@ def _of_user(path: Path, user: str) -> Path:
         return path
     if not _FOLDER.fullmatch(user):
         raise UnknownSetting(
-            f"docs: {str(path)!r} is a folder per user, and {user!r} cannot be a folder name: only letters, digits and "
-            "._@+- are allowed, and no dot at the beginning (DEEP_RESEARCH_DOCS)."
+            f"docs: {str(path)!r} has one folder per user, but {user!r} is not a valid folder name: use only "
+            "letters, digits and ._@+-, and do not begin with a dot (DEEP_RESEARCH_DOCS)."
         )
     return Path(str(path).replace(_USER, user))
 

@@ -300,7 +300,7 @@ def _read(unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequen
 
 
 class TrialStatement(NamedTuple):
-    """A statement about a source in the trial."""
+    """A statement with its source, judged in the verifier's trial call."""
 
     says: str
     source: int

@@ -100,7 +100,7 @@ def report_request(
 
 
 def first_passages(text: str, share: float) -> str:
-    """Shorten a result to about this share: of passages keep the first (best), of a finding the cited sentences."""
+    """Shorten a result to about this share; keeps the first (best) passages, or the cited sentences of a finding."""
     if not text.startswith("<data-"):
         return cited_sentences(text, share)
     opening, *lines, closing = text.split("\n")

@@ -206,7 +206,7 @@ def test_doctor_says_which_free_engine_works_and_what_to_set(desk: Desk) -> None
         served = desk.call(*given, "--try", **free.environment())
         alone = desk.call(*given, "--try", "--engine", "duckduckgo", **free.environment())
     assert (served.code, alone.code) == (0, 2)
-    assert "note     search with DuckDuckGo: DuckDuckGo turns automatic queries away (status 202)" in served.out
+    assert "note     search with DuckDuckGo: DuckDuckGo turns automated queries away (status 202)" in served.out
     assert "ok       search with Wikipedia: works" in served.out and "arXiv:" not in served.out
     assert "failed   search with DuckDuckGo" in alone.out and "TAVILY_API_KEY" in alone.out
 

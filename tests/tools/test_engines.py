@@ -80,7 +80,7 @@ async def test_duckduckgo_alone_is_asked_with_dates_and_with_domains_unless_the_
     [
         (TimeoutException("operation timed out"), "did not answer", False),
         (RatelimitException("202 Ratelimit"), "fewer requests", False),
-        (DDGSException("No results found."), "turns automatic queries away", False),
+        (DDGSException("No results found."), "turns automated queries away", False),
         (DDGSException("ConnectError: ConnectError('https://secret.example refused')"), "cannot be reached", True),
         (DDGSException("BodyError: BodyError('x')"), "broke off", True),
     ],

@@ -76,7 +76,7 @@ def _open(seconds: float) -> Any:
                 return found[: options["max_results"]]
             if challenge or self.status != 200:
                 how = f"status {self.status}{challenge}"
-                raise EngineBlocked(f"{DuckDuckGo.title} turns automatic queries away ({how}). {_WAY_OUT}")
+                raise EngineBlocked(f"{DuckDuckGo.title} turns automated queries away ({how}). {_WAY_OUT}")
             raise DDGSException("No results found.")
 
     return Page(timeout=math.ceil(seconds))
@@ -91,7 +91,7 @@ def _failure(error: Exception) -> EngineFailed:
     if isinstance(error, RatelimitException):
         return EngineBlocked(f"{title} asks for fewer requests. {_WAY_OUT}")
     if kind.startswith("No results"):
-        return EngineBlocked(f"{title} shows an empty page, as when it turns automatic queries away. {_WAY_OUT}")
+        return EngineBlocked(f"{title} shows an empty page, as when it turns automated queries away. {_WAY_OUT}")
     if kind in ("ConnectError", "DNSError"):
         return unreachable(title, error)
     return connection_broke_off(title)

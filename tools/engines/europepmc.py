@@ -28,7 +28,7 @@ class EuropePMC(ApiEngine):
         return ApiRequest("/search", params)
 
     def found(self, result: Any) -> Found:
-        """Return a paper by its DOI, or else by its page at Europe PMC."""
+        """Convert a result, addressed by its DOI or else by its page at Europe PMC."""
         address = doi_address(result.get("doi")) or f"{_PAGE}/{result['source']}/{result['id']}"
         date = day_of(result.get("firstPublicationDate"))
         return Found(plain_text(result["title"]), address, plain_text(result.get("abstractText")), date)

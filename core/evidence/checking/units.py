@@ -181,8 +181,10 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Itera
     # A column that contains only citations is in no source.
     worded = {column for cells in body for column, (_, raw) in enumerate(cells) if _words(raw) or not _numbers(raw)}
     quoted_head = _row_of(head, worded)
-    raw_head = head_line[head[0][0] : head[-1][0] + len(head[-1][1])]
-    of_head, head_at = _keys(_numbers(raw_head), sources), head_start + head[0][0]
+    # A header of escaped bars alone has no cells.
+    first, last = (head[0][0], head[-1][0] + len(head[-1][1])) if head else (0, 0)
+    raw_head = head_line[first:last]
+    of_head, head_at = _keys(_numbers(raw_head), sources), head_start + first
     if tokens(_words(raw_head)):
         yield ReportUnit(raw_head, head_at, quoted_head, of_head, bool(of_head), head_line, head_start, kind="head")
     for (line_start, line), cells in zip(lines, body, strict=True):

@@ -130,7 +130,7 @@ def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
     total, counts = len(source.sentences), source.counts
     weights = {key: math.log(1 + total / (counts[key] or 1)) * (FIGURE if key[0].isdigit() else 1) for key in wanted}
     opening = source.sentences[0] if source.sentences else SourceSentence(0, 0, frozenset())
-    best, whole = PassageMatch(opening.start, opening.end, 0.0), sum(weights.values())
+    best, whole = PassageMatch(opening.start, opening.end, 0.0), math.fsum(weights.values())
     for first, sentence in enumerate(source.sentences):
         held = frozenset[str]()
         for size, last in enumerate(source.sentences[first : first + _WIDEST]):

@@ -28,7 +28,7 @@ WITHHELD_REASON = "the provider of the model refuses such text"
 
 
 def insights(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the insights, most confident first; those that say nearly the same about one question are merged.
+    """Return the insights, most confident first; those that say nearly the same thing about one question are merged.
 
     A merged insight has the highest confidence and all learnings of its group.
     """

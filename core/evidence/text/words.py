@@ -115,7 +115,7 @@ def everyday_words(language: str) -> frozenset[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words without case, accents and possessive endings; for unspaced scripts, pairs of characters."""
+    """Return case-folded words without accents and possessive endings; pairs of characters for unspaced scripts."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return _ASCII_TOKEN.findall(plain)

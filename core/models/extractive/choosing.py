@@ -283,7 +283,7 @@ class Chooser:
 
 
 def older_editions(documents: Sequence[ShownDocument], request: str) -> frozenset[int]:
-    """Return the numbers of documents that are not in force or are not the wanted edition.
+    """Return the numbers of documents that are not in force, or of which another edition is wanted.
 
     Documents with similar names are editions. The wanted one is that of a time named in the request, else the newest.
     """

@@ -64,7 +64,7 @@ Cells = list[str]
 
 
 class Line(NamedTuple):
-    """A line of text or a table cell, with its position on the upright page."""
+    """A line of text or a table cell, with its position on the page after rotation is undone."""
 
     left: float
     top: float

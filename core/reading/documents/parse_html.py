@@ -129,7 +129,7 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
 
 
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
-    """Yield the first links of a page, those that have text, as absolute addresses."""
+    """Yield a page's links that have text, as absolute addresses, up to a maximum number."""
     for element in islice(root.iter("a"), _LOOKED_AT):
         text = ""
         # Cards are links that contain a title and more paragraphs.

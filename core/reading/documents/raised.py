@@ -59,7 +59,7 @@ def footnote_marks(text: str) -> frozenset[str]:
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
-    """Split a text into (control character, words) pairs; nested and adjacent superscripts are merged."""
+    """Split a text into (marker, words) pairs; the marker is a control character for superscripts or subscripts."""
     pieces, sign, depth = list[tuple[str, str]](), "", 0
     for part in filter(None, _SIGNS.split(text)):
         if part == END:

@@ -77,7 +77,7 @@ class Recogniser:
         return text
 
     def miss(self, number: int, reason: str) -> str:
-        """Record that a page was not read; return its empty text."""
+        """Record that a page could not be read; return an empty string as its text."""
         self._missed.setdefault(reason, []).append(number)
         return ""
 

@@ -63,7 +63,7 @@ def _table() -> dict[str, dict[str, str]]:
 
 
 def document(source: Source) -> packets.Document:
-    """Return a source as packets describe it during research."""
+    """Convert a source to the `Document` sent in packets during research."""
     return packets.Document(document_id=source.key, title=source.title, link=source.location)
 
 

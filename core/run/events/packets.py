@@ -394,7 +394,7 @@ class DocumentsIndexed(Packet):
 
 
 class CallDelayed(Packet):
-    """A model's provider asked to wait; the call will be retried."""
+    """The model provider asked us to wait; the call will be retried."""
 
     type: Literal["call_delayed"] = "call_delayed"
     seconds: float

@@ -141,7 +141,7 @@ class Leases(ABC):
     async def hold(self, thread_id: str, token: str = "") -> AsyncIterator[Lease]:
         """Hold the lease of a thread; raises `ThreadBusy` if another run holds it.
 
-        `token`: the owner of a lease that this process already holds and that is used instead of a new one.
+        `token`: owner of a lease that this process already holds; that lease is then used instead of a new one.
         """
         held = self._held.get(thread_id)
         if held and held.owner == token:

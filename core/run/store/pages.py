@@ -202,7 +202,7 @@ def next_change(thread_id: str) -> asyncio.Event:
 
 
 def followed() -> list[str]:
-    """Return the threads with followers on this event loop."""
+    """Return the ids of the conversation threads that are followed (streamed) on this event loop."""
     return list(_changes.get())
 
 
