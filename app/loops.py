@@ -77,7 +77,7 @@ async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.Abstr
 def _start(
     make: Callable[[], AsyncIterator[Value]], put: Callable[[Any], object], loop: asyncio.AbstractEventLoop
 ) -> Callable[[], object]:
-    """Start feeding `put` on another thread's loop; return a function that cancels this and waits for its end."""
+    """Forward the values of `make()` to `put` on another thread's loop; return a function that stops this and waits."""
     ended = threading.Event()
     tasks: list[asyncio.Task[None]] = []
     context = contextvars.copy_context()

@@ -44,7 +44,7 @@ class InternalSearchArguments(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     queries: Lines
-    """Questions, or queries of up to four telling words, each about one thing; names as the documents write them."""
+    """Questions, or queries of up to four specific words, each about one thing; spell names as the documents do."""
 
 
 class EarlierSearchArguments(InternalSearchArguments):

@@ -68,7 +68,7 @@ CHOOSE_MODEL = (
 
 
 class Server(NamedTuple):
-    """A server with OpenAI's API."""
+    """An OpenAI-compatible server."""
 
     url: str
     key: SecretStr
@@ -157,8 +157,8 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
     except ImportError as error:
         raise UnknownModel(
             f"The {role}'s model {name!r} (setting models): the provider {provider!r} needs LangChain, which is not "
-            'installed: pip install ".[providers]" in the checkout of deep_research; for a server with OpenAI\'s '
-            f"API, write 'openai:{name}'."
+            'installed: pip install ".[providers]" in the checkout of deep_research; '
+            f"for an OpenAI-compatible server, write 'openai:{name}'."
         ) from error
     try:
         made = init_chat_model(model, model_provider=provider)
@@ -180,7 +180,7 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
             ) from None
         raise UnknownModel(
             f"Unknown model {name!r} for the {role} (setting models): unknown provider {provider!r}; "
-            f"for a server with OpenAI's API, write 'openai:{name}'."
+            f"for an OpenAI-compatible server, write 'openai:{name}'."
         ) from None
 
 

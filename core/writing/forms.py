@@ -28,13 +28,13 @@ class PlannedStep(Form):
     description: str = ""
     """What the step is for, in one sentence."""
     task: str
-    """One or two sentences: what is to be found out, as it can be understood without the other steps."""
+    """One or two sentences: what to find out; understandable without the other steps."""
     requires_search: bool
-    """True: it searches. False: it only thinks over what other steps found."""
+    """True: it searches. False: it only reasons about what other steps found."""
     requires_previous: bool = False
     """Whether it can only be done once earlier steps are done."""
     depends_on: list[int] = Field(default_factory=list)
-    """Numbers of those earlier steps; empty: all before it."""
+    """Numbers of those earlier steps; empty: all earlier steps."""
 
 
 class MakePlan(Form):
@@ -45,7 +45,7 @@ class MakePlan(Form):
     steps: list[PlannedStep]
     """The steps in their order; the first has the number 1."""
     requirements: list[str] = Field(default_factory=list)
-    """The checklist: what the report has to say to answer the request, one thing an item."""
+    """The checklist: what the report must say to answer the request, one thing per item."""
 
     @field_validator("steps")
     @classmethod
@@ -66,7 +66,7 @@ class LearnedFact(Form):
     """One fact."""
 
     text: str
-    """The fact, in one sentence that can be understood alone."""
+    """The fact, in one sentence that is understandable on its own."""
     document: int
     """The `document` number of the result that says so."""
     also: list[int] = Field(default_factory=list)
@@ -264,13 +264,14 @@ class JudgedUnit(Form):
     """What the sources say about a unit."""
 
     unit: int
+    """Number of the unit."""
     verdict: Literal["supported", "contradicted", "not_found", "reasoning"]
     words: str = ""
-    """The deciding words of the passages, copied exactly; a line break between words from different positions."""
+    """The deciding sentences or rows of the passages, copied exactly; a line break between different positions."""
     right: str = ""
     """If it is contradicted: the correct words."""
     calculations: list[str] = Field(default_factory=list)
-    """How numbers that are not in the words follow from those that are, one line each: (48 - 40) / 40 = 20 %."""
+    """How numbers that are not in the words follow from those that are, one line each: (48 - 40) / 40 = 20%."""
     is_absence: bool = False
     """Whether it says that something is not stated, not known or absent."""
 

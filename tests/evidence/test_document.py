@@ -25,7 +25,7 @@ SOURCE = Source(
 def test_a_report_has_its_text_then_its_sources_then_its_notes() -> None:
     report = Report(text="Lit in 1844. [1]", sources=("k",))
     assert write_document(report, [SOURCE], ["One\nnote.", "Another."], ENGLISH, was_researched=True) == (
-        "Lit in 1844. [1]\n\n## Sources\n\n- [1] A light — a.md, own document\n\n[1]: <file:///a.md>\n\n"
+        "Lit in 1844. [1]\n\n## Sources\n\n- [1] A light — a.md, your document\n\n[1]: <file:///a.md>\n\n"
         "## Notes\n\n- One note.\n- Another."
     )
 

@@ -97,7 +97,7 @@ def test_a_title_does_no_harm(title: str, expected: str | None) -> None:
         (web("", "https://me:secret@host.example:8080/a/b"), "host.example:8080"),
         (web("", "https://host.example?a/b"), "host.example"),
         (web("", "javascript:"), "javascript:"),
-        (document("", "files/My file.md"), "My file.md — files/My file.md, own document"),
+        (document("", "files/My file.md"), "My file.md — files/My file.md, your document"),
     ],
 )
 def test_without_a_title_the_location_is_shown(source: Source, expected: str) -> None:

@@ -20,11 +20,11 @@ from deep_research.core.run.limits import Limits
 
 HANGING_SCRIPT = """
 import asyncio, socket, time
-from deep_research.core.reading.fetch import look_up
+from deep_research.core.reading.fetch import resolve_host
 socket.getaddrinfo = lambda *_, **__: time.sleep(600)
 async def main():
     try:
-        await asyncio.wait_for(look_up("slow.example", 80), 0.1)
+        await asyncio.wait_for(resolve_host("slow.example", 80), 0.1)
     except TimeoutError:
         print("given up")
 asyncio.run(main())

@@ -59,7 +59,7 @@ async def test_a_report_cites_documents_of_a_vector_store_by_title_address_and_d
     }
     assert [claim.verdict for claim in state.report.claims] == ["supported"] * 3
     report = state.messages[-1].text
-    assert "- [1] The Light — wiki.lights.example, own document, 2024-03-05" in report
+    assert "- [1] The Light — wiki.lights.example, your document, 2024-03-05" in report
     assert "[1]: <https://wiki.lights.example/pages/7>" in report
     assert "- [2] keepers of 1901 — s3\\://lights/people/keepers of 1901.txt" in report
     assert "url = {https://wiki.lights.example/pages/7}" in bibtex([wiki])
