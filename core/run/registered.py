@@ -17,7 +17,7 @@ TOOLS = "deep_research.tools"
 PARSERS = "deep_research.parsers"
 """Document parsers by file name suffix, such as `odt`: a function from a file's bytes to its text."""
 EXPORTERS = "deep_research.exporters"
-"""Export formats by file name suffix: a function from a `FinishedReport` to text or bytes."""
+"""Export formats by file name suffix: a function from a `Finished` report to text or bytes."""
 
 
 @cache

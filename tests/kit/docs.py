@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = tuple(page for pattern in ("*.md", "docs/**/*.md", "extras/**/*.md") for page in sorted(ROOT.glob(pattern)))
 _BLOCKS = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINKS = re.compile(r"\]\(([^()\s]+)\)")
 
