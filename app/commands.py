@@ -1,4 +1,4 @@
-"""The commands `prompt_user`, `resume` and `demo`: turn options into a run and an exit code."""
+"""The commands `ask`, `resume` and `demo`: turn options into a run and an exit code."""
 
 from __future__ import annotations
 

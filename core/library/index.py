@@ -59,9 +59,11 @@ class Index:
         with self._transaction("IMMEDIATE") as connection:
             touched: dict[str, None] = {}
             texts: dict[str, str] = {}
-            for path in (*gone, *(entry.path for entry in entries)):
+            for path in gone:
                 touched |= _remove(connection, path)
             for entry in entries:
+                # A folder that changes while it is listed can name a file twice.
+                touched |= _remove(connection, entry.path)
                 connection.execute(
                     f"INSERT INTO documents ({', '.join(COLUMNS)}, title_key)"  # noqa: S608
                     f" VALUES ({', '.join('?' * len(entry))})",

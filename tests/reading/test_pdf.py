@@ -246,6 +246,12 @@ def test_lines_at_the_top_of_pages_that_differ_are_content() -> None:
     assert all(head in text and body in text for head, body in pages)
 
 
+def test_a_page_without_an_area_does_not_cost_the_other_pages() -> None:
+    data = drawn([Put(60, 700, "Cropped away.")], [Put(60, 700, "The light was lit in 1844.")])
+    data = data.replace(b"/Rotate 0 ", b"/CropBox [900 900 950 950] ", 1)
+    assert "The light was lit in 1844." in parse(data, "a.pdf").text
+
+
 def test_turned_pages_are_read_upright() -> None:
     # The page is shown by a quarter turn, and so are its letters.
     table = b"\n".join(

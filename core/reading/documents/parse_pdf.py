@@ -9,7 +9,7 @@ from contextlib import closing
 from ctypes import POINTER, byref, cast, create_string_buffer
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -21,6 +21,9 @@ from .letters import grids_of, letters_of
 from .parse_text import first_line, informative_title, iso_date
 from .raised import END, RAISED
 from .recognition import SIDE, Recogniser
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 _SCANNED_SHARE = 0.25
 """Minimum share of a page that images must cover for it to count as scanned."""
@@ -127,8 +130,7 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
                 images = [image.get_bounds() for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE])]
                 covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
                 is_scan = bool(images) and covered >= _SCANNED_SHARE * width * height
-                draw = partial(page.render, scale=SIDE / max(width, height))
-                recognised = recogniser.page(number, lambda: draw().to_pil()) if is_scan or is_drawn else ""
+                recognised = recogniser.page(number, partial(_picture_of, page)) if is_scan or is_drawn else ""
                 # OCR also finds the page's own text, unless a picture hides it.
                 lines = [] if in_order(lines) in recognised else lines
                 others.append(recognised)
@@ -138,6 +140,11 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
         recogniser.miss(number, "it is broken")
         return _Page(number)
     return _Page(number, lines, list(_margin(lines)), others)
+
+
+def _picture_of(page: pypdfium2.PdfPage) -> Image:
+    picture: Image = page.render(scale=SIDE / max(page.get_size())).to_pil()
+    return picture
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[Line]:
