@@ -13,9 +13,9 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from ..records import DocumentKind, Extract, PageLink, Unreadable
 from .decode import clean_text
@@ -183,18 +183,14 @@ class _Worker:
         scan_seconds = _SCAN_FACTOR * seconds
         headers = [{**file._asdict(), "data": len(file.data)} for file in files]
         request = {"seconds": seconds, "scan_seconds": scan_seconds, "files": headers}
-        answers, scans = list[Extract | Unreadable](), 0
+        answers, scans = list[dict[str, Any]](), 0
         self._is_late = False
         timer = self._started_timer(seconds)
         try:
             send(process.stdin, request, b"".join(file.data for file in files))
             while len(answers) < len(files) and (message := receive(process.stdout)):
-                answer = message[0]
-                if "reason" in answer:
-                    answers.append(Unreadable(answer["reason"], answer["message"], str(answer.get("trace", ""))))
-                elif SCANS not in answer:
-                    links = tuple(PageLink(*link) for link in answer["links"])
-                    answers.append(Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])}))
+                if SCANS not in message[0]:
+                    answers.append(message[0])
                 elif scans <= PAGES:
                     # Each page with OCR extends the time limit, up to the maximum number of such pages.
                     scans, seconds = scans + 1, scan_seconds
@@ -206,7 +202,8 @@ class _Worker:
         finally:
             timer.cancel()
         if len(answers) == len(files) and not self._is_late:
-            return answers
+            # Not in the loop: an error there would leave answers in the pipe, which the next files would be given.
+            return list(map(_extract_of, answers))
         self.stop()
         if self._is_late:
             raise Unreadable("timed out", f"reading it takes longer than {seconds:g} seconds")
@@ -250,6 +247,13 @@ def start_child(module: str, *arguments: str, stderr: int = subprocess.DEVNULL) 
         stderr=stderr,
         env={name: os.environ[name] for name in names},
     )
+
+
+def _extract_of(answer: Mapping[str, Any]) -> Extract | Unreadable:
+    if "reason" in answer:
+        return Unreadable(answer["reason"], answer["message"], str(answer.get("trace", "")))
+    links = tuple(PageLink(*link) for link in answer["links"])
+    return Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])})
 
 
 def _logged(file: _File, extract: Extract | Unreadable) -> Extract | Unreadable:
