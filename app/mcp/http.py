@@ -47,11 +47,11 @@ class Sessions:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve MCP while this context is active, if the MCP package is installed."""
-        if find_spec("mcp") is None:
-            yield
-            return
         # Imports and settings read files, which would block the event loop.
         server = await asyncio.to_thread(_server)
+        if server is None:
+            yield
+            return
         # The SDK logs a traceback for each client that disconnects.
         logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
         # Creates the session manager.
@@ -79,7 +79,9 @@ SESSIONS = Sessions()
 """The MCP sessions of this process."""
 
 
-def _server() -> ResearchServer:
+def _server() -> ResearchServer | None:
+    if find_spec("mcp") is None:
+        return None
     from .tools import ResearchServer
 
     return ResearchServer(

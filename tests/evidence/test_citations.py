@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from kit.reports import Streamed, bare_text, streamed
 
@@ -42,6 +42,7 @@ def joined(pieces: list[CitedPiece]) -> list[CitedPiece]:
 
 @pytest.mark.behaviour("O-67")
 @given(texts, cuts)
+@example("` [9]` [9]", [])
 def test_how_a_text_is_cut_makes_no_difference(text: str, cuts: list[int]) -> None:
     cut, whole, single = CitationStream(NUMBERS), CitationStream(NUMBERS), CitationStream(NUMBERS)
     pieces = joined(read(whole, [text]))

@@ -96,28 +96,32 @@ class MarkerScanner:
         if found := _ESCAPED.match(text):
             return found[0], _decided(found.end(), len(found[0]) == 2 or is_ended)
         if found := _BACKTICKS.match(text):
-            size = _decided(found.end(), is_ended or found.end() < len(text))
-            if closing := re.compile(rf"(?<!`)`{{{size}}}(?!`)").search(text, size):
-                return text[: closing.end()], _decided(closing.end(), is_ended or closing.end() < len(text))
-            self._open += 1
-            return text[:size], _decided(size, is_ended)
+            return self._code(text, found.end(), is_ended)
         if text[0] in CLOSING_BRACKETS:
             self._open -= self._open > 0
             return text[0], 1
         if found := _MARKER.match(text):
             size = found.end("numbers") + len(found["openers"])
             if size <= found.end():
-                if end := _link_end(text, size, is_ended):
-                    return text[:end], end
-                pairs = _NUMBER.findall(text[:size])
-                separators, digits = (tuple(pair[index] for pair in pairs) for index in (0, 1))
-                # Python refuses to parse very long numbers; no source number is that long.
-                numbers = (int(figure) if len(figure) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER for figure in digits)
-                return Marker(text[:size], tuple(numbers), separators, is_enclosed=self._open > 0), size
+                end = _link_end(text, size, is_ended)
+                return (text[:end], end) if end else (_marker(text[:size], is_enclosed=self._open > 0), size)
             _decided(size, is_ended or found.end() < len(text))
         elif not is_ended and _BEGUN_MARKER.fullmatch(text):
             raise _Undecided
-        # A link, or a bracket that does not begin a link.
+        return self._bracket(text, is_ended)
+
+    def _code(self, text: str, size: int, is_ended: bool) -> tuple[ScannedPart, int]:
+        """Return inline code, or `size` backticks that do not begin code."""
+        _decided(size, is_ended or size < len(text))
+        if closing := re.compile(rf"(?<!`)`{{{size}}}(?!`)").search(text, size):
+            return text[: closing.end()], _decided(closing.end(), is_ended or closing.end() < len(text))
+        # First, since this is called again with more text until it is decided.
+        _decided(size, is_ended)
+        self._open += 1
+        return text[:size], size
+
+    def _bracket(self, text: str, is_ended: bool) -> tuple[ScannedPart, int]:
+        """Return a link, or a bracket that does not begin a link."""
         words = _BRACKETS.match(text)
         if text[0] == "[":
             _decided(1, is_ended or words is not None)
@@ -139,6 +143,13 @@ def _decided(size: int, is_decided: bool) -> int:
     if not is_decided:
         raise _Undecided
     return size
+
+
+def _marker(raw: str, *, is_enclosed: bool) -> Marker:
+    pairs = _NUMBER.findall(raw)
+    # Python refuses to parse very long numbers; no source number is that long.
+    numbers = (int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER for _, digits in pairs)
+    return Marker(raw, tuple(numbers), tuple(separator for separator, _ in pairs), is_enclosed)
 
 
 def scan(text: str) -> list[ScannedPart]:
