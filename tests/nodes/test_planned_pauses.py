@@ -15,20 +15,23 @@ from kit.planned import (
     failing,
     finished,
     in_turn,
+    new_each_time,
     of_task,
     only_for,
     plan,
     planned_lab,
     statuses,
     step,
+    verdict,
 )
 from kit.runs import QUESTION, FailingStore, edited
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.run.errors import NoPlan, RateLimited
+from deep_research.core.run.errors import NoPlan, NoReport, RateLimited
 
 LIGHT = "Skerry Light lit"
 KEEPER = "Ada Moran keeper Tralee"
@@ -146,6 +149,22 @@ async def test_a_missing_plan_can_be_resumed(tmp_path: Path, failure: Rule, kind
     assert state.report and [step.status for step in state.steps] == ["completed", "completed"]
 
 
+@pytest.mark.behaviour("A-84")
+@pytest.mark.parametrize(("failure", "kind", "times"), [(lambda _: "", NoReport, 2), (GONE, OSError, 1)])
+async def test_a_failed_report_can_be_resumed_without_repeating_a_step(
+    tmp_path: Path, failure: Rule, kind: type[Exception], times: int
+) -> None:
+    run = planned_lab(tmp_path, {"report": First(times, failure, RULES["report"])})
+    with pytest.raises(kind):
+        await run.ask(QUESTION)
+    before = len(run.model.asked)
+    assert await run.next() == ("write_report",)
+    state = await run.ask(None)
+    forms = [asked.form for asked in run.model.asked[before:]]
+    assert forms[0] == "report" and {"make_plan", "choose_queries", "record_learnings"}.isdisjoint(forms)
+    assert state.report and state.report.sources
+
+
 @pytest.mark.behaviour("A-67", "A-84")
 @pytest.mark.parametrize("times", [1, 1000])
 async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(tmp_path: Path, times: int) -> None:
@@ -162,3 +181,25 @@ async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(tmp_path
     assert [packet["status"] for packet in run.of_type("step_done")] == statuses
     assert state.report and f"Not researched to the end: {TOWER}" in state.messages[-1].text
     assert await run.replays_alike()
+
+
+@pytest.mark.fault("R13")
+@pytest.mark.behaviour("A-67", "A-84")
+async def test_a_step_that_reaches_the_recursion_limit_fails_alone(tmp_path: Path) -> None:
+    rules: dict[str, Rule] = {
+        "make_plan": TWO,
+        "give_verdict": of_task(MORAN, verdict(False), verdict(True)),
+        "record_learnings": new_each_time,
+    }
+    run = planned_lab(tmp_path, rules, limits={"max_step_iterations": 9})
+    config = RunnableConfig(**thread_config(run.thread), recursion_limit=20)
+    way: Any = {"context": run.context, "stream_mode": "custom", "subgraphs": True, "version": "v2"}
+    async for part in run.graph.astream({"messages": [HumanMessage(QUESTION)]}, config, **way):
+        run.packets.append(part["data"])
+    state = await run.state()
+    assert [step.status for step in state.steps] == ["completed", "failed"]
+    assert "GraphRecursionError" in state.steps[1].reason
+    assert {learning.step for learning in state.learnings.values()} == {"1"}
+    assert [packet["status"] for packet in run.of_type("step_done")] == ["completed", "failed"]
+    assert len(run.of_type("error")) == 1
+    assert state.report and state.report.sources
