@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from kit.openai_server import Received, Reply, fail, say
-from kit.wire import Habit, Wires, is_right, wire_lab
+from kit.wire import Habit, Wires, is_right, role_of, wire_lab
 
 from deep_research.core.run.errors import ModelFailed, ToolsMissing
 from deep_research.core.run.spending import total
@@ -132,12 +132,21 @@ async def test_a_servers_refusal_of_tools_wins_over_the_profile_of_the_model(
 
 
 @pytest.mark.fault(21)
-async def test_a_tool_calling_mode_set_by_the_user_is_kept_and_the_error_names_the_setting(wires: Wires) -> None:
+@pytest.mark.parametrize(
+    ("way", "by_schema"), [("schema", {"clarifier", "orchestrator", "researcher"}), ("tags", set())]
+)
+async def test_a_tool_calling_mode_set_by_the_user_is_kept_without_a_trial_and_the_error_names_the_setting(
+    wires: Wires, way: str, by_schema: set[str]
+) -> None:
     with wires(habit=server("tools")) as wire:
         assert "set tool_calls to schema or tags" in await wire.fail(ModelFailed)
         assert len(wire.requests()) == 1
-        wire.settings["tool_calls"] = "tags"
+        wire.settings["tool_calls"] = way
         assert is_right(wire, await wire.ask(None))
+        assert "trial" not in wire.asked()
+        later = wire.requests()[1:]
+        assert not any({"tools", "tool_choice", "parallel_tool_calls"} & request.json.keys() for request in later)
+        assert {role_of(request) for request in later if "response_format" in request.json} == by_schema
 
 
 @pytest.mark.fault(21)
