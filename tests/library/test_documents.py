@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
+import random
 from pathlib import Path
 
 import pytest
 from kit.files import BRIDGE, HARBOUR, Papers, column, drawn
+from kit.web import pdf_of
+from pypdf import PdfReader, PdfWriter
 
 from deep_research.core.library.folder import MOST_NAMED, LeftOut, read_file, scan_folder
 from deep_research.core.library.library import Library
@@ -88,6 +92,14 @@ def test_a_file_that_cannot_be_read_is_listed_with_its_reason(papers: Papers) ->
         "papers/pipe.txt": "it is not a regular file",
         "papers/\ufffd.txt": "its name contains invalid characters",
     }
+
+
+def test_a_file_of_twenty_megabytes_is_read(papers: Papers) -> None:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf_of("The Skerry Light stands 38 metres tall."))))
+    writer.add_attachment("picture.raw", random.Random(1).randbytes(20_000_000))
+    writer.write(papers.docs / "large.pdf")
+    document = papers.indexed().read("docs:papers/large.pdf")
+    assert document and document.text == "The Skerry Light stands 38 metres tall."
 
 
 @pytest.mark.fault(52, "R29")

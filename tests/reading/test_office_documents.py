@@ -158,8 +158,10 @@ MACROS = b"application/vnd.ms-word.document.macroEnabled.main+xml"
 PLAIN = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
 
 
-def test_documents_with_macros_slide_shows_and_missing_parts_are_read() -> None:
+def test_documents_with_macros_slide_shows_missing_parts_and_other_names_are_read() -> None:
     types, relations = "[Content_Types].xml", {"word/_rels/document.xml.rels": related(b"image", b"x.xml")}
     assert parse(edited(word(), {types: replacing(PLAIN, MACROS), **relations}), "a.docm").text == TEXT
+    for name in ("report", "report.txt"):
+        assert parse(word(), name).text == TEXT, "the bytes decide"
     running = edited(slides("Lit"), {types: replacing(b"presentation.main+xml", b"slideshow.main+xml")})
     assert parse(running, "a.ppsx").title == "Lit"

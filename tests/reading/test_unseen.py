@@ -20,7 +20,11 @@ UNSEEN_STYLES = [
 ]
 SEEN_STYLES = [
     *("display:block", "opacity:1", "opacity:0.8", "font-size:80%", "font-size:0.8em", "visibility:visible"),
-    *("backface-visibility:hidden", "margin-left:-15px; overflow:hidden", "font-size:0.9em; line-height:0.9"),
+    *(
+        "backface-visibility:hidden",
+        "margin-left:-15px; max-height:10em; overflow:hidden",
+        "font-size:0.9em; line-height:0.9",
+    ),
 ]
 
 

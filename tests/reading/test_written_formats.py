@@ -63,12 +63,18 @@ def test_the_text_of_every_cell_of_a_table_and_a_sheet_is_in_the_extract(rows: l
 
 
 RECORDS = [
-    {"id": 7, "title": "The\nlamp", "tags": ["oil"], "by": {"name": "Ada", "aged": None}, "text": "Lit.\n\nOut."},
+    {
+        "id": 7,
+        "title": "The\nlamp",
+        "tags": ["oil", "glass"],
+        "by": {"name": "Ada", "aged": None},
+        "text": "Lit.\n\nOut.",
+    },
     {"q": "Who?", "is_open": False, "parts": [{"n": 1}, {"n": 2}], "note": "long " * 30},
     "only words",
 ]
 SHOWN = (
-    "## The lamp\n\nid: 7\ntags: oil\nby.name: Ada\n\nLit.\n\nOut.\n\n"
+    "## The lamp\n\nid: 7\ntags: oil, glass\nby.name: Ada\n\nLit.\n\nOut.\n\n"
     f"q: Who?\nis_open: false\nparts.n: 1\nparts.n: 2\n\nnote: {('long ' * 30).strip()}\n\nonly words"
 )
 
