@@ -293,7 +293,15 @@ def test_a_footnote_is_a_unit_without_its_label(label: str) -> None:
     assert texts(text) == ["The peat is 2.9 metres thick.", "Without the margin.", "A 200 MHz antenna on a sledge."]
 
 
-@pytest.mark.parametrize("sentence", ["12. Juni 2024 war der Tag der Weihe.", "4) was the answer of the committee."])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "3.2 million euros were approved for the mole.",
+        "2. was the rank of the ship.",
+        "12. Juni 2024 war der Tag der Weihe.",
+        "4) was the answer of the committee.",
+    ],
+)
 def test_a_figure_at_the_beginning_of_a_line_stays(sentence: str) -> None:
     assert texts(sentence) == [sentence]
     assert texts(f"The committee met in May.\n\n{sentence}") == ["The committee met in May.", sentence]

@@ -127,7 +127,9 @@ def test_arguments_that_are_no_object_or_end_within_a_text_are_answered(argument
 
 
 @pytest.mark.fault(13, logs="INFO core.run.transcripts")
-@pytest.mark.parametrize("form", ["<tool_call>{}</tool_call>", '{{"calls": [{}]}}', "```json\n{}\n```"])
+@pytest.mark.parametrize(
+    "form", ["<tool_call>{}</tool_call>", '{{"calls": [{}]}}', "```json\n{}\n```", '<tool name="nope">{{}}</tool>']
+)
 def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(form: str) -> None:
     [refusal] = read_calls(read(form.format('{"name": "nope", "arguments": {}}')), NAMES, ()).refused
     assert "there is no tool 'nope'; the tools are generate_report, internal_search" in refusal.reason
@@ -169,6 +171,11 @@ def test_native_arguments_are_repaired_unless_they_were_cut_off() -> None:
     assert repaired.invalid_tool_calls == broken[1:]
     cut = message.model_copy(update={"response_metadata": {"finish_reason": "length"}})
     assert read_reply(cut, TOOLS).tool_calls == []
+
+
+def test_a_message_is_left_alone_where_no_tools_were_offered() -> None:
+    message = AIMessage(CALL)
+    assert read_reply(message, []) is message
 
 
 def test_text_beside_native_calls_is_no_call_and_loses_its_thoughts() -> None:

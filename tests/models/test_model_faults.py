@@ -61,7 +61,7 @@ TOO_LONG = [
      "length of only 4096 tokens", "4096"),
     (400, "The number of tokens to keep from the initial prompt is greater than the context length", ""),
     (400, "This endpoint's maximum context length is 4096 tokens. However, you requested about 5000 tokens", "4096"),
-    (400, "prompt is too long: 210000 tokens > 200000 maximum", ""),
+    (400, "prompt is too long: 210000 tokens > 200000 maximum", "200000"),
     (400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", ""),
     (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", "1048576"),
     (400, "Please reduce the length of the messages or completion.", ""),
@@ -84,6 +84,13 @@ REFUSED = [
     fail(403, "Your chosen model requires moderation and your input was flagged"),
 ]
 
+BROKEN = [
+    *(say("It was lit in 1844.", ending=ending) for ending in ("reset", "broken", "cut")),
+    send({"choices": []}),
+    send("<html>Sign in</html>", content_type="text/html"),
+    send({"error": {"message": f"boom {KEY}"}}),
+]
+
 
 @pytest.mark.fault(9, 10, 20, 21, 24)
 @pytest.mark.parametrize(
@@ -98,11 +105,12 @@ REFUSED = [
         (fail(400, "fake-1 is not a valid model ID"), ModelMissing, "models"),
         (fail(403, "Project does not have access", code="model_not_found"), ModelMissing, "models"),
         *((reply, ContentRefused, "declined to answer") for reply in REFUSED),
-        *((fail(status, words), PromptTooLong, window and f": {window} tokens") for status, words, window in TOO_LONG),
+        *((fail(status, words), PromptTooLong, f"can read{window and f': {window} tokens'} (HTTP {status}); set window")
+          for status, words, window in TOO_LONG),
         (fail(400, "Sorry.", code="context_length_exceeded"), PromptTooLong, "set window"),
         (send({"error": {"message": "no", "type": "exceed_context_size_error", "n_ctx": 4096}}, status=400),
          PromptTooLong, "set window"),
-        *((fail(status, words), ModelFailed, "without tool calling") for status, words in NO_TOOLS),
+        *((fail(status, words), ModelFailed, "; set tool_calls to schema") for status, words in NO_TOOLS),
     ],
 )  # fmt: skip
 async def test_a_failure_that_does_not_pass_is_known_by_many_wordings_and_named(
@@ -125,10 +133,7 @@ async def test_a_long_wait_is_stated_in_minutes(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("reply", "kind", "has_to_wait"),
     [
-        *((say("It was lit in 1844.", ending=ending), ModelFailed, False) for ending in ("reset", "broken", "cut")),
-        (send({"choices": []}), ModelFailed, False),
-        (send("<html>Sign in</html>", content_type="text/html"), ModelFailed, False),
-        (send({"error": {"message": f"boom {KEY}"}}), ModelFailed, False),
+        *((reply, ModelFailed, False) for reply in BROKEN),
         (fail(429, "Slow down."), RateLimited, True),
         *((fail(status), ModelFailed, False) for status in (408, 500, 503)),
         (fail(503, retry_after=2), ModelFailed, True),
@@ -148,6 +153,7 @@ async def test_trouble_of_the_server_and_broken_answers_may_pass(
     assert is_transient(error)
     assert asks_to_wait(error) is has_to_wait
     assert retry_reason(error)
+    assert ("OPENAI_BASE_URL" in str(explained(error))) is (reply in BROKEN)
 
 
 @pytest.mark.fault("R19")

@@ -133,8 +133,15 @@ async def test_a_server_that_never_has_time_uses_up_the_budget_and_no_more(monke
     assert len(server.requests) == 3 + 5
 
 
-@pytest.mark.fault(4, logs="INFO core.models.retries")
-@pytest.mark.parametrize(("retries", "naps"), [(1, [0.5]), (2, [0.5, 1])])
+@pytest.mark.fault(4)
+@pytest.mark.parametrize(
+    ("retries", "naps"),
+    [
+        (0, []),
+        (1, [0.5]),
+        pytest.param(2, [0.5, 1], marks=pytest.mark.fault(4, logs="INFO core.models.retries")),
+    ],
+)
 async def test_a_server_in_trouble_is_asked_again_as_often_as_is_allowed(
     monkeypatch: pytest.MonkeyPatch, retries: int, naps: list[float]
 ) -> None:
