@@ -124,9 +124,12 @@ def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path,
     assert refused.report.text.startswith(labels("de").unanswered)
 
 
-def test_no_sentence_occurs_twice_and_documents_that_differ_in_one_word_are_both_quoted(tmp_path: Path) -> None:
+@BOTH
+def test_no_sentence_occurs_twice_and_documents_that_differ_in_one_word_are_both_quoted(
+    tmp_path: Path, strategy: StrategyName
+) -> None:
     gates = {f"{day}_md": f"# {day}s\n\nThe gate of Velm opens on {day}.\n" for day in ("Monday", "Thursday")}
-    text = ask(tmp_path / "staff", "What do we know about Ada Brandt and Per Moen?", staff_md=STAFF)
+    text = ask(tmp_path / "staff", "What do we know about Ada Brandt and Per Moen?", strategy, staff_md=STAFF)
     assert "manager" in text
     assert max(text.count(sentence) for sentence in ("Ada Brandt is the manager.", "Per Moen is the cook.")) == 1
     text = ask(tmp_path, "On which day does the gate of Velm open?", "orchestrated", **gates)

@@ -32,7 +32,7 @@ from deep_research.app.stream import apackets
 from deep_research.core.evidence.memory.observations import contradictions, open_gaps
 from deep_research.core.evidence.memory.observations import insights as insights_of
 from deep_research.core.records.plan import PlanStep
-from deep_research.core.run.events.packets import OverallStop
+from deep_research.core.run.events.packets import OverallStop, Sources
 from deep_research.core.run.plan_text import plan_text, read_steps
 from deep_research.core.run.schedule import restore_skipped, skip_pending
 from deep_research.core.run.store.database import open_database
@@ -126,6 +126,9 @@ async def test_at_the_limit_no_step_is_begun_and_the_last_packet_says_how_and_wh
     assert (stop.stop_reason, stop.elapsed_seconds) == (reason, seconds)
     assert ("max_seconds_planned" in stop.message) is (reason != "completed")
     assert ("step_started" in {packet.type for packet in packets}) is (reason == "completed")
+    [listed] = [packet for packet in packets if isinstance(packet, Sources)]
+    assert len(listed.cited) < len(listed.documents), "what was only found is not marked as citable"
+    assert bool(listed.cited) is (reason == "completed")
 
 
 @pytest.mark.fault("R23")

@@ -13,8 +13,11 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph
+from deep_research.core.records.research import Plan, Run
 from deep_research.core.run.conversation import marked
 from deep_research.core.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
+from deep_research.graph.routing import route_after_begin
+from deep_research.state import ResearchState
 
 ASK = "1. Which lighthouse do you mean?\nThe answer makes the report more precise."
 DATA = "iVBORw0KGgoAAAANSUhEUg"
@@ -220,3 +223,29 @@ async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings
     instructed = [call for call in prompts(run) if "Be brief.\nWrite for sailors." in call.messages[0].text]
     assert len(instructed) >= 2, "the planner and the writer"
     assert state.run.question == QUESTION
+
+
+PLANS = {
+    review: Plan.model_validate({"text": "1. a", "steps": ["a"], "review": review})
+    for review in ("none", "rejected", "approved")
+}
+
+
+@pytest.mark.parametrize(
+    ("entry", "plan", "next_node"),
+    [
+        ("question", None, "clarify"),
+        ("follow_up", PLANS["none"], "clarify"),
+        ("answer", PLANS["none"], "plan"),
+        ("continuation", None, "plan"),
+        ("continuation", PLANS["none"], "orchestrate"),
+        ("continuation", PLANS["rejected"], "orchestrate"),
+        ("plan_reply", None, "plan"),
+        ("plan_reply", PLANS["none"], "plan"),
+        ("plan_reply", PLANS["rejected"], "plan"),
+        ("plan_reply", PLANS["approved"], "orchestrate"),
+    ],
+)
+def test_where_a_message_enters(entry: Any, plan: Plan | None, next_node: str) -> None:
+    run = Run(id="q", question="Q?", date="", language="English", is_resumable=True, version="0", entry=entry)
+    assert route_after_begin(ResearchState(run=run, plan=plan)) == next_node

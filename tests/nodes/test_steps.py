@@ -70,6 +70,16 @@ def shown_queries(run: PlannedLab) -> list[list[str]]:
     return [packet["queries"] for packet in run.of_type("search_tool_queries_delta")][1:]
 
 
+async def test_what_was_searched_for_is_not_searched_for_again_and_a_step_without_a_new_query_ends(
+    tmp_path: Path,
+) -> None:
+    choices = in_turn(queries("Ada Moran", "ADA MORAN"), queries("ada MORAN", "Tralee"), queries("TRALEE"))
+    rules = {"choose_queries": choices, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    run, state = await finished(tmp_path, rules)
+    assert shown_queries(run) == [["Ada Moran", "ADA MORAN"], ["Tralee"]]
+    assert [iteration.number for iteration in state.outcomes["1"].iterations] == [1, 2]
+
+
 @pytest.mark.behaviour("A-31")
 @pytest.mark.parametrize("broken", ["", "choose_queries", "record_learnings", "give_verdict"])
 async def test_each_iteration_is_announced_by_one_of_five_wordings(tmp_path: Path, broken: str) -> None:
