@@ -124,6 +124,13 @@ def test_a_report_that_cannot_be_written_is_printed_instead(desk: Desk) -> None:
     )
 
 
+def bytes_changed(whole: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(whole)
+    for position in chance.sample(range(len(whole)), 2000):
+        changed[position] = chance.randrange(256)
+    return bytes(changed)
+
+
 def pages_changed(whole: bytes, chance: random.Random) -> bytes:
     changed = bytearray(whole)
     for page in chance.sample(range(len(whole) // PAGE), chance.choice((1, 3, 20))):
@@ -164,7 +171,7 @@ def put_database(damaged: Desk, content: bytes) -> None:
 @pytest.mark.slow
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("damage", [pages_changed, schema_changed, truncated])
+@pytest.mark.parametrize("damage", [bytes_changed, pages_changed, schema_changed, truncated])
 def test_damage_is_named_in_one_line(damaged: Desk, damage: Damage, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(damaged.folder)
     whole = (damaged.data / "runs.sqlite").read_bytes()

@@ -44,7 +44,8 @@ def test_show_tells_the_audit_in_words() -> None:
     counted = "2 supported, 1 corrected, 1 marked, 1 not verified, 2 that need no source"
     assert f"\nAudit\n  7 statements checked: {counted}\n" in page
     assert "1 citation removed that named no source" in page
-    assert "\n  5 sources read, 3 cited, from 2 independent organisations, 0 seen only as a search excerpt; " in page
+    read = "5 sources read, 3 cited, from 2 independent organisations, 0 seen only as a search excerpt"
+    assert f"\n  {read}; 1 not readable\n" in page
     assert "1 contradiction, 1 gap left open" in page
     assert "12 model calls, 12345 tokens read, 678 written, $0.42" in page
 
