@@ -11,6 +11,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
+
 from deep_research import Context, SourceDocument, check_report
 
 _LIST = re.compile(r"^## (?:Sources|Quellen|Références)\s*$", re.MULTILINE)
@@ -41,17 +43,28 @@ class Checked(NamedTuple):
         return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
+def split_report(path: Path) -> tuple[str, dict[int, tuple[str, str]]]:
+    """Return a report without its list of sources, and the sources' titles and files by number.
+
+    Raises `UsageError` if it lists no source.
+    """
+    body, *listed = _LIST.split(path.read_text("utf-8"))
+    entries = {int(number): (title, file) for text in listed for number, title, file in _ENTRY.findall(text)}
+    if not entries:
+        raise click.UsageError(f'{path}: there is no heading "Sources" with lines such as "- [1] Title, file.md".')
+    return body.strip(), entries
+
+
 async def check_reports(folder: Path, context: Context) -> list[Checked]:
     """Check the reports of a set with these settings."""
     return [await _check(path, folder / "corpora" / path.stem, context) for path in sorted(folder.glob("reports/*.md"))]
 
 
 async def _check(path: Path, corpus: Path, context: Context) -> Checked:
-    text = path.read_text("utf-8")
-    entries = {int(number): (title, file) for number, title, file in _ENTRY.findall(text)}
+    body, entries = split_report(path)
     sources = {
         number: SourceDocument(title, (corpus / file).read_text("utf-8")) for number, (title, file) in entries.items()
     }
-    report = await check_report(_LIST.split(text)[0].strip(), sources, context)
+    report = await check_report(body, sources, context)
     listed = [f"- [{number}] {', '.join(entries[number])}" for number in report.keys]
     return Checked(path.name, "\n".join([report.text, "", "## Sources", "", *listed, ""]), report)

@@ -55,8 +55,8 @@ def render_comparison(before: Mapping[str, Row], after: Mapping[str, Row], names
 
 
 _NOTES = (
-    "B is better and worse by so many questions; where more is no better, by so many more and less. p: how likely so "
-    "uneven a result is if nothing has changed (sign test)."
+    "better, worse: the number of questions on which B is better or worse than A (for counts: on which B is higher or "
+    "lower). p: the probability of a split at least this uneven if nothing has changed (sign test)."
 )
 
 

@@ -23,8 +23,8 @@ from typing_extensions import override
 
 from deep_research import Context, build_graph, thread_id
 
-_LIST = re.compile(r"^## (?:Sources|Quellen|Références)\s*$", re.MULTILINE)
-_ENTRY = re.compile(r"^- \[(\d+)\] (.+), (\S+)$", re.MULTILINE)
+from .checks import split_report
+
 _RESULT = re.compile(r'"document": (\d+), "title": "((?:[^"\\]|\\.)*)"')
 _SOURCE = re.compile(r"^\[(\d+)\] ([^;\n]+)", re.MULTILINE)
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?:\s*\[\d+\])*(?=\s|$)|$)", re.MULTILINE)
@@ -144,9 +144,8 @@ async def revise_reports(folder: Path) -> list[Revised]:
 
 
 async def _revise(path: Path, corpus: Path) -> Revised:
-    body, listed = _LIST.split(path.read_text("utf-8"))[:2]
-    titles = {int(number): title for number, title, _ in _ENTRY.findall(listed)}
-    model = ScriptedModel(report=body.strip(), titles=titles)
+    body, entries = split_report(path)
+    model = ScriptedModel(report=body, titles={number: title for number, (title, _) in entries.items()})
     limits = {"whole_characters": 200_000}
     context = Context.model_validate(
         {"models": model, "docs": [corpus], "engines": (), "verify": "off", "clarify": "assume", "limits": limits}

@@ -31,6 +31,16 @@ def test_what_additions_and_follow_ups_lose_of_a_report_is_counted(tmp_path: Pat
     assert lost_of(["One. [1]", "Two. [2]", "Three."], "Two. [2] One. [1]") == 2
 
 
+def test_a_report_without_a_list_of_sources_is_refused_with_the_form_of_one(tmp_path: Path) -> None:
+    small_set(tmp_path)
+    (tmp_path / "reports" / "light.md").write_text("It was lit in 1844. [1]\n", "utf-8")
+    for command in ("checks", "revisions"):
+        done = CliRunner().invoke(
+            cli, [command, str(tmp_path), *(["--out", str(tmp_path)] if command == "checks" else [])]
+        )
+        assert (done.exit_code, done.output.count("- [1] Title, file.md")) == (2, 1)
+
+
 def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_path: Path) -> None:
     text = small_set(tmp_path)
     done = CliRunner().invoke(cli, ["checks", str(tmp_path), "--out", str(tmp_path / "out")], standalone_mode=False)
