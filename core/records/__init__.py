@@ -1,9 +1,10 @@
 """The records of a run: frozen pydantic models in the graph state, stored with every checkpoint.
 
-Owns the data that travels between nodes, its reducers (`merge_…`), and small functions of records alone: ids,
-hashes, totals of costs, keys and titles of sources. Nothing here reads a text's meaning, a setting, or a file.
+Owns the data that nodes pass on through the state, and the reducers that merge their updates (`merge_…`, `append`,
+`latest`). The other functions only derive a value from a record's fields: an id, a hash, a date. Nothing here
+interprets a text, or reads a setting or a file.
 
-`research` has the run, its tasks, findings and spending; `plan` has the typed plan, learnings and observations;
-`report` has drafts, checked claims and the audit; `sources` has sources and unread files. Start with `research`.
-Field names are a stored format.
+`research` has the run, its tasks, findings and spending; `plan` the steps, learnings and observations of the planned
+strategy; `report` drafts, checked claims and the audit; `sources` sources and unread files. Start with `research`.
+Names of records and fields are part of the stored format.
 """

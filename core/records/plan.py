@@ -1,4 +1,4 @@
-"""The typed plan and the results of its steps: learnings, observations, verdicts."""
+"""The typed plan (a list of `PlanStep`) and the results of its steps: learnings, observations, verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ StepKind = Literal["independent", "hybrid", "dependent"]
 ObservationKind = Literal["insight", "gap", "contradiction"]
 
 FINAL_CHECK = "final-validation"
-"""Step id of observations made by the final check of all learnings."""
+"""Used instead of a step's id in observations of `cross_check`, which compares all learnings after the last step."""
 
 
 class PlanStep(Record):
@@ -33,13 +33,12 @@ class PlanStep(Record):
     parent: str = ""
     """Id of the step that it follows up; empty for a step of the original plan."""
     depth: int = 0
-    """Number of follow-ups between a step of the original plan and this step."""
+    """0 for a step of the original plan, 1 for its follow-up, 2 for a follow-up of that one, and so on."""
     status: StepStatus = "pending"
-    """Progress of the step."""
     turn: int = 0
-    """Turn index of its packets, once it has begun."""
+    """`turn_index` of its packets; 0 until it starts."""
     position: int = 0
-    """Tab index of its packets."""
+    """`tab_index` of its packets."""
     reason: str = ""
     """Why it failed, was skipped, or stopped early."""
 
@@ -62,17 +61,17 @@ class Learning(Record):
     text: str
     """The fact, self-contained."""
     source: str = ""
-    """Key of the source that states it; empty for a thought."""
+    """Key of the source that states it; empty if an analysis step concluded it."""
     step: str
-    """Id of the step or task."""
+    """Id of the step or task that learned it."""
     question_id: str
     """Id of the question."""
 
     @property
     def id(self) -> str:
-        """Hash of text, source and step (16 hex digits), then the beginning of the question's id.
+        """`HASH-QUESTION`: 16 hex digits for text, source and step, and the first 8 characters of `question_id`.
 
-        Repeating a run gives the same hashes, and therefore the same order by id.
+        If a run is repeated, its learnings get the same hashes, and sort in the same order.
         """
         return f"{short_hash(self.step, self.source, self.text)}-{self.question_id[:8]}"
 
@@ -84,12 +83,12 @@ class Fact(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The words of the first learning."""
+        """The text of the first learning."""
         return self.learnings[0].text
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Keys of the sources that state it; empty for a thought."""
+        """Distinct keys of the sources that state it; empty if an analysis step concluded it."""
         return tuple(dict.fromkeys(learning.source for learning in self.learnings if learning.source))
 
 
@@ -106,7 +105,7 @@ class Observation(Record):
     round: int = 0
     """Research round in which it was noticed, from 0."""
     step: str = ""
-    """Id of the step that noticed it."""
+    """Id of the step or task that noticed it, or `FINAL_CHECK`."""
     iteration: int = 0
     """Iteration of the step, from 1."""
     is_open: bool = True
@@ -118,34 +117,35 @@ class Observation(Record):
 
     @property
     def key(self) -> str:
-        """Hash of its content (16 hex digits), then the beginning of the question's id; see `Learning.id`."""
+        """`HASH-QUESTION`, like `Learning.id`; the 16 hex digits are for all fields, with its learnings' hashes."""
         said = self.model_dump_json(exclude={"question_id", "learnings"})
         return f"{short_hash(said, *(key.split('-')[0] for key in self.learnings))}-{self.question_id[:8]}"
 
 
 class Element(Record):
-    """An insight, contradiction or thought passed to a step as input."""
+    """A result of earlier steps, other than a learning, that is given to a step as input."""
 
     content: str
     """Its text."""
     relevance: float
     """Relevance to the step's task, from 0 to 1."""
     source: str
-    """Id of the step that it comes from."""
+    """Id of the earlier step."""
     kind: Literal["insight", "contradiction", "reasoning"]
+    """An observation's kind, or `reasoning`: text of a verdict on the earlier step."""
 
 
 class Verdict(Record):
-    """Whether the results of a query complete its step."""
+    """A model's verdict on whether the results of a round of queries complete the step."""
 
     query: str
-    """The query."""
+    """The queries of the round, separated by commas."""
     is_complete: bool
-    """Whether nothing is missing."""
+    """Whether the step's task is answered, so that no further query is needed."""
     reasoning: str = ""
-    """The reason."""
+    """The model's reason."""
     key_elements: tuple[str, ...] = ()
-    """The elements that decided the verdict."""
+    """What the next search should look for."""
 
 
 class Iteration(Record):
@@ -154,15 +154,14 @@ class Iteration(Record):
     number: int
     """Iteration number, from 1."""
     queries: tuple[str, ...] = ()
-    """The queries of the round."""
     learnings: tuple[str, ...] = ()
-    """Ids of the learnings."""
+    """Ids of the learnings gained in this round."""
     confidence: float = 0.0
     """Confidence in the step's results so far, from 0 to 1; see `evidence.memory.learned.confidence`."""
     at: str = ""
     """When the confidence was computed (ISO 8601)."""
     verdicts: tuple[Verdict, ...] = ()
-    """A verdict per query with results, up to the first `is_complete`."""
+    """The verdict on the results of the round; empty if there were none, and in an analysis step."""
 
 
 class Suggestion(Record):
@@ -182,13 +181,12 @@ class StepOutcome(Record):
     step: str
     """Id of the step."""
     iterations: tuple[Iteration, ...] = ()
-    """Its iterations, in order."""
     completeness: float | None = None
     """Share of the task that was answered, from 0 to 1; None if not evaluated."""
     quality: float | None = None
     """Quality of the results, from 0 to 1; None if not evaluated."""
     follow_up: Suggestion | None = None
-    """The follow-up step to add."""
+    """The follow-up step that it needs; None if it needs none."""
 
     @property
     def verdict(self) -> Verdict | None:

@@ -1,4 +1,4 @@
-"""A report: its draft, its claims with supporting passages, and the audit of the run."""
+"""Records of a report: its draft, its claims with the passages they cite, and the audit of report and run."""
 
 from __future__ import annotations
 
@@ -28,48 +28,48 @@ class Grade(Record):
     """A self-contained research task that would answer it; empty if researchers have already searched in
     vain, or no research can answer it."""
     is_found: bool = False
-    """Whether the findings answer what the draft leaves open."""
+    """Whether the findings already answer what the draft leaves open, so that it needs no further research."""
 
 
 class CitingText(Record):
     """A text with citation markers, and the sources that it cites."""
 
     text: str
-    """Its body, with markers `[n]`; in a draft also `[0]` where a citation named no source."""
+    """Its body in Markdown, with markers `[n]`; in a draft also `[0]` where a citation named no existing source."""
     sources: tuple[str, ...]
     """Keys of the cited sources, in the order of their numbers."""
     numbers: tuple[int, ...] = ()
-    """Their numbers in the thread; empty in old reports, whose numbers start at 1."""
+    """Their numbers in the thread; empty in reports of earlier versions, which number their sources from 1."""
 
     @property
     def keys(self) -> dict[int, str]:
-        """The keys of its sources, by number."""
+        """Keys of its sources, by the number in the text."""
         return dict(zip(self.numbers or range(1, len(self.sources) + 1), self.sources, strict=True))
 
     def cited(self, sources: Mapping[str, Source]) -> list[Source]:
-        """Return its sources with `number` set to their number in this text; `sources` are by key."""
+        """Return its sources with `number` set to their number in this text; `sources`: the thread's, by key."""
         return [sources[key].model_copy(update={"number": number}) for number, key in self.keys.items()]
 
 
 class Draft(CitingText):
-    """A report as written by the writer, before the check."""
+    """A report as the writer's model wrote it, before its statements are checked."""
 
     streamed: str
-    """The body as it was streamed, with the same numbers."""
+    """The body as it was streamed to clients, with the same numbers."""
     streamed_sources: tuple[str, ...]
     """Keys of the sources that the streamed text cited."""
     removed_markers: int
-    """Number of markers removed because they named no source."""
+    """Number of markers that were removed because they named no existing source."""
     has_gaps: bool
     """Whether research left something open or out."""
     grades: tuple[Grade, ...] = ()
     """Grades of the checklist items, in order; empty until graded."""
     is_graded: bool = False
-    """Whether `grades` are for this text."""
+    """Whether `grades` refer to this text; False once passages were added to it."""
     rounds: int = 0
-    """Number of rounds of additions."""
+    """Number of times that passages on open items were requested from the writer."""
     is_lacking: bool = False
-    """Whether another round of additions follows."""
+    """Whether passages on open items are to be added next (`add_to_report`)."""
     findings: tuple[str, ...] = ()
     """Ids of the findings that it was written from."""
 
@@ -85,18 +85,18 @@ class Draft(CitingText):
 
 
 class CitedPassage(Record):
-    """The best passage of a source for a sentence."""
+    """The passage of a cited source that best supports a claim."""
 
     source: str
     """Key of the source."""
     verdict: SupportVerdict
-    """How well the passage supports the sentence."""
+    """Whether the passage supports the claim; `unchecked` if that could not be decided."""
     quote: str
     """The passage, verbatim; empty if the text of the source is not stored."""
     start: int
-    """Offset in the text, in characters."""
+    """Offset of its first character in the text of the source."""
     end: int
-    """Offset of its end."""
+    """Offset after its last character."""
     content_hash: str
     """SHA-256 (hex) of the text in the store; empty if there is no text."""
     page: int = 0
@@ -104,7 +104,7 @@ class CitedPassage(Record):
     printed_page: str = ""
     """The page number printed on that page; empty if unknown or equal to `page`."""
     reasons: tuple[str, ...] = ()
-    """Objections to the passage, for the reader."""
+    """Reasons why it does not support the claim, worded for the reader."""
     judge: str = ""
     """Name of the model that gave the verdict; empty if no model did."""
 
@@ -113,17 +113,17 @@ class ClaimCheck(Record):
     """A claim of the report and the result of its check."""
 
     start: int
-    """Offset in the text of the report, in characters."""
+    """Offset of its first character in the text of the report."""
     end: int
-    """Offset of its end, after its markers."""
+    """Offset after its last character, markers included."""
     verdict: ClaimVerdict
     """The overall verdict; `uncited`: it contains numbers but cites no source."""
     passages: tuple[CitedPassage, ...] = ()
-    """One passage per cited source, in marker order."""
+    """One passage for each source that it cites, in the order of the markers."""
     independent: int = 0
     """Number of organisations that support it; organisations that reprint the same text count once."""
     repair: Repair | None = None
-    """How it was repaired; None if unchanged."""
+    """How the check changed it; None if it is as the writer wrote it."""
     is_marked: bool = False
     """Whether the report marks it as not verified."""
 
@@ -136,15 +136,15 @@ class UnitVerdict(Record):
     """The check's result for a unit of the draft: a heading, clause, sentence or cell."""
 
     text: str
-    """Its words; for a cell, with row label and column header."""
+    """Its text; for a cell, with row label and column header."""
     shown: Shown
     """`marked`: sources contradict or do not mention it; `not_verified`: nothing proves it."""
     words: str = ""
-    """The source words that decided."""
+    """The words of the sources that decided the verdict; may be empty."""
     source: str = ""
-    """Key of the source of the first deciding words."""
+    """Key of the source of the first of these words."""
     operation: str = ""
-    """The calculation that derives its number from numbers in the deciding words."""
+    """The calculation that yields its number from numbers in these words; empty if there is none."""
 
 
 class Disagreement(Record):
@@ -159,7 +159,7 @@ class Audit(Record):
     """Statistics on a finished report and its run."""
 
     checked: int
-    """Number of units in the draft: headings, clauses, sentences, parts of tables; broken down in the next five."""
+    """Number of units in the draft: headings, clauses, sentences, table cells; the sum of the next five fields."""
     supported: int
     """Units supported by sources."""
     corrected: int
@@ -171,7 +171,7 @@ class Audit(Record):
     reasoning: int
     """Units that need no source: conclusions, statements that something is missing, headings that name a subject."""
     removed_markers: int
-    """Citations removed because they named no source."""
+    """Citations removed because they named no existing source."""
     sources_read: int
     """Sources whose text was read for this question."""
     sources_cited: int
@@ -201,16 +201,16 @@ class Audit(Record):
     seconds: float
     """Active seconds of the run."""
     failures: tuple[str, ...] = ()
-    """Failures during the check, as emitted."""
+    """Failures during the check, as clients were told."""
 
 
 class Brief(Record):
-    """Results of the steps before planning."""
+    """Results of the nodes that run before the plan is written."""
 
     orientation: str = ""
-    """SHA-256 (hex) of the orientation search's results in the store; empty if there are none."""
+    """SHA-256 (hex) of the results of the broad search of `orient`, in the store; empty if there are none."""
     actions: tuple[Action, ...] = ()
-    """Its tool calls."""
+    """The tool calls of that search."""
     summary: str = ""
     """Summary of the conversation."""
     queries: tuple[str, ...] = ()
@@ -229,4 +229,4 @@ class Report(CitingText):
     audit: Audit | None = None
     """Statistics on it and its run; None if not checked."""
     grades: tuple[Grade, ...] = ()
-    """Grades of the checklist items; empty if there is no checklist."""
+    """Grades of the checklist items, as of the last draft; empty if there is no checklist."""

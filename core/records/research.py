@@ -1,4 +1,4 @@
-"""A run and its research: tasks, findings, spending, and the reducers of the graph's channels."""
+"""Records of a run and its research (tasks, findings, spending), and reducers for the channels of the graphs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def latest(_: Any, update: Value) -> Value:
 
 
 def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value]]) -> list[Value]:
-    """Append the entries of each list.
+    """Append the entries of each list in the update.
 
-    LangGraph's `messages` mode streams any message in a list that a node writes, but none in a list of lists.
+    Nodes write messages as a list of lists so that they are not shown to clients: LangGraph's `messages` mode streams
+    every message in a list that a node writes, but none in a list of lists.
     """
     return [*current, *chain.from_iterable(update)]
 
@@ -48,7 +49,10 @@ SNAPSHOT_UPDATES = 300
 
 
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
-    """Return a channel that stores updates instead of its whole value, so that storage grows linearly."""
+    """Return a channel of this type whose checkpoints store only the updates, not its whole value each time.
+
+    `merge`: the reducer that combines the value with one update.
+    """
     return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind, snapshot_frequency=SNAPSHOT_UPDATES)
 
 
@@ -70,24 +74,24 @@ class Action(Record):
     redacted: tuple[str, ...] = ()
     """Words that were left out of queries because they are only in the user's documents."""
     failed: tuple[str, ...] = ()
-    """Types of the errors that the tool raised, and time limits that it exceeded."""
+    """Types of the errors that the tool raised, and names of the time limits that it exceeded."""
     broken: tuple[str, ...] = ()
-    """Failed searches: the reason, and the affected queries or the engine used instead."""
+    """Failed searches, one text each: the reason, and the affected queries or the engine used instead."""
     asked: tuple[str, ...] = ()
     """Other services that were asked for copies or retractions of the opened pages."""
     fault: str = ""
-    """Why no search will ever be possible; empty otherwise."""
+    """Why later searches of the run will fail as well, such as a rejected key; otherwise empty."""
 
 
 class Scope(Record):
-    """What a question may search; frozen at its start, so that resuming it elsewhere changes nothing."""
+    """What a question may search; set at its start, and used instead of the settings when it is resumed."""
 
     docs: tuple[str, ...] = ()
     """Absolute paths of the user's folders and files."""
     engines: tuple[str, ...] = ()
     """Names of the web search engines."""
     engines_by_default: bool = False
-    """Whether the engines are the keyless default, which may be replaced, even if a key is set later."""
+    """Whether no engine was chosen and none had a key: a keyless fallback may then replace one that finds nothing."""
     retrievers: tuple[str, ...] = ()
     """Names of retrievers that search the user's documents, in addition to `docs`."""
     domains_allow: tuple[str, ...] = ()
@@ -103,9 +107,9 @@ class Scope(Record):
     earlier: bool = False
     """Whether to also search what the user's finished runs have read."""
     documents: str = ""
-    """List of the user's documents or folders, shown to the models that plan and search."""
+    """A listing of the user's documents or folders for the prompts of models that plan and search."""
     whole: tuple[str, ...] = ()
-    """Addresses of all the user's documents if short enough for researchers to read them all instead of searching."""
+    """Addresses of all the user's documents if they are short enough to be read instead of searched; else empty."""
 
     @property
     def reads_all(self) -> bool:
@@ -114,16 +118,16 @@ class Scope(Record):
 
 
 class Assignment(Record):
-    """A research task assigned by the orchestrator."""
+    """What a task and its finding have in common: the call that assigned the task, and its place in the run."""
 
     id: str
     """Id of the orchestrator's tool call for it."""
     question_id: str
     """Id of the question."""
     cycle: int
-    """The orchestrator's cycle, from 0."""
+    """The research round, from 0."""
     position: int
-    """Index among the cycle's calls."""
+    """Index among the tasks that are dispatched together; the `tab_index` of its packets."""
     thought: str = ""
     """The orchestrator's thought before this call."""
 
@@ -142,15 +146,15 @@ class Finding(Assignment):
     task: str
     """The task, as assigned."""
     text: str
-    """The text of the finding, citing the researcher's own source numbers in brackets."""
+    """The answer to the task; its citations `[n]` use the researcher's own source numbers."""
     sources: tuple[str, ...] = ()
     """Keys of the researcher's sources; source number n is at index n - 1."""
     ended: Ending
-    """`partial`: a limit or error stopped the research before the researcher finished."""
+    """`partial`: a limit or an error stopped the researcher before it was done."""
     reason: str = ""
-    """Why it is partial or has failed, for the reader."""
+    """Why it is partial or failed, worded for the reader."""
     missing: tuple[str, ...] = ()
-    """Parts of the task for which the researcher reported no result."""
+    """Parts of the task that the researcher reported as not found."""
     contradictions: tuple[ConflictingClaims, ...] = ()
     """Contradictions between its sources."""
     is_withheld: bool = False
@@ -158,7 +162,7 @@ class Finding(Assignment):
     withheld: int = 0
     """Number of tool results that such a filter blocked."""
     failures: tuple[str, ...] = ()
-    """Failures during the research, as emitted."""
+    """Failures during the research, as clients were told."""
     seconds: float = 0.0
     """Active seconds of the research."""
     actions: tuple[Action, ...] = ()
@@ -166,30 +170,30 @@ class Finding(Assignment):
     numbered: str | None = None
     """The text with the thread's source numbers; None before `collect`."""
     is_excerpt: bool = False
-    """Whether the text consists of verbatim passages that no model has read."""
+    """Whether the text consists of verbatim passages instead, because no model wrote a finding."""
     is_analysis: bool = False
     """Whether it draws conclusions from other findings, whose sources it cites."""
     dropped_markers: int = 0
-    """Number of markers removed because they named no source."""
+    """Number of markers removed because they named no existing source."""
 
 
 class Task(Assignment):
-    """The complete input of a researcher."""
+    """The complete input of a researcher: the task, what it may search, and its share of the budget."""
 
     text: str
     """The task description."""
     title: str = ""
     """The task's title in a few words."""
     turn: int
-    """Turn index of its packets."""
+    """`turn_index` of its packets."""
     date: str
-    """Today's date in words, frozen at the start of the question."""
+    """Date of the question's start, in words."""
     language: str
-    """Language of all prose."""
+    """Language to write in, by its English name."""
     scope: Scope
     """What it may search."""
     seconds: float
-    """Active seconds after which it must start writing."""
+    """Working seconds after which it must start writing."""
     tokens: int | None = None
     """Maximum tokens, input and output; None: unlimited."""
     searches: int | None = None
@@ -222,7 +226,7 @@ class Plan(Record):
 
     @property
     def remark(self) -> str:
-        """Note on steps dropped because of the limit; empty if there are none."""
+        """Note for the user on steps dropped because of the limit; empty if there are none."""
         words = f"The plan had more steps than allowed ({self.left_out} left out: max_plan_steps)."
         return words if self.left_out else ""
 
@@ -231,7 +235,7 @@ class Spent(Record):
     """The cost of one model call or tool call."""
 
     role: str
-    """Role of the model, or name of the tool."""
+    """Role of the model (see `Role`), or name of the tool."""
     input_tokens: int = 0
     """Input tokens, including cached tokens."""
     cached_tokens: int = 0
@@ -262,7 +266,7 @@ class Estimate(Record):
     """Estimated totals of a question, from finished runs of the same kind; only limits if fewer than three exist."""
 
     runs: int = 0
-    """Number of finished runs with the same strategy, depth and models."""
+    """Number of finished runs with the same strategy, depth and models that it is based on."""
     calls: Span | None = None
     """Model calls."""
     input_tokens: Span | None = None
@@ -280,7 +284,7 @@ class Estimate(Record):
 
 
 class Run(Record):
-    """The current question, the values frozen at its start, and the progress of the run."""
+    """The current question, the values that were fixed at its start, and the progress of the run."""
 
     id: str
     """Id of the question."""
@@ -289,11 +293,11 @@ class Run(Record):
     date: str
     """Date at the start, in words."""
     language: str
-    """Language of all prose, by English name as used in prompts: "German"."""
+    """Language of everything the models write, by its English name, such as "German"."""
     language_code: str = ""
     """Its ISO 639-1 code; empty if unknown."""
     is_resumable: bool
-    """Whether there is a checkpointer, so that the run can pause to ask the user."""
+    """Whether the graph has a checkpointer: without one, the run cannot pause to ask the user."""
     scope: Scope = Scope()
     """What it may search."""
     version: str
@@ -302,7 +306,7 @@ class Run(Record):
     entry: Entry = "question"
     """Kind of the latest message."""
     first_title: str = ""
-    """Title of the report on the thread's first question; empty for that question itself, or if there is no title."""
+    """Title of the report on the thread's first question; empty for that question itself, or if it has no title."""
     depth: Depth | None = None
     """Research effort, set at the question's start; None: `standard`."""
     is_recalled: bool = False
@@ -310,20 +314,20 @@ class Run(Record):
     is_quick: bool = False
     """Whether it is answered from one search, because of its depth or because `auto` judged it to be small."""
     estimate: Estimate | None = None
-    """Estimate made at planning; None before that, or if models cost nothing."""
+    """Estimate of its cost and time, made with the plan; None before that, or if the models are free."""
     active_seconds: float = 0.0
-    """Running time so far, excluding pauses."""
+    """Working time so far, excluding pauses and interruptions."""
     lost_seconds: float = 0.0
-    """The part of `active_seconds` spent on calls whose node failed or was stopped."""
+    """The part of `active_seconds` that was spent in nodes which failed or were stopped."""
     assumptions: tuple[str, ...] = ()
     """Assumptions made instead of asking the user; stated in the report."""
     notices: tuple[str, ...] = ()
     """Notes on this run for the reader, such as an unknown context window."""
     not_read: tuple[NotRead, ...] = ()
-    """Documents that could not be indexed, up to a maximum number."""
+    """The first of the documents that could not be indexed."""
     status: RunStatus = "running"
     stop_reason: str = ""
-    """The limit that stopped the research; otherwise empty."""
+    """Why the research ended early, such as the limit that was reached; otherwise empty."""
 
 
 NO_RUN = Run(id="", question="", date="", language="", is_resumable=False, version="")
@@ -334,31 +338,31 @@ class Progress(Record):
     """The orchestrator's progress on this question."""
 
     cycle: int = 0
-    """Number of research rounds dispatched."""
+    """Number of research rounds dispatched so far."""
     thinks: int = 0
-    """Number of consecutive thoughts."""
+    """Number of consecutive thoughts (calls of `think_tool`)."""
     mistakes: int = 0
-    """Number of consecutive invalid calls."""
+    """Number of consecutive messages of the model with no call that could be carried out."""
     nudges: tuple[str, ...] = ()
-    """Reminders already given, so that they are not repeated."""
+    """Reminders that the model was given; each is given only once."""
     thought: str = ""
-    """The latest thought, stored for the assignments that follow it."""
+    """The model's latest thought, stored with the tasks that follow it."""
     opening: int = 0
-    """Number of messages when the orchestrator started; later ones are in its transcript."""
+    """Number of the thread's messages when the orchestrator started; later ones are in its transcript."""
     seen_messages: int = 0
-    """Number of messages that the orchestrator has seen."""
+    """Number of the thread's messages that the orchestrator has seen."""
     turn: int = 0
-    """Turn index of the next packets."""
+    """`turn_index` of the next packets."""
     decision: Decision = "again"
-    """The next action."""
+    """What the graph does next; `again`: the orchestrator's model is asked again."""
     analyses: tuple[tuple[str, str], ...] = ()
-    """(Call id, text) of each requested analysis; the last may be in progress."""
+    """(call id, text) of each requested analysis; the last may be in progress."""
     waiting: tuple[tuple[str, str], ...] = ()
-    """(Call id, text) of assigned tasks waiting for the next rounds."""
+    """(call id, text) of the tasks that wait for a later round."""
 
 
 def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:
-    """Add new findings; a finding that has the thread's numbers wins over one that lacks them."""
+    """Add new findings; a finding with the thread's source numbers is not replaced by one without them."""
     kept = {key for key, known in current.items() if known.numbered is not None}
     newer = {key: found for key, found in update.items() if key not in kept or found.numbered is not None}
     return {**current, **newer}

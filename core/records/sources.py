@@ -1,4 +1,4 @@
-"""The base class of records; sources, unread files and attachments."""
+"""`Record`, the base class of all records; sources, unread files and attachments."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Origin = Literal["own", "official", "company", "news", "scholarly", "forum", "ot
 
 
 class Record(BaseModel):
-    """A frozen record of a run; records with equal fields are equal."""
+    """A frozen model that is stored with a run; records of a type with equal fields are equal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 def short_hash(*parts: str) -> str:
-    """Return the first 16 hex digits of the SHA-256 of `parts`."""
+    """Return the first 16 hex digits of the SHA-256 of the parts; ("ab", "c") and ("a", "bc") differ."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def time_of(date: str, period: str) -> str:
-    """Return the date, or else the end of the period, as a full or partial ISO date; empty if both are empty."""
+    """Return the date, else the year or month in which the period (see `Source.period`) ends; empty without both."""
     return date or re.split("-[QH]", period.rpartition("/")[2])[0]
 
 
@@ -43,13 +43,13 @@ class Source(Record):
     """A document or page that was found and possibly read."""
 
     key: str
-    """Identity: the canonical web address, or the file's URI."""
+    """What identifies it: the canonical web address, or the file's URI."""
     title: str
     """Title, as stated by the source."""
     location: str
-    """Where a reader can open it: the final web address, or the file's URI."""
+    """Where a reader can open it: the web address after redirects, or the file's URI."""
     address: str
-    """The address that a model passes to `open_url`."""
+    """The address by which a model opens it with `open_url`."""
     kind: Literal["document", "web"]
     """A file of the user, or a web page."""
     date: str = ""
@@ -59,7 +59,7 @@ class Source(Record):
     period: str = ""
     """Reporting period: 2025, 2025-Q1, 2025-H1, 2025-05, 2025/2026 or 2025-07/2026-06; empty if there is none."""
     content_hash: str = ""
-    """SHA-256 (hex) of the full text in the store; empty if only an excerpt was read."""
+    """SHA-256 (hex) of its text, which is its key in the store; empty if only a search excerpt was read."""
     is_cut: bool = False
     """Whether only the beginning of its text was read."""
     is_rendered: bool = False
@@ -81,9 +81,9 @@ class Source(Record):
     read_at: str = ""
     """When the text was read (ISO 8601); empty if not read."""
     is_earlier: bool = False
-    """Whether it was read only by an earlier run of the user, at `read_at`."""
+    """Whether its text is the one that an earlier run of the user read, at `read_at`."""
     excerpts: tuple[str, ...] = ()
-    """SHA-256 (hex) of its web search excerpts in the store."""
+    """SHA-256 (hex) of its web search excerpts, which are in the store."""
     engines: tuple[str, ...] = ()
     """Names of the search engines that found it, sorted."""
     origin: Origin = "other"
@@ -102,7 +102,7 @@ class Source(Record):
 
     @property
     def time(self) -> str:
-        """Its date, or else the end of its reporting period; see `time_of`."""
+        """Its date, else the end of its reporting period; see `time_of`."""
         return time_of(self.date, self.period)
 
     @property
@@ -112,7 +112,10 @@ class Source(Record):
 
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
-    """Merge sources by key: a read text wins over an excerpt, a newer text over an older one; numbers never change."""
+    """Merge sources by key: a read text wins over an excerpt, a text read later over one read earlier.
+
+    A source keeps its number, the latest date that it was given, and all its excerpts and engines.
+    """
     merged = dict(current)
     for key, source in update.items():
         pair = (merged.get(key, source), source)
@@ -136,21 +139,21 @@ class NotRead(Record):
     path: str
     """Address of the page, or path of the file."""
     reason: str
-    """The reason, for the reader."""
+    """The reason, worded for the reader."""
     code: str
     """The reason as a code, for programs; see `reading.records`."""
 
 
 class Attached(Record):
-    """A file that the user attached to a message; its content is stored in the thread's folder."""
+    """A file that the user attached to a message; its content is stored in a folder of the thread."""
 
     name: str
-    """Its name among the thread's files."""
+    """Its file name in the thread's folder."""
     sha256: str = ""
     """SHA-256 (hex) of its content; empty if the content could not be read."""
     size: int = 0
     """Size in bytes."""
     reason: str = ""
-    """Why it is not searched, for the reader; empty if it is searched."""
+    """Why it is not searched, worded for the reader; empty if it is searched."""
     code: str = ""
     """The reason as a code, for programs; see `reading.records`."""
