@@ -31,7 +31,7 @@ from ..core.run.conversation import (
     house_rules,
     mark_of,
     question_of,
-    refused,
+    refused_messages,
     safe_text,
     with_attached,
 )
@@ -70,7 +70,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     state = replace(state, messages=await take_files(state.messages, pages_of(runtime.store, ""), context))
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
-    drop = refused(state.messages, context.limits.question_characters)
+    drop = refused_messages(state.messages, context.limits.question_characters)
     # Wherever the run continues, it writes a new report.
     drop += [message for message in state.messages if mark_of(message) == DRAFT]
     if not state.run.id or entry == "follow_up":

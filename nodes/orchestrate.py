@@ -145,8 +145,8 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     tools |= {tool_names.ANALYZE_FINDINGS} if _may_analyze(context) else set()
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
-    has_handed_out = not all(task.startswith(_OF_PLAN) for task in state.findings)
-    order = decide(calls, progress, context.limits, has_findings=has_findings, has_handed_out=has_handed_out)
+    has_assigned = not all(task.startswith(_OF_PLAN) for task in state.findings)
+    order = decide(calls, progress, context.limits, has_findings=has_findings, has_assigned=has_assigned)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
         message, order = _from_plan(state, order, context)

@@ -159,7 +159,7 @@ class Audit(Record):
     """Statistics on a finished report and its run."""
 
     checked: int
-    """Number of units in the draft: headings, clauses, sentences, table cells; the sum of the next five fields."""
+    """Number of units in the draft: headings, clauses, sentences, table cells; broken down in the next five fields."""
     supported: int
     """Units supported by sources."""
     corrected: int

@@ -252,21 +252,21 @@ class Spent(Record):
 
 
 class Span(Record):
-    """The range of an estimate."""
+    """The range of an estimate: figures of earlier runs per step of their plans, times the steps of the new plan."""
 
     low: float
-    """Minimum over earlier runs."""
+    """The smallest."""
     likely: float
-    """Median over earlier runs."""
+    """The median."""
     high: float
-    """Maximum over earlier runs."""
+    """The largest."""
 
 
 class Estimate(Record):
     """Estimated totals of a question, from finished runs of the same kind; only limits if fewer than three exist."""
 
     runs: int = 0
-    """Number of finished runs with the same strategy, depth and models that it is based on."""
+    """Number of finished runs with the same strategy, depth and models."""
     calls: Span | None = None
     """Model calls."""
     input_tokens: Span | None = None

@@ -1,4 +1,4 @@
-"""State, input and output of the two subgraphs: one researcher, and one step of a typed plan."""
+"""State, input and output of the two subgraphs that run in parallel branches: a researcher, and a step of a plan."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from .concurrency import Failed
 from .events.packets import Placement
 
 PLAN_TIME_OVER = "the time of the plan was over (max_seconds_planned)"
-"""Reason for ending a step early."""
+"""Reason for ending a step early, worded for the reader."""
 
 
 class ToolRequest(Record):
-    """The tool call to run next."""
+    """The tool call that a researcher runs next."""
 
     id: str
     """Id of the call."""
     tool: str
     """Name of the tool."""
     arguments: dict[str, Any]
-    """Arguments of the call; those of several calls to one tool are merged."""
+    """Its arguments, merged with those of further calls to the same tool."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Queries or addresses; for a tool that an app passed in, all arguments as `name: value`."""
+        """Its queries or addresses; for a tool that an app passed in, all arguments as `name: value`."""
         if self.tool not in tool_names.OURS:
             return tuple(f"{name}: {value}" for name, value in self.arguments.items())
         values: Any = next(iter(self.arguments.values()), ())
@@ -58,15 +58,23 @@ class ResearcherState:
 
     task: Task
     notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
+    """The model's messages and the results of its calls; long results are references to texts in the store."""
     request: ToolRequest | None = None
+    """The tool call that the model decided on; None while it decides."""
     iteration: int = 0
+    """Number of rounds of tool use."""
     shrunk: tuple[int, ...] = ()
     """One entry per shortening: the index in `notes` before which results were shortened."""
     thinks: int = 0
+    """Number of consecutive thoughts."""
     was_nudged: bool = False
+    """Whether the model's last message had no call, so that it was reminded to call a tool."""
     step: int = 0
+    """`sub_turn_index` of the next packets."""
     seconds: float = 0.0
+    """Active seconds so far."""
     numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    """Keys of its sources, in the order of the numbers by which the model cites them, from 1."""
     actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
@@ -93,32 +101,31 @@ class ResearcherOutput(TypedDict, total=False):
 
 
 def placement_of(task: Task) -> Placement:
-    """Return the placement of a task's packets: turn and tab, without a step."""
+    """Return the placement of packets about a task as a whole; those about its calls also have a `sub_turn_index`."""
     return Placement(turn_index=task.turn, tab_index=task.position)
 
 
 def assignment_of(task: Task) -> dict[str, Any]:
-    """Return the fields of a finding that come from its task."""
+    """Return the fields of a `Finding` that come from its task."""
     return {**task.model_dump(include=set(Assignment.model_fields)), "task": task.text}
 
 
 class StepTask(Task):
-    """The task of a step, with a snapshot of the research memory at its dispatch."""
+    """The complete input of a step: its task, and what was known when it was dispatched."""
 
     question: str
-    """The question; seeds the choice of activity texts."""
+    """The user's question; with the placement, it determines the texts of status messages (`activity`)."""
     step: PlanStep
-    """The step."""
     known: tuple[Learning, ...] = ()
-    """Relevant learnings of other steps, and those of the steps that this one depends on."""
+    """Learnings of the steps that this one depends on, and relevant ones of others."""
     elements: tuple[Element, ...] = ()
-    """Other relevant elements of the research memory."""
+    """Other relevant results of earlier steps."""
     rests_on: tuple[Source, ...] = ()
     """Sources of the learnings in `known`."""
     gaps: tuple[Observation, ...] = ()
-    """Relevant gaps."""
+    """Open gaps that are relevant to the task."""
     slots: int = 1
-    """Number of steps of its round that may run in parallel."""
+    """Number of steps dispatched with it that may run at the same time."""
 
 
 class Judgement(Record):
@@ -137,8 +144,9 @@ class StepState:
     """The channels of one step."""
 
     given: Annotated[list[StepTask], delta(latest, list)]
-    """A list of just the task: it is large, and a delta channel stores it once instead of in every checkpoint."""
+    """A list with only the task: it is large, and a delta channel stores it once instead of in every checkpoint."""
     iteration: int = 0
+    """Number of the current iteration, from 1; 0 before the first."""
     queries: tuple[str, ...] = ()
     """Queries of the current iteration."""
     next_queries: tuple[str, ...] = ()
@@ -148,7 +156,7 @@ class StepState:
     has_results: bool = False
     """Whether the current iteration found anything to read."""
     notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
-    """The conversation with the model: its forms, and the search results."""
+    """The conversation with the model: the forms that it filled in, and the search results."""
     judged: Judgement | None = None
     """The model's latest evaluation of the step."""
     unproductive: int = 0
@@ -158,9 +166,11 @@ class StepState:
     seconds: float = 0.0
     """Active seconds, including the wait for a slot; time between nodes is not counted."""
     is_over: bool = False
+    """Whether no further iteration follows."""
     ended: Ending = "done"
     reason: str = ""
     numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    """Keys of the sources that it found, in order."""
     actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
     failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
     iterations: Annotated[list[Iteration], delta(append, list)] = field(default_factory=list)
@@ -178,12 +188,12 @@ class StepState:
 
     @property
     def call_id(self) -> str:
-        """Id of the current iteration's call."""
+        """Id of the tool call with the current iteration's queries."""
         return f"{self.task.id}-{self.iteration}"
 
     @property
     def keys(self) -> list[str]:
-        """Source keys in the order of the step's own numbers, from 1: those of known learnings, then new ones."""
+        """Source keys in the order of the step's own numbers, from 1: those of given learnings, then new ones."""
         given = (learning.source for learning in self.task.known if learning.source)
         return list(dict.fromkeys([*given, *self.numbered]))
 
@@ -239,14 +249,14 @@ class StepInput(TypedDict):
 
 
 def failure_reason(failed: Failed) -> str:
-    """Return the reason for a failed attempt of a step, worded for the reader."""
+    """Return why work of a step failed, worded for the reader; a late step has run out of the plan's time."""
     return PLAN_TIME_OVER if failed.is_late else failed.reason
 
 
 def new_observation(
     state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = (), other: str = ""
 ) -> Observation:
-    """Return an observation of the step's current iteration."""
+    """Return an observation made in the step's current iteration; see `Observation` for the parameters."""
     task = state.task
     return Observation(
         kind=kind,

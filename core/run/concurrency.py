@@ -1,4 +1,4 @@
-"""Concurrency: values per event loop, locks, daemon threads, shielded transactions, slots, attempts with a deadline."""
+"""Concurrency: values per event loop, locks, threads, writes that finish when cancelled, slots, deadlines."""
 
 from __future__ import annotations
 
@@ -19,35 +19,34 @@ from ..records.research import Value
 from .errors import RESEARCHER_TIME_OVER, failure_of
 from .logs import log_failure
 
-Kept = TypeVar("Kept")
-Job = Callable[[], None]
+LoopValue = TypeVar("LoopValue")
 _IDLE_SECONDS = 10.0
 """Idle seconds before a thread ends; starting a thread costs more than most of the work it runs."""
 Arguments = ParamSpec("Arguments")
 
 
-class PerLoop(Generic[Kept]):
-    """Creates a value for each event loop on first use."""
+class PerLoop(Generic[LoopValue]):
+    """Holds one value for each event loop, made by `make` on first use and released after the loop is closed."""
 
-    def __init__(self, make: Callable[[], Kept]) -> None:
+    def __init__(self, make: Callable[[], LoopValue]) -> None:
         self._make = make
-        self._kept: dict[asyncio.AbstractEventLoop, Kept] = {}
+        self._values: dict[asyncio.AbstractEventLoop, LoopValue] = {}
         self._lock = threading.Lock()
 
-    def get(self) -> Kept:
+    def get(self) -> LoopValue:
         """Return the value of the running loop; raises `RuntimeError` if no loop is running."""
         loop = asyncio.get_running_loop()
         with self._lock:
             # A value may refer to its loop, so weak references would never be released.
-            for closed in [known for known in self._kept if known.is_closed()]:
-                del self._kept[closed]
-            if loop not in self._kept:
-                self._kept[loop] = self._make()
-            return self._kept[loop]
+            for closed in [known for known in self._values if known.is_closed()]:
+                del self._values[closed]
+            if loop not in self._values:
+                self._values[loop] = self._make()
+            return self._values[loop]
 
 
 class Locks:
-    """Named locks; a lock exists only while it is held or awaited."""
+    """Locks by name, for each event loop; a lock exists only while it is held or awaited."""
 
     def __init__(self) -> None:
         self._by_name = PerLoop(WeakValueDictionary[Hashable, asyncio.Lock])
@@ -68,7 +67,7 @@ class Threads:
         self._name = name
         self._limit = limit
         self._running = self._idle = 0
-        self._tasks: deque[Job] = deque()
+        self._tasks: deque[Callable[[], None]] = deque()
         self._work = threading.Condition()
 
     async def run(self, work: Callable[[], Value]) -> Value:
@@ -114,27 +113,27 @@ async def in_thread(work: Callable[[], Value]) -> Value:
 
 
 class ShieldedTasks:
-    """Completes transactions whose caller was cancelled: an open transaction would lock the file."""
+    """Runs transactions that must finish even if their caller is cancelled: an open one would lock the file."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def do(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """Await the work; a cancellation reaches only the caller."""
+        """Return the result of the work; if the caller is cancelled meanwhile, the work goes on without it."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
     async def end(self) -> None:
-        """Wait for work whose callers were cancelled."""
+        """Wait until all work has finished, including that whose caller was cancelled."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 def shielded(
     method: Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Value]],
 ) -> Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Value]]:
-    """Run each call of a method in its object's `shielded` tasks."""
+    """Decorator: runs each call of an async method through the `ShieldedTasks` in its object's `shielded`."""
 
     @wraps(method)
     async def shielded_method(self: Any, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
@@ -144,34 +143,38 @@ def shielded(
     return shielded_method
 
 
-_SLOTS = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])
+_slots = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])
 
 
-def slot(round_id: str, most: int) -> asyncio.Semaphore:
-    """Return the round's semaphore with `most` slots on this event loop."""
-    return _SLOTS.get().setdefault(round_id, asyncio.Semaphore(most))
+def slot(name: str, most: int) -> asyncio.Semaphore:
+    """Return this event loop's semaphore with this name; it is created with `most` slots on first use."""
+    return _slots.get().setdefault(name, asyncio.Semaphore(most))
 
 
 class Failed(NamedTuple):
-    """A failed attempt."""
+    """Returned by `attempt` instead of a result."""
 
     reason: str
-    """Reason, worded for the reader."""
+    """Reason for the failure, worded for the reader."""
     is_late: bool
     """Whether it ran out of time."""
 
 
 async def attempt(
-    work: Coroutine[Any, Any, Value], seconds: float, booking: AbstractAsyncContextManager[None]
+    work: Coroutine[Any, Any, Value], seconds: float, recording: AbstractAsyncContextManager[None]
 ) -> Value | Failed:
-    """Await the work with a deadline and record its costs; raises only errors that stop the whole run."""
+    """Return the result of a researcher's work, or `Failed` if it raises an error or takes more than `seconds`.
+
+    Errors that stop the whole run (`GraphBubbleUp`) are raised. `recording`: entered during the work; records its
+    costs.
+    """
     if seconds <= 0:
         # An expired asyncio timeout takes effect only at the next await.
         work.close()
         return Failed(RESEARCHER_TIME_OVER, is_late=True)
     clock = asyncio.timeout(seconds)
     try:
-        async with booking, clock:
+        async with recording, clock:
             return await work
     except GraphBubbleUp:
         raise
@@ -182,7 +185,10 @@ async def attempt(
 
 
 async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
-    """Await all and return their results in order; cancels the rest if any fails or the caller is cancelled."""
+    """Return the results of all coroutines, run in parallel, in their order.
+
+    If one fails or the caller is cancelled, the others are cancelled and waited for, and the error is raised.
+    """
     tasks = [asyncio.create_task(work) for work in works]
     try:
         return await asyncio.gather(*tasks)

@@ -1,4 +1,4 @@
-"""The settings of a run (`Context`): models, documents, search engines, language, depth, limits; and its clock."""
+"""`Context`, the settings of a run: models, documents, search engines, language, depth, limits, clock."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "stri
 
 @runtime_checkable
 class Clock(Protocol):
-    """A clock: date, elapsed seconds, sleep."""
+    """Where a run gets the time from; tests pass a clock of their own."""
 
     def now(self) -> datetime:
-        """Return the local date and time."""
+        """Return the local date and time, with its time zone."""
 
     def seconds(self) -> float:
-        """Seconds since an arbitrary start; never goes back."""
+        """Return the seconds since an arbitrary start; never goes back."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait for this many seconds on this clock."""
 
 
 class Watch:
-    """A stopwatch that starts at `earlier` seconds."""
+    """A stopwatch that starts when it is made, and already shows `earlier` seconds then."""
 
     def __init__(self, clock: Clock, earlier: float) -> None:
         self._clock, self._start = clock, clock.seconds() - earlier
 
     @property
     def seconds(self) -> float:
-        """Elapsed seconds, `earlier` included."""
+        """Seconds since it was made, plus `earlier`."""
         return self._clock.seconds() - self._start
 
 
@@ -65,11 +65,11 @@ class SystemClock:
     """The computer's own clock."""
 
     def now(self) -> datetime:
-        """Return the local date and time."""
+        """Return the local date and time, with its time zone."""
         return datetime.now().astimezone()
 
     def seconds(self) -> float:
-        """Seconds since an arbitrary start; never goes back."""
+        """Return the seconds since an arbitrary start; never goes back."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
@@ -84,7 +84,7 @@ class Engine(Protocol):
     name: str
 
     async def search(self, query: str, count: int) -> list[Any]:
-        """Return about `count` results, best first."""
+        """Return about `count` results for a query, best first."""
 
 
 AnyEngine = Annotated[
@@ -102,7 +102,7 @@ class Price(NamedTuple):
 
 
 class Settings(TypedDict, total=False):
-    """Argument types accepted for the fields of `Context`, for type checkers and editors."""
+    """The types that `Context(...)` accepts for its fields and converts, for type checkers and editors."""
 
     models: str | BaseChatModel | Mapping[Role, str | BaseChatModel] | None
     allow_models: Sequence[str]
@@ -288,8 +288,9 @@ class Context(KnownNames, BaseSettings):
     @property
     def own_sources(self) -> str:
         """What `internal_search` searches, worded for models."""
-        documents = ("the user's own documents",) if self.docs or not self.earlier else ()
-        return " and ".join((*documents, *(("what the user's earlier research has read",) if self.earlier else ())))
+        documents = "the user's own documents" if self.docs or not self.earlier else ""
+        earlier = "what the user's earlier research has read" if self.earlier else ""
+        return " and ".join(filter(None, (documents, earlier)))
 
     if TYPE_CHECKING:
 
@@ -329,15 +330,16 @@ class Context(KnownNames, BaseSettings):
 
 
 def engine_name(engine: str | BaseRetriever | BaseTool | Engine) -> str:
-    """Return an engine's name in the settings; for an object without a name, its class name."""
+    """Return the name of an engine or retriever: as it is given, or its `name`; without one, the name of its class."""
     return engine if isinstance(engine, str) else engine.name or type(engine).__name__
 
 
 def within_scope(context: Context, scope: Scope) -> Context:
-    """Return the settings restricted to the question's stored scope, whoever resumes it.
+    """Return the settings of whoever resumes a question, with what it may search taken from its stored scope.
 
-    A retriever that was not passed again remains a bare name, and its searches fail. Raises `UnknownSetting` for a
-    `package.module:Class` missing from the settings: a stored thread must not cause imports.
+    Engines and retrievers are stored by name: the objects of these names are taken from `context`. A retriever that was
+    not passed again remains a bare name, and its searches fail. Raises `UnknownSetting` for a `package.module:Class`
+    that the settings do not name: a stored thread must not cause imports.
     """
     passed: dict[str, Any] = {engine_name(engine): engine for engine in (*(context.engines or ()), *context.retrievers)}
     for name in (*scope.engines, *scope.retrievers):

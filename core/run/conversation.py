@@ -1,4 +1,8 @@
-"""The conversation with the user: marks on messages, the question, attachments, and what models are shown."""
+"""The conversation with the user: kinds of messages, the question, attachments, and what models are shown.
+
+Assistant messages have their kind (a "mark": `clarification`, `plan`, `draft`, `report`, `ended`, ...) in
+`additional_kwargs`, and user messages the list of their attachments.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +21,33 @@ from ..records.sources import Attached, NotRead
 from .errors import QuestionRefused
 
 MESSAGE_MARK = "deep_research"
-"""Key in `additional_kwargs` of assistant messages for the kind of message."""
+"""Key in `additional_kwargs` of assistant messages for their kind."""
 _ATTACHED = "deep_research_attached"
 """Key in `additional_kwargs` of user messages for their attachments: a list of `Attached` as JSON."""
 DRAFT = "draft"
-"""Mark of an unchecked report, which the checked report replaces."""
+"""Kind of a message with an unchecked report, which the checked report replaces."""
 PROGRESS = "progress"
-"""Mark of a streamed progress line; never stored in the state."""
+"""Kind of a streamed message with a line of progress; never stored in the state."""
 _MEDIA = {"image": "picture", "image_url": "picture", "input_image": "picture", "input_audio": "recording"}
 """Default names of unnamed attachments by block type; others are called `file`."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters except tabs and line feeds, and surrogates."""
 _FILES = TypeAdapter(list[Attached])
 _LONG = 200
-"""Questions longer than this many characters are shortened to their first sentence in titles."""
+"""Length in characters above which a question is shortened to its first sentence in titles."""
 _END = re.compile(r"(?<=\w{3})[.?!:;]\s|[。？！：]|\n")
+"""End of the first sentence of a question."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
+"""Unicode categories of characters that show nothing."""
 
 
 def mark_of(message: AnyMessage) -> str:
-    """Return the kind of an assistant message: clarification, plan, report, ended, ...; empty if it has none."""
+    """Return the kind of an assistant message; empty if it has none, and for other messages."""
     return str(message.additional_kwargs.get(MESSAGE_MARK, "")) if isinstance(message, AIMessage) else ""
 
 
 def marked(text: str, mark: str, **more: Any) -> AIMessage:
-    """Return an assistant message with its kind, and `more` fields, in `additional_kwargs`."""
+    """Return an assistant message of this kind; `more` is added to its `additional_kwargs`."""
     return AIMessage(content=text, additional_kwargs={MESSAGE_MARK: mark, **more})
 
 
@@ -50,7 +57,7 @@ def last_mark(messages: Sequence[AnyMessage]) -> str:
 
 
 def entry_of(messages: Sequence[AnyMessage], run: Run) -> Entry:
-    """Classify the latest message by the assistant message before it and the status of the run."""
+    """Return what the user's latest message is, by the latest assistant message and the status of the run."""
     mark = last_mark(messages)
     if not run.id:
         return "answer" if mark == "clarification" else "question"
@@ -62,12 +69,12 @@ def entry_of(messages: Sequence[AnyMessage], run: Run) -> Entry:
 
 
 def question_of(messages: Sequence[AnyMessage]) -> str:
-    """Return the user's words since the last report."""
+    """Return the text of the user's messages since the last report or stopped question."""
     return "\n".join(words_since_report(messages))
 
 
 def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the user's messages since the last report or stopped question, in order."""
+    """Return the text of each of the user's messages since the last report or stopped question, in order."""
     return [safe_text(message.text) for message in _said_since_report(messages)]
 
 
@@ -77,7 +84,7 @@ def _said_since_report(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
 
 
 def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the texts of all user messages, without lines copied from the planner's plan."""
+    """Return the text of each of the user's messages, without lines that were copied from an earlier plan."""
     said: list[str] = []
     planned: list[str] = []
     for message in messages:
@@ -89,13 +96,13 @@ def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
 
 
 def question_line(question: str) -> str:
-    """Return the question in one line; only the first sentence of a long question."""
+    """Return the question in one line, as a title; only the first sentence of a long question."""
     line = " ".join(question.split())
     return line if len(line) <= _LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
 
 
 def latest_messages(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
-    """Return the conversation since the user's n-th last message, as text only."""
+    """Return the end of the conversation with this number of the user's messages, as text only (see `text_only`)."""
     asked = [position for position, message in enumerate(messages) if isinstance(message, HumanMessage)]
     return text_only(messages[asked[-user_messages] :] if len(asked) > user_messages else messages)
 
@@ -119,27 +126,31 @@ def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def house_rules(messages: Sequence[AnyMessage]) -> str:
-    """Return the text of the input's system messages."""
+    """Return the text of system messages in the input: an app's instructions for the plan and the report."""
     return "\n".join(safe_text(message.text) for message in messages if isinstance(message, SystemMessage)).strip()
 
 
 class FileBlock(NamedTuple):
-    """A content block other than text: a file in base64, or a link to it."""
+    """A content block other than text: a file, or a link to one."""
 
     name: str
     mime_type: str
+    """Empty if the client did not send it."""
     data: str
+    """Content in base64; empty if there is only a link."""
     link: str
+    """Web address; empty if the content was sent."""
 
 
 def file_blocks(message: AnyMessage) -> list[FileBlock]:
-    """Return the files and links of a user's message, in any format of LangChain, OpenAI or chat clients."""
+    """Return the files and links in a user's message; formats of LangChain, OpenAI and chat clients are accepted."""
     content = message.content if isinstance(message, HumanMessage) else ""
     blocks = content if isinstance(content, list) else []
     return [_block_of(block) for block in blocks if isinstance(block, dict) and block.get("type") != "text"]
 
 
 def _block_of(block: dict[str, Any]) -> FileBlock:
+    """Convert a content block; its values are in the block itself or in a dict inside it."""
     kind = str(block.get("type"))
     inner = (block.get(key) for key in ("metadata", "extras", "source", kind))
     holders = [block, *(holder for holder in inner if isinstance(holder, dict))]
@@ -159,7 +170,7 @@ def _block_of(block: dict[str, Any]) -> FileBlock:
 
 
 def attached_to(message: AnyMessage) -> list[Attached]:
-    """Return the attachments that were moved from the content of a message to its `additional_kwargs`."""
+    """Return the attachments listed in a user's message (see `with_attached`)."""
     known: Any = message.additional_kwargs.get(_ATTACHED) if isinstance(message, HumanMessage) else None
     # Clients may send anything here.
     with suppress(ValidationError):
@@ -173,30 +184,33 @@ def message_words(message: AnyMessage) -> str:
 
 
 def with_attached(message: AnyMessage, attached: Sequence[Attached]) -> AnyMessage:
-    """Return a user's message reduced to its text, with its attachments listed in `additional_kwargs`."""
+    """Return a user's message whose content is only its text and links, with `attached` in `additional_kwargs`."""
     kept = {**message.additional_kwargs, _ATTACHED: [file.model_dump() for file in attached]}
     return message.model_copy(update={"content": message_words(message), "additional_kwargs": kept})
 
 
 def attached_to_question(messages: Sequence[AnyMessage]) -> tuple[NotRead, ...]:
-    """Return the unreadable files among those attached since the last report."""
+    """Return the files attached since the last report that cannot be searched, with the reasons."""
     files = [file for message in _said_since_report(messages) for file in attached_to(message)]
     return tuple(NotRead(path=file.name, reason=file.reason, code=file.code) for file in files if file.reason)
 
 
-def refused(messages: Sequence[AnyMessage], max_characters: int) -> list[AnyMessage]:
-    """Return the user's earlier messages that were refused as questions; the thread still contains them."""
-    return [m for m in messages[:-1] if isinstance(m, HumanMessage) and _fault_of(m, max_characters)]
+def refused_messages(messages: Sequence[AnyMessage], max_characters: int) -> list[AnyMessage]:
+    """Return the user's messages before the last that were refused as questions, but are still in the thread."""
+    return [
+        message for message in messages[:-1] if isinstance(message, HumanMessage) and _fault_of(message, max_characters)
+    ]
 
 
 def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
-    """Raise `QuestionRefused` if the last message is empty or too long."""
+    """Raise `QuestionRefused` if the last message, system messages aside, is empty, too long or not the user's."""
     last = next((message for message in reversed(messages) if not isinstance(message, SystemMessage)), None)
     if fault := _fault_of(last if isinstance(last, HumanMessage) else HumanMessage(""), max_characters):
         raise QuestionRefused(fault)
 
 
 def _fault_of(message: HumanMessage, max_characters: int) -> str:
+    """Return why a message is refused as a question, worded for the user; empty if it is accepted."""
     if (files := attached_to(message)) and not message.text.strip():
         names = ", ".join(file.name for file in files)
         return f"The message has no text besides {names}: write what you want to find out."
@@ -204,7 +218,7 @@ def _fault_of(message: HumanMessage, max_characters: int) -> str:
 
 
 def question_fault(text: str, max_characters: int) -> str:
-    """Return why a text is refused as a question (empty or too long); empty if it is accepted."""
+    """Return why a text is refused as a question, worded for the user; empty if it is accepted."""
     if all(unicodedata.category(character) in _INVISIBLE for character in text):
         return "The question is empty: write what you want to find out."
     if len(text) > max_characters:
@@ -216,12 +230,12 @@ def question_fault(text: str, max_characters: int) -> str:
 
 
 def safe_text(text: str) -> str:
-    """Remove control characters and lone surrogates; line breaks and tabs stay."""
+    """Return the text without control characters and lone surrogates; line feeds and tabs stay."""
     return _UNCLEAN.sub("", text)
 
 
 def clean_nested(value: Value) -> Value:
-    """Return a JSON value that every store accepts: texts are cleaned, integers beyond 64 bits become text."""
+    """Return a JSON value as every store accepts it: texts like `safe_text`, integers beyond 64 bits as text."""
     copy: object = value
     if isinstance(value, str):
         copy = safe_text(value)

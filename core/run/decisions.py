@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..records.research import ConflictingClaims, Decision, Progress, Spent, Task
@@ -14,9 +13,9 @@ from .spending import total
 from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, RunnableCall, contradictions_in, missing_in
 
 _ACT = "act"
-"""Nudge: the model called no tool."""
+"""Reminder (see `Progress.nudges`) after a message that called no tool."""
 _RESEARCH_FIRST = "research_first"
-"""Nudge: the model asked for the report before anything was researched."""
+"""Reminder after a call for the report before anything was researched."""
 _NOT_NEEDED = f"{NOT_RUN} the report is written now."
 _THINK_ALONE = f"{NOT_RUN} a thought stands alone. Call again after it."
 _ACT_NOW = f"{NOT_RUN} no more thinking in a row. Act now: research or report."
@@ -25,7 +24,7 @@ _RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
 _SAME_TASK = f"{NOT_RUN} another call of this message has the same task; the result stands there."
 _NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
 PENDING = ""
-"""Answer of a call whose finding is filled in later."""
+"""Answer to a research call: its finding is filled in later (`with_findings`)."""
 _ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
 _ONE_POSITION = f"{NOT_RUN} one place to read on from a message. Call it again alone."
 _ONE_CALL = f"{NOT_RUN} one call of this tool a message. Call it again alone."
@@ -34,12 +33,13 @@ _REPEATED = f"{NOT_RUN} this very call was made {{made}} times before. Write dow
 
 
 class Order(NamedTuple):
-    """The orchestrator's next action, and an answer to each call of its message."""
+    """What a message of the orchestrator's model leads to, and an answer to each of its calls."""
 
     decision: Decision
     progress: Progress
+    """The progress after this decision."""
     answers: dict[str, str]
-    """Tool results by call id; empty for a research call, whose finding is filled in later."""
+    """Tool results by call id; `PENDING` for a research call."""
     tasks: tuple[tuple[str, str], ...] = ()
     """Call id and text of each task."""
     uses_plan: bool = False
@@ -48,55 +48,52 @@ class Order(NamedTuple):
     """Questions that the model declares unanswered; None if it declares nothing."""
 
 
-def decide(
-    calls: Calls, progress: Progress, limits: Limits, *, has_findings: bool, has_handed_out: bool = True
-) -> Order:
-    """Choose the next action; calls take precedence in the order report, thought, research, analysis.
+def decide(calls: Calls, progress: Progress, limits: Limits, *, has_findings: bool, has_assigned: bool) -> Order:
+    """Return what a message of the orchestrator's model leads to.
 
-    If the model never assigned a task (not `has_handed_out`), such as one without tool calls, its plan is researched.
+    Of calls to several tools, the report takes precedence over a thought, and a thought over research and analysis.
+    The plan's steps are researched instead of a report if the model never assigned a task itself (not `has_assigned`),
+    which is all that models without tool calls can do.
     """
-    is_done = has_findings and has_handed_out
+    is_done = has_findings and has_assigned
     names = {call.name for call in calls.accepted}
     if not calls.message.tool_calls:
         if progress.cycle or _ACT in progress.nudges:
-            return give_up(progress, {}, is_done)
+            return _give_up(progress, {}, is_done)
         return Order("again", _nudged(progress, _ACT), {})
     if tool_names.GENERATE_REPORT in names:
         if has_findings or _RESEARCH_FIRST in progress.nudges:
-            answers = _all(calls, _NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
+            answers = _answer_all(calls, _NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
             asked = next(call for call in calls.accepted if call.name == tool_names.GENERATE_REPORT)
             return Order("report", progress, answers, missing=missing_in(asked.arguments))
-        answers = _all(calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED})
+        answers = _answer_all(calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED})
         return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
     if tool_names.THINK_TOOL in names:
         if progress.thinks >= limits.max_thinks:
-            return _mistaken(progress, _all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: _ACT_NOW}), limits, is_done)
+            answers = _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: _ACT_NOW})
+            return _mistaken(progress, answers, limits, is_done)
         progress = progress.model_copy(update={"thinks": progress.thinks + 1})
-        return Order("again", progress, _all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
+        return Order("again", progress, _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
     return _research(calls, progress, limits, is_done, has_findings)
 
 
-def give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
-    """Stop asking the model: write the report if anything was found, else research the plan's steps."""
+def _give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
+    """Stop asking the model: write the report if the research is done, else research the plan's steps."""
     progress = progress.model_copy(update={"mistakes": 0, "thinks": 0})
     if is_done:
         return Order("report", progress, answers)
     return Order("research", progress, answers, uses_plan=True)
 
 
-def task_in(arguments: dict[str, Any]) -> str:
-    """Return the task of a research call; empty if there is none."""
-    task = arguments.get("task")
-    return " ".join(task.split()) if isinstance(task, str) else ""
-
-
 def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, has_findings: bool) -> Order:
+    """Return what calls for research or for an analysis lead to; an analysis has to be the only kind of call."""
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     tasks: list[tuple[str, str]] = []
     analyses = [call for call in calls.accepted if call.name == tool_names.ANALYZE_FINDINGS]
     is_analysis = len(analyses) == len(calls.accepted)
     for call in calls.accepted:
-        task = task_in(call.arguments)
+        given = call.arguments.get("task")
+        task = " ".join(given.split()) if isinstance(given, str) else ""
         if not task:
             answers[call.id] = f"{NOT_RUN} `task` has to be a text of one or two sentences."
         elif task in dict(tasks).values():
@@ -115,8 +112,9 @@ def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, h
 
 
 def _mistaken(progress: Progress, answers: dict[str, str], limits: Limits, is_done: bool) -> Order:
+    """Ask the model again after a message without a call that could be carried out; give up after too many of them."""
     if progress.mistakes >= limits.max_mistakes:
-        return give_up(progress, answers, is_done)
+        return _give_up(progress, answers, is_done)
     return Order("again", progress.model_copy(update={"mistakes": progress.mistakes + 1}), answers)
 
 
@@ -124,34 +122,38 @@ def _nudged(progress: Progress, nudge: str) -> Progress:
     return progress.model_copy(update={"nudges": (*progress.nudges, nudge)})
 
 
-def _all(calls: Calls, others: str, by_name: Mapping[str, str]) -> dict[str, str]:
+def _answer_all(calls: Calls, others: str, by_name: Mapping[str, str]) -> dict[str, str]:
+    """Return an answer to each call: by the name of its tool, `others` for all other tools, or why it is refused."""
     answers = {call.id: by_name.get(call.name, others) for call in calls.accepted}
     return answers | {refusal.id: refusal.reason for refusal in calls.refused}
 
 
 class NextAction(NamedTuple):
-    """A researcher's next action."""
+    """What a message of a researcher's model leads to, and an answer to each of its calls but the one to run."""
 
     answers: dict[str, str]
     """Tool results by call id; the result of `request` follows later."""
     request: ToolRequest | None = None
+    """The tool call to run; None: ask the model again, or write the finding if `is_finished`."""
     iterations: int = 0
-    """Iterations used up by the message; a tool call counts once it has run."""
+    """Iterations used up by the message itself; a tool call counts once it has run."""
     thinks: int = 0
+    """Number of consecutive thoughts, with this one."""
     was_nudged: bool = False
+    """Whether the message had no call, so that the model is reminded to call a tool."""
     is_finished: bool = False
+    """Whether the finding is written next."""
     missing: tuple[str, ...] = ()
     """What the researcher declares not found."""
     contradictions: tuple[ConflictingClaims, ...] = ()
     """Contradictions that the researcher declares between its sources."""
 
 
-def choose_action(
-    calls: Calls, state: ResearcherState, limits: Limits, calculated: Mapping[str, str] = MappingProxyType({})
-) -> NextAction:
-    """Run the first call that is neither a thought nor a calculation, merged with other calls to the same tool.
+def choose_action(calls: Calls, state: ResearcherState, limits: Limits, calculated: Mapping[str, str]) -> NextAction:
+    """Return what a message of a researcher's model leads to.
 
-    `calculated`: results of calculations by call id.
+    The first call that is neither a thought nor a calculation is run, together with other calls to the same tool; the
+    rest are refused. `calculated`: results of the calculations by call id.
     """
     answers = {refusal.id: refusal.reason for refusal in calls.refused}
     acting = [call for call in calls.accepted if call.name not in (tool_names.THINK_TOOL, tool_names.CALCULATE)]
@@ -170,7 +172,7 @@ def choose_action(
     same = [
         call
         for call in acting
-        if call is first or (is_ours and call.name == first.name and _single(call) == _single(first))
+        if call is first or (is_ours and call.name == first.name and _unmergeable(call) == _unmergeable(first))
     ]
     refusal_of_same = _ONE_POSITION if is_ours else _ONE_CALL
     answers |= {
@@ -196,22 +198,22 @@ def choose_action(
     return NextAction(answers, request)
 
 
-def _single(call: RunnableCall) -> dict[str, Any]:
-    """Return the arguments that are neither texts nor lists, such as a start offset."""
+def _unmergeable(call: RunnableCall) -> dict[str, Any]:
+    """Return the arguments that cannot be merged with another call's: neither text nor list, such as an offset."""
     return {
         name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)
     }
 
 
 def _as_list(value: Any) -> list[Any]:
-    """Return a list argument as it is, and a text as a list of one."""
+    """Return a list argument as a list, and any other as a list of one; empty for None."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def allowance_used_up(task: Task, spending: Mapping[str, Spent]) -> str:
-    """Return which allowance of the task is used up, worded for the reader; empty if none."""
+    """Return which share of the run's budget the task has used up, worded for the reader; empty if none."""
     if task.tokens is not None and total(spending).tokens >= task.tokens:
         return "its share of the token limit was used up (max_tokens)"
     if task.usd is not None and total(spending).usd >= task.usd:

@@ -10,9 +10,9 @@ _ENV_FILE = Path(".env")
 
 
 def load_env_file() -> str:
-    """Add the variables in `.env` to the environment; existing variables win.
+    """Add the variables in `.env` to the environment, except those that are set already.
 
-    Returns a one-line error for an invalid file, and then adds nothing; empty if the file is valid.
+    Returns why nothing was added, in one line for the user, if the file is invalid; empty if it is valid or missing.
     """
     try:
         text = _ENV_FILE.read_text("utf-8-sig") if _ENV_FILE.is_file() else ""

@@ -41,20 +41,22 @@ from __future__ import annotations
 from langgraph.errors import GraphBubbleUp
 
 RESEARCHER_TIME_OVER = "its time was over (researcher_seconds_hard)"
-"""Reason for stopping a researcher."""
+"""Reason of a researcher that was stopped, worded for the reader."""
 
 
 class DeepResearchError(Exception):
-    """Base class; the text of each error is one line for the user."""
+    """Base class of this package's errors; the text of each is one line for the user."""
 
     exit_code = 1
+    """Exit code of a command that ends with this error."""
 
 
 class StopsTheRun(GraphBubbleUp):
-    """Marks errors that every researcher would hit: going on would only cost money.
+    """Mixed into errors that every researcher would run into: going on would only cost money.
 
-    LangGraph bypasses error handlers for it, lets the other branches finish, and repeats the step on resumption. If a
-    handler re-raised the error instead, it would be lost, and resumption would repeat the handler, not the step.
+    It derives from `GraphBubbleUp` because LangGraph passes such errors by the error handlers of nodes, lets the other
+    branches finish, and runs the failed node again on resumption. If an error handler raised the error again instead,
+    it would be lost, and LangGraph would run the handler again, not the node.
     """
 
 
@@ -193,7 +195,7 @@ def stop_message(error: Exception) -> str:
 
 
 def failure_of(error: BaseException) -> str:
-    """Return why a node failed, worded for the reader; for third-party exceptions only the type."""
+    """Return why a node failed, as part of a sentence for the reader; for third-party exceptions only the type."""
     if isinstance(error, DeepResearchError):
         return str(error).rstrip(".")
     return f"an error stopped it ({type(error).__name__})"

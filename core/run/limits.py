@@ -1,4 +1,4 @@
-"""`Limits`: all numeric limits of a run (time, calls, text lengths), with variants for depth and small models."""
+"""`Limits`: all numeric limits of a run (time, calls, text lengths), and how depth and small models change them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SMALL = {
     "max_follow_ups": 0,
     "max_analysis_follow_ups": 0,
 }
-"""Upper bounds of limits with the setting `small`."""
+"""Upper bounds of limits for models that work in small steps (setting `small`)."""
 DEEP = {
     "max_cycles": 14,
     "max_cycles_reasoning": 8,
@@ -42,17 +42,18 @@ DEEP = {
 """The limits of depth `deep` that differ from `standard`."""
 
 
-def nearest(name: str, known: Iterable[str], before: str = "") -> str:
-    """Return ` (did you mean NAME?)` with the most similar known name; empty if none is similar."""
+def nearest(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return ` (did you mean PREFIX+NAME?)` with the most similar of the known names; empty if none is similar."""
     found = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {before}{found[0]}?)" if found else ""
+    return f" (did you mean {prefix}{found[0]}?)" if found else ""
 
 
 class KnownNames(BaseModel):
-    """Settings that reject an unknown name and suggest the most similar known one."""
+    """Base of settings and limits: rejects an unknown name, and suggests the most similar known one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     noun: ClassVar[str] = "setting"
+    """What an entry is called in error messages."""
 
     @model_validator(mode="before")
     @classmethod
@@ -200,9 +201,10 @@ class Limits(KnownNames, BaseSettings):
     query_characters: int = Field(default=400, ge=10)
     """Characters of one search query; longer queries are cut at a word."""
     max_unseen_characters: int = Field(default=240, ge=0)
-    """Once documents were shown: total letters, in the web queries of a question, of words that come neither from the
-    user nor from a public page, such as names that a model knows or, with `mix_private`, words of the documents. Each
-    word counts once; a pair of characters of a script without spaces counts as three letters."""
+    """What web queries may reveal once a model has seen documents: total letters, over all web queries of a question,
+    of words that neither the user nor a public page has used, such as names that a model knows or, with `mix_private`,
+    words of the documents. Each word counts once; a pair of characters of a script without spaces counts as three
+    letters."""
     earlier_days: float = Field(default=30, ge=0, le=36_500)
     """Age in days after which a page from earlier research is fetched again, if the web is searched."""
     earlier_runs: int = Field(default=200, ge=1)
@@ -229,11 +231,11 @@ class Limits(KnownNames, BaseSettings):
     """Total decompressed bytes that a page rendered in a browser may load; further requests fail."""
 
     def deepened(self) -> Limits:
-        """Return the limits widened for depth `deep`, except those that were set explicitly."""
+        """Return the limits of depth `deep`; those that were set explicitly are unchanged."""
         return self._with(DEEP)
 
     def narrowed(self) -> Limits:
-        """Return the limits narrowed for a model that works in small steps, except those that were set explicitly."""
+        """Return the limits for a model that works in small steps; those that were set explicitly are unchanged."""
         return self._with({name: min(value, getattr(self, name)) for name, value in _SMALL.items()})
 
     def _with(self, changes: Mapping[str, int]) -> Limits:
@@ -241,16 +243,17 @@ class Limits(KnownNames, BaseSettings):
         return self.model_copy(update=update)
 
     def shortened(self, window: int) -> Limits:
-        """Return the limits with texts scaled to a window (input tokens) below `min_window`."""
+        """Return the limits for a model with this window, in input tokens; unchanged if it is at least `min_window`.
+
+        Otherwise, lengths of texts and numbers of results shrink in proportion to the window.
+        """
         if window >= self.min_window:
             return self
         share = window / self.min_window
-        scaled = (
-            *("finding_tokens", "report_tokens", "max_results", "max_web_results", "max_open"),
-            # The research memory is always part of a step's prompt.
-            *("memory_tokens", "max_elements"),
-        )
-        cut = {name: max(2, int(getattr(self, name) * share)) for name in scaled}
+        answers, results = ("finding_tokens", "report_tokens"), ("max_results", "max_web_results", "max_open")
+        # The research memory is always part of a step's prompt.
+        memory = ("memory_tokens", "max_elements")
+        cut = {name: max(2, int(getattr(self, name) * share)) for name in (*answers, *results, *memory)}
         # At four characters a token, the pages of a call take at most a third of the window; each answer takes at
         # most an eighth.
         cut["pages_characters"] = min(self.pages_characters, window * 4 // 3)

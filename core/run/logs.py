@@ -1,4 +1,4 @@
-"""Keeps the secrets of this process out of logs and models' output; logs the errors that a run survives."""
+"""Masks keys and passwords in logs and in what models write; logs errors that do not stop the run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,22 @@ from urllib.parse import quote, unquote
 
 from .errors import DeepResearchError
 
-MASK, _SHORTEST = "***", 12
-"""Replacement of a secret, and the minimum length of a secret: shorter values may be ordinary words."""
+MASK = "***"
+"""Replacement of a secret."""
+_SHORTEST = 12
+"""Minimum length of a secret in what models write: shorter values may be ordinary words."""
+_SHORTEST_LOGGED = 8
+"""Minimum length of a secret in the log."""
+_CHARACTERS = 500
+"""Maximum length of an error's text in the log."""
 _NAME = re.compile(r"KEY(?!WORD|BOARD)|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH(?!OR(?!I))|HEADERS")
-"""Parts of variable names whose values are secrets."""
+"""Parts of the names of environment variables whose values are secrets."""
 _PASSWORD = re.compile(r"://[^/\s@:]*:([^/\s@]+)@")
+"""The password in an address."""
 _WORD = re.compile(r"[^\s\"'{}\[\],;:=]++(?![\"']?\s*[:=]\s*[\"']?\w)")
 """A word of a value such as `NAME:TOKEN` or `Authorization: Bearer TOKEN`, unless it names the next word."""
 _WITHHELD = "its text is logged at the level DEBUG"
-_CHARACTERS, _SHORTEST_LOGGED = 500, 8
-"""Maximum length of an error's text in the log, and minimum length of a secret there."""
+"""Logged instead of the text of a third-party error."""
 _PATTERN = re.compile(
     r"(?i)(?<=://)[^/\s@]+(?=@)|(?<=bearer )\S+|(?<=key[=:])\s*[^\s&,;]+|(?<=(?:token|sword|ecret)[=:])\s*[^\s&,;]+"
     r"|\b(?:sk|lsv2|tvly|ghp|xox[abp])[-_][\w*-]{8,}"
@@ -31,10 +37,10 @@ _PATTERN = re.compile(
 
 
 def log_failure(name: str, error: BaseException, message: str, *arguments: object, keeps_text: bool = False) -> None:
-    """Log an error as a warning, with its traceback and with keys masked; `name`: the logger's, i.e. the module's.
+    """Log an error as a warning, with its traceback and with secrets masked; `name`: `__name__` of the calling module.
 
-    The text of a third-party error may quote prompts and documents, so it is logged only at `DEBUG`, unless it is known
-    to come from the app's own code (`keeps_text`).
+    The text of a third-party error may quote prompts and documents, so it is logged only at `DEBUG`. `keeps_text`: the
+    error comes from the app's own code, so its text is part of the warning.
     """
     logger = logging.getLogger(name)
     logger.warning(message, *arguments, exc_info=_shown(error, keeps_text), stacklevel=2)
@@ -42,12 +48,15 @@ def log_failure(name: str, error: BaseException, message: str, *arguments: objec
 
 
 def masked(text: str) -> str:
-    """Mask everything that looks like a key or password, and the environment's secrets."""
+    """Return the text with the environment's secrets, and all that looks like a key or password, replaced by `MASK`."""
     return _PATTERN.sub(MASK, Secrets({}, _SHORTEST_LOGGED).masked(text))
 
 
 def _shown(error: BaseException, keeps_text: bool) -> BaseException:
-    """Return a copy of the error, with its traceback and causes, whose text may be logged."""
+    """Return a copy of the error for the log: of a type with the same name, with its traceback, and its text masked.
+
+    Its causes are copied in the same way.
+    """
     kind, is_own = type(error), isinstance(error, DeepResearchError)
     text = " ".join(masked(str(error)).split())[:_CHARACTERS] if keeps_text or is_own else _WITHHELD
     shown: BaseException = type(kind.__name__, (Exception,), {"__module__": kind.__module__})(text)
@@ -58,17 +67,20 @@ def _shown(error: BaseException, keeps_text: bool) -> BaseException:
 
 
 class Secrets:
-    """Recognises keys, tokens and passwords, also in JSON, percent-encoding or Base64."""
+    """The secrets of this process: recognises them in texts, also in JSON, percent-encoding or Base64."""
 
     def __init__(self, mcp: Mapping[str, Mapping[str, Any]], shortest: int = _SHORTEST) -> None:
-        """Collect secrets from the environment and from the headers and variables of MCP servers."""
+        """Collect secrets from the environment, and from the headers and variables in the setting `mcp`.
+
+        `shortest`: minimum length of a secret, in characters.
+        """
         words = {word for value in _values(mcp) for word in (value, *_WORD.findall(value))}
         secrets = [word for word in words if len(word) >= shortest and not word.isdigit()]
         self._forms = sorted({form.lower() for secret in secrets for form in _forms(secret)}, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._forms)) or "(?!)", re.IGNORECASE)
 
     def masked(self, text: str) -> str:
-        """Replace each secret in the text with a mask."""
+        """Return the text with each secret replaced by `MASK`."""
         return self._pattern.sub(MASK, text) if self._occur_in(text) else text
 
     def are_in(self, arguments: Mapping[str, Any]) -> bool:
@@ -77,10 +89,16 @@ class Secrets:
         return self._occur_in(text) or self._occur_in(unquote(text))
 
     def settled(self, text: str) -> int:
-        """Return the offset of the last part of the text that could still become a secret as more text arrives."""
+        """Return the offset from which the end of a streamed text may be the beginning of a secret; its length if none.
+
+        What precedes the offset can be shown before more text arrives.
+        """
         first = max(0, len(text) - max(map(len, self._forms), default=0))
-        tails = ((start, text[start:].lower()) for start in range(first, len(text)))
-        return next((start for start, tail in tails if any(form.startswith(tail) for form in self._forms)), len(text))
+        for start in range(first, len(text)):
+            tail = text[start:].lower()
+            if any(form.startswith(tail) for form in self._forms):
+                return start
+        return len(text)
 
     def _occur_in(self, text: str) -> bool:
         lowered = text.lower()
@@ -88,13 +106,16 @@ class Secrets:
 
 
 def _values(mcp: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the values that contain secrets: of the environment's variables, of its addresses, and of MCP servers."""
     for name, value in os.environ.items():
         yield from (value,) if _NAME.search(name.upper()) else map(unquote, _PASSWORD.findall(value))
     for server in mcp.values():
-        yield from (str(value) for part in ("headers", "env") for value in (server.get(part) or {}).values())
+        for part in ("headers", "env"):
+            yield from map(str, (server.get(part) or {}).values())
 
 
 def _forms(secret: str) -> set[str]:
+    """Return the secret as it appears in plain text, JSON, a URL and Base64."""
     data = secret.encode(errors="replace")
     coded = {encode(data).decode().rstrip("=") for encode in (b64encode, urlsafe_b64encode)}
     return {secret, json.dumps(secret, ensure_ascii=False)[1:-1], quote(data, safe=""), *coded}

@@ -1,4 +1,8 @@
-"""Parses and writes the text of a plan: a title, numbered steps, and a checklist for the report."""
+"""Parses and writes the text of a plan: a heading, numbered steps, and a checklist for the report.
+
+The orchestrated strategy uses the text as it is (`read_plan`). The planned strategy writes its typed steps as text for
+the user (`plan_text`), and parses the text again if the user has edited it (`read_steps`).
+"""
 
 from __future__ import annotations
 
@@ -12,34 +16,43 @@ from ..records.research import Plan
 
 PLAN_TITLE_CHARACTERS = 100
 MOST_REQUIREMENTS = 20
+"""Maximum items of a checklist."""
 _CHECKLIST = "Checklist"
 """Heading of the checklist if code writes it; models may write it in another language."""
 _HEADING = re.compile(r"^\s*#{1,6}\s+(.+?)[\s#*]*$")
 _NUMBERED = re.compile(r"^\s*(?:\*\*)?\d{1,2}[.)、．](?:\*\*)?\s*(?=\S)")
+"""Beginning of a numbered step as models write it."""
 _BULLET = re.compile(r"^\s*[-*•]\s+(?=\S)")
 _ENTRY = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)](?:\*\*)?\s*")
+"""Beginning of a step in the format of `plan_text`, with its number."""
 _REMARK = re.compile(r"\((?:thought alone)?(?:; )?(?:builds on [\d., ]+)?\)$")
+"""What `plan_text` writes after the task of an analysis, or of a step with dependencies."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
+"""Number of a step, such as `2` or `2.1`."""
 
 
 class PlanParts(NamedTuple):
     """The parts of a plan's text."""
 
     title: str
-    """The heading above the steps; empty if there is none."""
+    """Text of the heading above the steps; empty if there is none."""
     steps: str
-    """The list of steps."""
+    """The lines with the steps."""
     checklist: str
     """The heading and items of the checklist, as written; empty if there is none."""
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """The items of the checklist."""
+        """The items of the checklist, at most `MOST_REQUIREMENTS`."""
         return tuple(_items(self.checklist, _BULLET)[:MOST_REQUIREMENTS])
 
 
 def split_plan(text: str) -> PlanParts:
-    """Split a plan into its parts; the checklist is the last heading, if only bullets follow it."""
+    """Split the text of a plan into its parts.
+
+    The title is a heading in the first line; the checklist begins at the last heading, if bullets without numbers
+    follow it.
+    """
     lines = text.strip().splitlines()
     headings = [index for index, line in enumerate(lines) if _HEADING.match(line)]
     title = ""
@@ -59,7 +72,10 @@ def join_plan(parts: PlanParts) -> str:
 
 
 def read_plan(text: str, max_steps: int) -> Plan:
-    """Parse a plan; the text stays as written unless it has more than `max_steps` steps."""
+    """Parse the text of a plan: numbered steps, else bullets, else one step.
+
+    The text stays as written, unless it has more than `max_steps` steps: then the rest of them is left out.
+    """
     parts = split_plan(text)
     steps = _items(parts.steps, _NUMBERED) or _items(parts.steps, _BULLET) or [" ".join(parts.steps.split())]
     if left_out := max(0, len(steps) - max_steps):
@@ -72,7 +88,7 @@ def read_plan(text: str, max_steps: int) -> Plan:
 
 
 def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence[str] = ()) -> str:
-    """Format a plan of steps for the user: one numbered line per step, with its task and dependencies below."""
+    """Write steps as the text of a plan: each has a numbered line with its title, then its task and dependencies."""
     entries: list[str] = []
     for number, step in enumerate(steps, 1):
         thought = "" if step.requires_search else "thought alone"
@@ -86,9 +102,10 @@ def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence
 
 
 def read_steps(text: str, most: int) -> list[PlanStep]:
-    """Parse the steps of a plan in the format of `plan_text`, as edited by the user.
+    """Parse at most `most` steps from a text in the format of `plan_text`, as edited by the user.
 
-    A title with no task below it also becomes the task. Dependencies refer to the numbers in the text.
+    The steps are numbered anew; their dependencies are the steps that have those numbers in the text. A title with no
+    task below it also becomes the task.
     """
     # The number of each entry as written, and its lines; text before the list is also an entry.
     entries: list[tuple[str, list[str]]] = []
@@ -120,6 +137,7 @@ def read_steps(text: str, most: int) -> list[PlanStep]:
 
 
 def _items(text: str, mark: re.Pattern[str]) -> list[str]:
+    """Return the entries of a list whose first lines begin with `mark`; other lines continue the entry above."""
     items: list[str] = []
     for line in text.splitlines():
         if mark.match(line):

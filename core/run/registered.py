@@ -1,4 +1,4 @@
-"""Plugins: engines, tools, parsers and export formats that packages register as entry points, and dotted names."""
+"""Plugins: engines, tools, parsers and exporters that packages register as entry points, or that a setting names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPORTERS = "deep_research.exporters"
 
 @cache
 def registered(group: str) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name, read from disk on first use."""
+    """Return the installed packages' entry points of a group, by name; read from disk on first use."""
     return MappingProxyType({entry.name: entry for entry in entry_points(group=group)})
 
 
@@ -39,7 +39,10 @@ def is_dotted(name: str) -> bool:
 
 @cache
 def load_dotted(name: str) -> Any:
-    """Import and return `package.module:Name`; raises `ImportError`, or what the module raises."""
+    """Import and return the object `package.module:Name`.
+
+    Raises `ImportError` if there is none, and any error that the module raises when it is imported.
+    """
     module, _, attribute = name.partition(":")
     try:
         return getattr(import_module(module), attribute)

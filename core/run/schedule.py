@@ -1,4 +1,4 @@
-"""The steps of a typed plan as pure functions: which are due, follow-ups, skipped and revised steps."""
+"""Pure functions on the steps of a typed plan: which are due, which get follow-ups, are skipped or are revised."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
 _COMPLETE = 0.7
 """A step with at least this completeness gets no follow-up."""
 _GOOD = 0.4
-"""A step with at most this quality gets no follow-up: its results are too poor."""
+"""A step with at most this quality gets no follow-up, which would build on poor results."""
 
 
 def due(steps: Sequence[PlanStep]) -> list[PlanStep]:
-    """Return the steps to dispatch next; empty when all are finished.
+    """Return the pending steps that come next, all of one kind; empty if none is pending.
 
-    Independent searches come first, then searches whose dependencies are finished, then one analysis.
+    Independent searches come first, then searches that build on finished steps, then the first analysis.
     """
     pending = [step for step in steps if step.status == "pending"]
-    searches = [step for step in pending if step.requires_search and not _awaited(step, steps)]
+    searches = [step for step in pending if step.requires_search and not _has_to_wait(step, steps)]
     for kind in ("independent", "hybrid"):
         if found := [step for step in searches if step.kind == kind]:
             return found
@@ -29,7 +29,7 @@ def due(steps: Sequence[PlanStep]) -> list[PlanStep]:
 
 
 def needed_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]) -> Suggestion | None:
-    """Return the first suggestion if the step needs a follow-up; its title or task may be empty."""
+    """Return the first suggestion if the outcome of the step calls for a follow-up, else None."""
     if outcome.completeness is None or outcome.quality is None or not suggestions:
         return None
     # An analysis has no verdict on whether it is complete.
@@ -38,14 +38,17 @@ def needed_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence
 
 
 def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion, limits: Limits) -> list[PlanStep]:
-    """Insert a follow-up below its parent; unchanged if too deep or if an ancestor had the same task."""
+    """Return the steps with a follow-up inserted after its parent and the parent's other follow-ups.
+
+    They are returned unchanged if the follow-up is too deep, or if the parent or an ancestor has its title or task.
+    """
     by_id = {step.id: step for step in steps}
     family = [parent := by_id[parent_id]]
     while family[-1].parent:
         family.append(by_id[family[-1].parent])
     deepest = limits.max_follow_ups if parent.requires_search else limits.max_analysis_follow_ups
-    known = {_plain(text) for step in family for text in (step.title, step.task)}
-    if parent.depth >= deepest or known & {_plain(wanted.title), _plain(wanted.task)}:
+    known = {_normalised(text) for step in family for text in (step.title, step.task)}
+    if parent.depth >= deepest or known & {_normalised(wanted.title), _normalised(wanted.task)}:
         return list(steps)
     child = PlanStep(
         id=f"{parent_id}.1",
@@ -57,17 +60,17 @@ def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion
         parent=parent_id,
         depth=parent.depth + 1,
     )
-    last = max(index for index, step in enumerate(steps) if step.id == parent_id or _is_below(step, parent_id))
+    last = max(index for index, step in enumerate(steps) if step.id == parent_id or _follows_up(step, parent_id))
     return [*steps[: last + 1], child, *steps[last + 1 :]]
 
 
 def set_status(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) -> list[PlanStep]:
-    """Replace the changed steps by id."""
+    """Return the steps, with those in `changed` (by id) replaced."""
     return [changed.get(step.id, step) for step in steps]
 
 
 def skip_pending(steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False) -> list[PlanStep]:
-    """Skip all pending steps, or only the pending searches, for this reason."""
+    """Return the steps, with all unfinished ones (or only the searches among them) skipped for this reason."""
     skipped = {"status": "skipped", "reason": reason}
     return [
         step if step.is_over or (searches_only and not step.requires_search) else step.model_copy(update=skipped)
@@ -76,7 +79,7 @@ def skip_pending(steps: Sequence[PlanStep], reason: str, *, searches_only: bool 
 
 
 def restore_skipped(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
-    """Make steps that were skipped for this reason pending again."""
+    """Return the steps, with those that were skipped for this reason pending again; unchanged if it is empty."""
     pending = {"status": "pending", "reason": ""}
     return [
         step.model_copy(update=pending) if reason and step.status == "skipped" and step.reason == reason else step
@@ -91,10 +94,10 @@ def revise_steps(
     added: Sequence[tuple[str, str, bool]],
     most: int,
 ) -> list[PlanStep]:
-    """Return the revised plan: pending steps skipped (reasons by id) or reworded (tasks by id), and new steps.
+    """Return the steps with pending ones skipped or reworded, and with new ones at the end.
 
-    `added`: title, task, and whether the step searches. New steps are dropped if more than `most` steps of the plan
-    would be unfinished; follow-ups do not count.
+    `needless`: reasons for skipping, by step id. `reworded`: new tasks, by step id. `added`: (title, task, whether it
+    searches) of each new step; those beyond `most` unfinished steps, not counting follow-ups, are dropped.
     """
     changed = dict[str, PlanStep]()
     for step in (step for step in steps if step.status == "pending"):
@@ -111,18 +114,19 @@ def revise_steps(
     return [*set_status(steps, changed), *new]
 
 
-def _awaited(step: PlanStep, steps: Sequence[PlanStep]) -> bool:
-    """Whether a dependency is unfinished; steps other than follow-ups also wait for their dependencies' follow-ups."""
+def _has_to_wait(step: PlanStep, steps: Sequence[PlanStep]) -> bool:
+    """Whether a step that it builds on is unfinished or, unless it is a follow-up itself, has unfinished follow-ups."""
     return any(
-        other.id in step.depends_on or (not step.parent and any(_is_below(other, id_) for id_ in step.depends_on))
+        other.id in step.depends_on or (not step.parent and any(_follows_up(other, id_) for id_ in step.depends_on))
         for other in steps
         if not other.is_over
     )
 
 
-def _is_below(step: PlanStep, ancestor: str) -> bool:
-    return step.id.startswith(f"{ancestor}.")
+def _follows_up(step: PlanStep, ancestor_id: str) -> bool:
+    """Whether the step is a follow-up of this one, directly or through others."""
+    return step.id.startswith(f"{ancestor_id}.")
 
 
-def _plain(text: str) -> str:
+def _normalised(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".?!")

@@ -1,4 +1,4 @@
-"""Reads settings from a dict, the environment, and LangGraph's `configurable`; errors become one line."""
+"""Reads settings from a dict, the environment, and LangGraph's `configurable`; a wrong one becomes a one-line error."""
 
 from __future__ import annotations
 
@@ -22,18 +22,22 @@ _EXAMPLES = {
     "mcp": '{"NAME": {"command": "COMMAND", "args": []}}',
     "prices": '{"NAME": [0.25, 2.0]}',
 }
-"""Example values of settings that are JSON in the environment."""
+"""Example values, for error messages, of settings that are JSON in the environment."""
 
 
 def read_context(given: Mapping[str, Any]) -> Context:
-    """Return the settings from a dict; raises a one-line `UnknownSetting` for an unknown name or value."""
+    """Return the settings of a run: those in the dict, else those of the environment, else the defaults.
+
+    Raises `UnknownSetting`, with one line for the user, for an unknown name or a wrong value.
+    """
     return read_settings(Context, given)
 
 
 def with_configurable(given: Context | None, configurable: Mapping[str, Any]) -> Context:
-    """Return `context` updated with the settings in `configurable`; its other keys are ignored.
+    """Return the settings of a run that LangGraph passed as `context` (`given`) and in `configurable`.
 
-    Raises `UnknownSetting` for a setting that has different values in the two.
+    Keys of `configurable` that are not settings are ignored. Raises `UnknownSetting` for a wrong setting, and for one
+    that was given two different values.
     """
     named = {name: value for name, value in configurable.items() if name in Context.model_fields}
     if given is None or not named:
@@ -48,12 +52,12 @@ def with_configurable(given: Context | None, configurable: Mapping[str, Any]) ->
 
 
 def read_settings(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
-    """Return settings of this kind from a dict; raises `UnknownSetting` like `read_context`."""
+    """Return settings of this class, otherwise like `read_context`."""
     try:
         return kind(**given)
     except ValidationError as error:
         # Each branch of a union reports a fault.
-        faults = dict.fromkeys(map(_in_words, error.errors()))
+        faults = dict.fromkeys(map(_described, error.errors()))
         raise UnknownSetting(f"Wrong settings: {'; '.join(faults)}.") from error
     except SettingsError as error:
         # Only its message names the field.
@@ -63,8 +67,8 @@ def read_settings(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
         ) from error
 
 
-def _in_words(fault: ErrorDetails) -> str:
-    """Describe a fault in one line; a value from the environment is named by its variable."""
+def _described(fault: ErrorDetails) -> str:
+    """Describe a validation error for the user; a value that came from the environment is named by its variable."""
     *above, name = map(str, fault["loc"])
     is_limit = above == ["limits"]
     if fault["type"] == "extra_forbidden":
@@ -81,4 +85,5 @@ def _in_words(fault: ErrorDetails) -> str:
 
 
 def _variable(name: str) -> str:
+    """Return the environment variable of a setting or limit."""
     return f"{ENVIRONMENT_PREFIX}{name.upper()}"

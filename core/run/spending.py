@@ -1,4 +1,9 @@
-"""A run's spending: totals, limits, daily accounts, and the costs and answers of nodes that fail or are stopped."""
+"""A run's spending: totals, limits, shares of tasks, daily accounts of users, and what failed nodes have cost.
+
+A node writes its costs to the state when it ends. If it fails or is stopped, its costs are recorded in the store
+(`recorded`), and the next node adds them to the state (`unsettled_costs`). The answers that models gave to a stopped
+node are stored as well (`Answers`), so that the node does not ask again after a restart.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +31,16 @@ from .store.pages import Pages
 
 _CENT = 0.01
 _ACCOUNTS = "accounts"
-"""Used as a thread id: where the accounts of the server's users are stored."""
+"""Used instead of a thread id for the notes with the daily spending of the server's users."""
 _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
+"""Note on a question without recorded costs; `owners` have a note with costs each: a researcher's id, or empty."""
 
 
 class Total(NamedTuple):
-    """Sums over all calls."""
+    """The sums of what was spent; see `Spent` for the fields."""
 
     calls: int
+    """Number of model calls."""
     input_tokens: int
     cached_tokens: int
     output_tokens: int
@@ -44,26 +51,26 @@ class Total(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Input and output together."""
+        """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
 
 
 def total(spending: Mapping[str, Spent]) -> Total:
-    """Add up what was spent."""
+    """Add up what was spent; `spending` has an entry for each call of a model or tool."""
     entries = spending.values()
     calls = sum(1 for spent in entries if spent.input_tokens or spent.output_tokens)
     return Total(calls, *(sum(getattr(spent, name) for spent in entries) for name in Total._fields[1:]))
 
 
 def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds: float) -> str:
-    """Return the reached limit that stops further research, worded for the reader; empty if none."""
+    """Return which limit of the run was reached, so that research has to stop, worded for the reader; empty if none."""
     spent = total(spending)
     if active_seconds > limits.max_seconds:
         return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
     if limits.max_usd is not None and spent.usd >= _usd_for_research(limits):
         return f"the limit max_usd was reached ({dollars(spent.usd)} of {dollars(limits.max_usd)})"
     for name, used, most in (
-        ("max_tokens", spent.tokens, _for_research(limits)),
+        ("max_tokens", spent.tokens, _tokens_for_research(limits)),
         ("max_searches", spent.searches, limits.max_searches),
         ("max_fetches", spent.fetches, limits.max_fetches),
         ("max_tool_calls", spent.tool_calls, limits.max_tool_calls),
@@ -76,10 +83,11 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
 def dispatched_now(
     tasks: Sequence[Value], limits: Limits, spending: Mapping[str, Spent], *, has_slots: bool = False
 ) -> list[Value]:
-    """Return the tasks to dispatch now; the others wait.
+    """Return the first of the tasks, as many as may start now; the others have to wait for a later round.
 
-    Each needs a remaining search and tool call, and at most `max_parallel_researchers` are dispatched at a time. If
-    tasks wait for slots themselves (`has_slots`), that limit does not apply here.
+    These are at most `max_parallel_researchers`, and no more than there are searches and tool calls left in the run,
+    but at least one. `has_slots`: the tasks themselves wait for a free slot once they are dispatched, so
+    `max_parallel_researchers` does not apply.
     """
     spent = total(spending)
     left = [
@@ -92,14 +100,14 @@ def dispatched_now(
 
 
 def seconds_left(limits: Limits, seconds: float) -> float:
-    """Return the seconds left for a researcher's calls, less the share reserved for writing."""
+    """Return how long a researcher that has worked for `seconds` may go on, less the time reserved for writing."""
     return limits.researcher_seconds_hard * (1 - limits.writing_share) - seconds
 
 
 def shared_task_fields(run: Run, limits: Limits, spending: Mapping[str, Spent], researchers: int) -> dict[str, Any]:
-    """Return the fields of `Task` that tasks dispatched together share.
+    """Return the fields of `Task` that are the same for all tasks dispatched together.
 
-    Each researcher gets an equal part of the remaining budget, less the share reserved for writing.
+    Each of the `researchers` gets an equal part of the remaining budget, less the share reserved for writing.
     """
     spent = total(spending)
 
@@ -112,7 +120,7 @@ def shared_task_fields(run: Run, limits: Limits, spending: Mapping[str, Spent], 
         "language": run.language,
         "scope": run.scope,
         "seconds": limits.researcher_seconds,
-        "tokens": part(_for_research(limits), spent.tokens),
+        "tokens": part(_tokens_for_research(limits), spent.tokens),
         "searches": part(limits.max_searches, spent.searches),
         "fetches": part(limits.max_fetches, spent.fetches),
         "tool_calls": part(limits.max_tool_calls, spent.tool_calls),
@@ -121,15 +129,17 @@ def shared_task_fields(run: Run, limits: Limits, spending: Mapping[str, Spent], 
 
 
 def _usd_for_research(limits: Limits) -> float:
+    """Return `max_usd` less the share reserved for writing; 0 if it is not set."""
     return (limits.max_usd or 0.0) * (1 - limits.writing_share)
 
 
-def _for_research(limits: Limits) -> int | None:
+def _tokens_for_research(limits: Limits) -> int | None:
+    """Return `max_tokens` less the share reserved for writing; None if it is not set."""
     return None if limits.max_tokens is None else int(limits.max_tokens * (1 - limits.writing_share))
 
 
 def dollars(usd: float) -> str:
-    """Format US dollars to the cent; less than a cent with two significant digits."""
+    """Format an amount in US dollars to the cent; less than a cent to two significant digits."""
     if usd >= _CENT or usd <= 0:
         return f"${usd:.2f}"
     digits = 1 - math.floor(math.log10(usd))
@@ -138,14 +148,14 @@ def dollars(usd: float) -> str:
 
 @dataclass
 class Bill:
-    """Costs of calls as they are made, including calls that broke off."""
+    """What a node's calls have cost so far, including calls that broke off."""
 
     costs: dict[str, Spent] = field(default_factory=dict)
     """Cost of each call by a unique key."""
     seconds: float = 0.0
     """Total seconds of the calls."""
     answers: Answers | None = None
-    """The models' answers, while they are stored for a restart."""
+    """The stored answers of models to this node; None outside of `recorded`."""
 
     def add(self, spent: Spent, key: str = "") -> None:
         """Add the cost of a call; the same key replaces the earlier entry."""
@@ -153,19 +163,19 @@ class Bill:
 
 
 class UnsettledCosts(NamedTuple):
-    """Costs recorded for a question that are not in its state yet."""
+    """The costs recorded in the store for a question; its state may have some of them already."""
 
     costs: dict[str, Spent]
     """Cost of each call, by keys that are stable across restarts."""
     seconds: float
-    """Seconds spent in failed nodes, excluding researchers."""
+    """Seconds spent in failed and stopped nodes, excluding researchers."""
 
     def new(self, known: Mapping[str, Spent]) -> dict[str, Spent]:
-        """Return the costs that the state does not have yet."""
+        """Return the costs that are missing from `known`, the spending in the state."""
         return {key: spent for key, spent in self.costs.items() if key not in known}
 
     def settled(self, run: Run) -> Run:
-        """Return the run with the seconds of failed nodes added, each counted once."""
+        """Return the run with these seconds in its active time; adding them again changes nothing."""
         # The notes may be gone if the store keeps texts for less time than checkpoints.
         lost = max(self.seconds, run.lost_seconds)
         return run.model_copy(
@@ -175,13 +185,13 @@ class UnsettledCosts(NamedTuple):
 
 @asynccontextmanager
 async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
-    """Record the bill if the block fails or is stopped, and charge it to the daily account of the server's user.
+    """Charge the costs of the block to the daily account of the server's user; record them if it fails or is stopped.
 
     The models' answers are kept only if it is stopped: a failed node must not get the same ones again, since they may
     have caused the failure.
 
-    `researcher`: id of the researcher's task. Its costs are always recorded, since they reach the run only with its
-    finding; its seconds are not, since researchers run in parallel.
+    `researcher`: id of the task if the block is part of a researcher or a step. Its costs are always recorded, since
+    they reach the state of the run only with its finding; its seconds never are, since researchers run in parallel.
     """
     bill.answers = bill.answers or Answers(pages, " ".join(["answers to", question_id, researcher]))
     earlier = set(bill.costs)
@@ -200,12 +210,12 @@ async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: st
         try:
             if not isinstance(error, GraphBubbleUp | asyncio.CancelledError) or isinstance(error, UserMistake):
                 await bill.answers.forget()
-            await _note(pages, question_id, researcher, bill.costs, 0.0 if researcher else bill.seconds)
+            await _record(pages, question_id, researcher, bill.costs, 0.0 if researcher else bill.seconds)
         except Exception as second:  # noqa: BLE001 - whatever the store raises
             log_failure(__name__, second, "The costs of calls could not be recorded")
         raise
     if researcher:
-        await _note(pages, question_id, researcher, bill.costs, 0.0)
+        await _record(pages, question_id, researcher, bill.costs, 0.0)
 
 
 async def _charge(pages: Pages, tokens: int, usd: float) -> None:
@@ -215,14 +225,14 @@ async def _charge(pages: Pages, tokens: int, usd: float) -> None:
         await accounts.note({name: {"tokens": known["tokens"] + tokens, "usd": known["usd"] + usd}})
 
 
-async def carry_over(passing: Pages, pages: Pages) -> None:
-    """Add the user's spending in a temporary store to their account in the lasting store."""
-    if spent := await passing.of_thread(_ACCOUNTS).read_note(_account(pages.user)):
+async def carry_over(temporary: Pages, pages: Pages) -> None:
+    """Charge what the user's account in a temporary store was charged today to the one in the permanent store."""
+    if spent := await temporary.of_thread(_ACCOUNTS).read_note(_account(pages.user)):
         await _charge(pages, spent["tokens"], spent["usd"])
 
 
 async def check_account(pages: Pages, context: Context) -> None:
-    """Raise `DailyLimitReached` if the server's user has spent the daily limit; for new questions only."""
+    """Raise `DailyLimitReached` if the server's user has spent a daily limit; called before new questions only."""
     limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
     if not (user := pages.user) or not any(limits.values()):
         return
@@ -240,43 +250,44 @@ def _account(user: str) -> str:
 
 
 async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
-    """Return the costs recorded for this question."""
+    """Return the costs recorded in the store for this question."""
     index = await pages.read_note(_name(question_id)) or _EMPTY
     notes = await pages.read_notes([_name(question_id, owner) for owner in index["owners"]])
     costs = {key: Spent.model_validate(spent) for note in notes for key, spent in (note or {}).items()}
     return UnsettledCosts(costs, index["seconds"])
 
 
-async def _note(pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
-    """Record costs in one note per owner, so that the size of a write does not depend on other researchers."""
+async def _record(pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
+    """Add costs to the note of their owner; each owner has its own, so that writes stay small with many researchers."""
     name, owner_name = _name(question_id), _name(question_id, owner)
     async with pages.lock(name):
         known, earlier = await pages.read_notes([name, owner_name])
         index = known or _EMPTY
         entries = {key: spent.model_dump() for key, spent in costs.items()}
         notes: dict[str, dict[str, Any]] = {owner_name: {**(earlier or {}), **entries}}
-        if owner not in index["owners"] or seconds:
-            owners = [*index["owners"], *({owner} - {*index["owners"]})]
+        owners = list(dict.fromkeys([*index["owners"], owner]))
+        if owners != index["owners"] or seconds:
             notes[name] = {"owners": owners, "seconds": index["seconds"] + seconds}
         await pages.note(notes)
 
 
 def _name(question_id: str, *owner: str) -> str:
+    """Return the name of the note with an owner's costs; without an owner, of the note that lists the owners."""
     return " ".join(["costs of", question_id, *owner])
 
 
 class StoredReply(NamedTuple):
-    """A model's reply stored before its node was interrupted."""
+    """A model's answer that was stored before its node was stopped."""
 
     message: AIMessage
     key: str
-    """Key of its cost, the same for each restart of the node."""
+    """Key of its cost in `Bill.costs`, so that a restarted node records it under the same key."""
 
 
 class Answers:
-    """The answers that a node received, by request and in order; stored in case the node is restarted.
+    """The answers that models gave to a node, by request and in order; stored in case the node is restarted.
 
-    Each owner (run or researcher) has one note, which its next node overwrites.
+    They are in one note (`name`) for the run or the researcher, which its next node overwrites.
     """
 
     def __init__(self, pages: Pages, name: str) -> None:
@@ -290,7 +301,7 @@ class Answers:
         self._lock = asyncio.Lock()
 
     async def earlier(self, request: str) -> StoredReply | None:
-        """Return the next stored answer to this request, each only once; None if there are no more."""
+        """Return the next stored answer to this request (a hash of it), each only once; None if there are no more."""
         async with self._lock:
             kept = (await self._all()).get(request, [])
             number = self._asked[request]

@@ -20,4 +20,4 @@ RECORD_ROUND = "record_round"
 REWRITE_SENTENCES = "rewrite_sentences"
 
 OURS = frozenset({INTERNAL_SEARCH, WEB_SEARCH, OPEN_URL, READ_DOCUMENTS, THINK_TOOL, GENERATE_REPORT})
-"""Tools of a researcher, excluding those that an app passes in."""
+"""Built-in tools of a researcher, except `calculate`; tools that an app passes in are not among them."""

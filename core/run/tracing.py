@@ -1,4 +1,4 @@
-"""Tracing with LangSmith or OpenTelemetry: its destination, switching it off, and traced tool calls."""
+"""Tracing with LangSmith or OpenTelemetry: where traces are sent, switching it off, and tool calls in traces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _OFF = frozenset({"false", "f", "0", "no", "n", "off"})
 
 
 def traced_to() -> str:
-    """Return the hosts and project that the environment sends traces to; empty if tracing is off."""
+    """Return the hosts and the project to which traces are sent, worded for the user; empty if tracing is off.
+
+    They are read from the environment, as LangSmith does.
+    """
     if not tracing_is_enabled():
         return ""
     by_flags = "otel" if is_env_var_truish("OTEL_ONLY") else "hybrid" if is_env_var_truish("OTEL_ENABLED") else ""
@@ -41,14 +44,17 @@ def traced_to() -> str:
 
 
 def tracing_notices(context: Context) -> tuple[str, ...]:
-    """Return a notice on where tracing sends prompts and passages; empty if tracing is off."""
+    """Return the notice for the user that prompts and passages are traced, and where they go; empty if they are not."""
     destination = traced_to() if context.tracing else ""
     notice = f"Tracing is on: prompts and passages go to {destination}; switch it off with tracing or --no-trace."
     return (notice,) if destination else ()
 
 
 def is_traced(*sources: object) -> bool:
-    """Whether a run may be traced: false if any source (settings as an object or a dict) turns `tracing` off."""
+    """Whether a run may be traced: false if the setting `tracing` is off in any source (an object or a dict).
+
+    If no source is a `Context`, the environment's settings count as well.
+    """
     values = [
         source.get("tracing") if isinstance(source, Mapping) else getattr(source, "tracing", None) for source in sources
     ]
@@ -63,12 +69,15 @@ def tracing_if(is_on: bool) -> AbstractContextManager[None]:
 
 
 async def untraced(parts: AsyncGenerator[Value, None], *, is_run: bool = False) -> AsyncGenerator[Value, None]:
-    """Pass on a stream untraced; with `is_run` it is also left out of the trace of the surrounding run."""
+    """Yield the parts of a stream without tracing how they are made.
+
+    `is_run`: the stream is that of a run, which is also kept out of the trace of the run that it is called in.
+    """
     around = configs.var_child_runnable_config.get()
     config = without_tracers(around) if around and is_run else around
     async with aclosing(parts):
         while True:
-            # The caller's code between two parts is traced as before.
+            # Reset after each part, because what the caller does with it is still traced.
             token = configs.var_child_runnable_config.set(config)
             try:
                 with tracing_if(False):
@@ -81,7 +90,7 @@ async def untraced(parts: AsyncGenerator[Value, None], *, is_run: bool = False) 
 
 
 def without_tracers(config: RunnableConfig) -> RunnableConfig:
-    """Return a config without the tracers inherited from the surrounding run."""
+    """Return a config without LangSmith's tracers, which a nested run inherits from the run that it is called in."""
     callbacks = config.get("callbacks")
     if not isinstance(callbacks, BaseCallbackManager):
         return config
@@ -95,7 +104,7 @@ def without_tracers(config: RunnableConfig) -> RunnableConfig:
 async def traced_tool(
     name: str, inputs: dict[str, Any], work: Callable[[], Coroutine[Any, Any, Value]], output: Callable[[Value], object]
 ) -> Value:
-    """Await a tool's work and report it to callbacks as a tool run with these inputs and `output(value)`."""
+    """Await `work` and return its value; callbacks see a run of this tool with these inputs and `output(value)`."""
     config = configs.ensure_config()
     manager = configs.get_async_callback_manager_for_config(config)
     run = await manager.on_tool_start({"name": name}, json.dumps(inputs, default=str), inputs=inputs)

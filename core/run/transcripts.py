@@ -1,4 +1,8 @@
-"""Tool calls in messages, and transcripts: validates calls, fills in findings, fits messages into a model's window."""
+"""Tool calls and their results in message histories: validates calls, fills in findings, shortens to a window.
+
+The orchestrator's transcript holds an empty `ToolMessage` for each call whose finding is stored in the state; prompts
+get the finding in its place (`with_findings`).
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,15 @@ from . import tool_names
 from .conversation import clean_nested
 
 THOUGHTS_ALONE = " It sent only thoughts, perhaps because its server has no or the wrong reasoning parser."
+"""Ending of the error message for a model that answered with reasoning text but no content."""
 _CUT_OFF = frozenset({"length", "max_tokens"})
+"""Finish reasons of messages that were cut off at the output limit."""
 BROKEN = {"finish_reason": "broken off"}
 """Added to the metadata of an answer whose stream broke off."""
 REASONING = "reasoning_content"
 """Key in `additional_kwargs` for the reasoning text of OpenAI-compatible servers."""
 MOST_GAPS = 20
+"""Maximum number of gaps, and of contradictions, that one call declares."""
 _GAP_CHARACTERS = 300
 """Maximum length of a gap that a call declares."""
 ACKNOWLEDGED = "Noted."
@@ -40,25 +47,25 @@ MERGED = "Run together with the first call of this message; the results stand th
 NOT_RUN = "Not run:"
 """Prefix of the results of calls that were not run."""
 UNREAD_FORM = "it was written in a form that is not read"
-"""Prefix of the fault of a call written as text in an unknown format; the next lines say how to write it."""
+"""First line of the error of a call that was written as text in an unknown format; further lines show the right one."""
 _INTERRUPTED = f"{NOT_RUN} the research was interrupted. Ask again if it is still needed."
 _FAILED = "The research failed"
 WITHHELD_NOTICE = "Withheld: the provider of the model refuses to have this result read. Go on without it."
 _INCOMPLETE = "(Incomplete"
 EARLIER = "deep_research_earlier"
-"""Mark of the message whose calls represent the findings of earlier questions."""
+"""Key in `additional_kwargs` of the message whose calls stand for the findings of earlier questions."""
 _REPORT_CHARACTERS = 1000
-"""Characters kept of an earlier report if a prompt does not fit."""
+"""Length to which an earlier report is cut if a prompt does not fit."""
 Shorten = Callable[[str, float], str]
-"""Shortens a result to about this share of its length, 0 to 1."""
+"""Shortens a text to about this share of its length, 0 to 1."""
 _TITLE_WORDS = 6
-"""Words of a task's title."""
+"""Maximum words of a task's title."""
 _LEAST_SHARE = 0.3
 """Older results are shortened to this share before the newest ones are."""
 CHARACTERS_PER_TOKEN = 4
 """Estimated characters per token."""
 _NO_WORK = (tool_names.THINK_TOOL, tool_names.CALCULATE, tool_names.GENERATE_REPORT)
-"""Tools whose calls bring no new material."""
+"""Tools whose results contain nothing that was found."""
 
 
 class RunnableCall(NamedTuple):
@@ -70,10 +77,11 @@ class RunnableCall(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A tool call that cannot be run, and the reason given to the model."""
+    """A tool call that cannot be run."""
 
     id: str
     reason: str
+    """The call's result: why it was not run, worded for the model."""
 
 
 class Calls(NamedTuple):
@@ -86,10 +94,10 @@ class Calls(NamedTuple):
 
 
 def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str]) -> Calls:
-    """Split the calls of a message into runnable and refused ones.
+    """Split the calls of a message into those that can be run and those that cannot.
 
-    `tools`: offered names; `taken`: call ids used earlier in the thread. Missing and repeated ids are replaced, so that
-    every call has exactly one result.
+    `tools`: names of the tools that the model was offered; `taken`: call ids used earlier in the thread. Missing and
+    repeated ids are replaced, so that every call has exactly one result.
     """
     entries = [(call["id"], call["name"], clean_nested(call["args"]), "") for call in message.tool_calls]
     for call in message.invalid_tool_calls:
@@ -128,7 +136,7 @@ def was_cut_off(message: AIMessage) -> bool:
 
 
 def stream_broke_off(message: AIMessage) -> bool:
-    """Whether the stream of the message broke off."""
+    """Whether the stream of the message broke off before its end."""
     return finish_of(message) == BROKEN["finish_reason"]
 
 
@@ -139,7 +147,7 @@ def finish_of(message: AIMessage) -> str | None:
 
 
 def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the distinct gaps that a call for the report declares; None if it declares none."""
+    """Return the distinct gaps in the argument `missing` of a call; None if it is not a text or a list."""
     given = arguments.get("missing")
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list):
@@ -149,7 +157,10 @@ def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def contradictions_in(arguments: Mapping[str, Any], keys: Sequence[str]) -> tuple[ConflictingClaims, ...]:
-    """Return the contradictions that a call declares; `keys`: source keys, whose numbers start at 1."""
+    """Return the valid entries of the argument `contradictions` of a call.
+
+    `keys`: source keys in the order of the numbers by which the model refers to them, from 1.
+    """
     given, key_of = arguments.get("contradictions"), dict(enumerate(keys, 1))
     found = list[ConflictingClaims]()
     for entry in given if isinstance(given, list) else ():
@@ -164,7 +175,7 @@ def contradictions_in(arguments: Mapping[str, Any], keys: Sequence[str]) -> tupl
 
 
 def is_status_text(result: str) -> bool:
-    """Whether a result has no content: the call was acknowledged or not run."""
+    """Whether a tool result only says that the call was noted, merged into another, or not run."""
     return result in (ACKNOWLEDGED, MERGED) or result.startswith(NOT_RUN)
 
 
@@ -174,7 +185,7 @@ def call_ids(messages: Iterable[AnyMessage]) -> set[str]:
 
 
 def results_for(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage]:
-    """Return the tool results of a message in the order of its calls; `answers` by call id."""
+    """Return the tool results for a message, in the order of its calls; `answers`: their texts by call id."""
     return [
         ToolMessage(answers[call_id], tool_call_id=call_id)
         for call in message.tool_calls
@@ -183,7 +194,10 @@ def results_for(message: AIMessage, answers: dict[str, str]) -> list[ToolMessage
 
 
 def results_in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Move each result directly behind its call, as some servers require; of several results, the last counts."""
+    """Return the messages with all results directly after the message with their calls, as some servers require.
+
+    Of several results of a call, only the last is kept.
+    """
     results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
     ordered: list[AnyMessage] = []
     for message in messages:
@@ -196,7 +210,7 @@ def results_in_order(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def result_of(finding: Finding | None) -> str:
-    """Return a finding as the orchestrator and the writer see it."""
+    """Return the text of a finding as the orchestrator and the writer see it; None: its researcher was interrupted."""
     if finding is None:
         return _INTERRUPTED
     if finding.is_withheld:
@@ -211,7 +225,7 @@ def result_of(finding: Finding | None) -> str:
 
 
 def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Finding]) -> list[AnyMessage]:
-    """Fill the findings into the transcript's empty results."""
+    """Return the transcript with the text of the finding in each empty result; `findings` are by call id."""
     return [
         ToolMessage(result_of(findings.get(message.tool_call_id)), tool_call_id=message.tool_call_id)
         if isinstance(message, ToolMessage) and not message.content
@@ -221,15 +235,18 @@ def with_findings(transcript: Sequence[AnyMessage], findings: Mapping[str, Findi
 
 
 def research_message(tasks: Iterable[tuple[str, str]]) -> AIMessage:
-    """Return a message that calls for tasks (id and text), as if the orchestrator's model had written it."""
+    """Return a message that calls for these tasks (call id, text), as if the orchestrator's model had written it."""
     calls = [tool_call(name=tool_names.RESEARCH_AGENT, args={"task": text}, id=call_id) for call_id, text in tasks]
     return AIMessage("", tool_calls=calls)
 
 
 def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the research calls with the empty results for their findings, and the user's messages."""
-    results = [message for message in transcript if isinstance(message, ToolMessage) and not message.content]
-    pending = {message.tool_call_id: message for message in results}
+    """Return only the research calls with their empty results (see `with_findings`), and the user's messages."""
+    pending = {
+        message.tool_call_id: message
+        for message in transcript
+        if isinstance(message, ToolMessage) and not message.content
+    }
     kept: list[AnyMessage] = []
     for message in transcript:
         if isinstance(message, HumanMessage):
@@ -244,7 +261,10 @@ def research_calls(transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]) -> dict[str, str]:
-    """Return the title of each task by call id: from its call, or its first words that not all tasks share."""
+    """Return a title for each task (call id, text), by call id: the `title` of its call, else words of its text.
+
+    Words at the beginning that all tasks have in common are left out. `transcript` holds the calls.
+    """
     calls = [call for message in transcript if isinstance(message, AIMessage) for call in message.tool_calls]
     given = {call["id"]: call["args"].get("title") for call in calls}
     words = [text.split() for _, text in tasks]
@@ -259,17 +279,17 @@ def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]
 
 
 def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
-    """Mark the findings that a content filter refused (ids), so that later calls leave them out."""
+    """Return the findings with these ids, marked as withheld: later prompts leave out what a content filter refused."""
     return {key: findings[key].model_copy(update={"is_withheld": True}) for key in refused if key in findings}
 
 
 def count_withheld(notes: Sequence[AnyMessage]) -> int:
-    """Count the results in a researcher's notes that a content filter refused."""
+    """Return the number of tool results in a researcher's notes that a content filter refused."""
     return len({note.tool_call_id for note in notes if isinstance(note, ToolMessage) and note.text == WITHHELD_NOTICE})
 
 
 def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[AnyMessage]:
-    """Return the findings of the thread's earlier questions as calls and results."""
+    """Return the findings of the thread's other questions as one message with research calls, and their results."""
     earlier = [finding for finding in findings.values() if finding.question_id != question_id]
     if not earlier:
         return []
@@ -281,15 +301,17 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
 
 
 def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:
-    """Shorten results, each in proportion to its length, until the messages have about `tokens` tokens.
+    """Shorten tool results in proportion to their length until the messages have about `tokens` tokens.
 
-    Results of the newest round stay whole until the others are down to `_LEAST_SHARE`. Finally, older reports of the
-    assistant are cut. The user's messages are never cut.
+    Results of the newest round stay whole until older ones are down to `_LEAST_SHARE`. If that is not enough, earlier
+    reports are cut. The user's messages are never cut, so the messages may still be too long.
+
+    `shorten`: shortens the text of a result; None if results must stay whole.
     """
     fitted = list(messages)
     if estimated_tokens(fitted) <= tokens:
         return fitted
-    newest = max((index for index, message in enumerate(fitted) if _works(message)), default=len(fitted))
+    newest = max((index for index, message in enumerate(fitted) if _has_work(message)), default=len(fitted))
     results = [index for index, message in enumerate(fitted) if is_result(message)]
     older = [index for index in results if index < newest]
     if shorten:
@@ -306,7 +328,7 @@ def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | N
 
 
 def _shorten(fitted: list[AnyMessage], results: Sequence[int], tokens: int, least: float, shorten: Shorten) -> None:
-    """Shorten these results (indexes) to the same share, not below `least`, if the messages exceed `tokens`."""
+    """Shorten the messages at these indexes to the same share, not below `least`, if all exceed `tokens`."""
     result_tokens = estimated_tokens([HumanMessage("".join(fitted[index].text for index in results))])
     excess = estimated_tokens(fitted) - tokens
     if excess <= 0 or not result_tokens:
@@ -322,13 +344,13 @@ def _shorten(fitted: list[AnyMessage], results: Sequence[int], tokens: int, leas
 
 
 def estimated_tokens(messages: Sequence[AnyMessage]) -> int:
-    """Estimate the tokens: one for four characters, and one for each character beyond ASCII."""
-    beyond = sum(len(text) - len(text.encode("ascii", "ignore")) for message in messages if (text := message.text))
-    return int(count_tokens_approximately(messages) + beyond * 3 / 4)
+    """Estimate the tokens of messages: one for four ASCII characters, and one for each other character."""
+    non_ascii = sum(len(text) - len(text.encode("ascii", "ignore")) for message in messages if (text := message.text))
+    return int(count_tokens_approximately(messages) + non_ascii * 3 / 4)
 
 
-def _works(message: AnyMessage) -> bool:
-    """Whether the message calls for research or a tool in this question, not only for a thought or the report."""
+def _has_work(message: AnyMessage) -> bool:
+    """Whether the message has a call for this question other than a thought, a calculation or the report."""
     if not isinstance(message, AIMessage) or message.additional_kwargs.get(EARLIER):
         return False
     return any(call["name"] not in _NO_WORK for call in message.tool_calls)
@@ -343,15 +365,15 @@ def is_result(message: AnyMessage) -> bool:
 
 
 def message_from_chunks(chunk: AIMessageChunk, text: str) -> AIMessage:
-    """Convert the merged chunks to a message with this text.
+    """Convert the merged chunks of a streamed answer to a message with this text.
 
-    LangChain completes truncated JSON arguments, so that half a call looks whole. Here, arguments that are not a JSON
-    object make the call invalid.
+    LangChain would complete truncated JSON arguments, so that half a call looks whole. Here, a call is invalid if its
+    arguments are not a JSON object.
     """
     calls: list[ToolCall] = []
     broken: list[InvalidToolCall] = []
     for part in chunk.tool_call_chunks:
-        arguments = _read(part["args"] or "{}")
+        arguments = _json_object(part["args"] or "{}")
         if arguments is None:
             broken.append(invalid_tool_call(name=part["name"], args=part["args"], id=part["id"], error="not an object"))
         else:
@@ -367,10 +389,10 @@ def message_from_chunks(chunk: AIMessageChunk, text: str) -> AIMessage:
     )
 
 
-def _read(arguments: str) -> dict[str, Any] | None:
+def _json_object(text: str) -> dict[str, Any] | None:
     """Parse a JSON object, which some servers encode a second time as a JSON string; None for any other text."""
     try:
-        value = json.loads(arguments, strict=False)
+        value = json.loads(text, strict=False)
         value = json.loads(value, strict=False) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         return None

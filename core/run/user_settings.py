@@ -1,4 +1,4 @@
-"""Settings for users of the server, who can only narrow what its operator allows."""
+"""Settings that a user of the server may choose for a run, within what its operator allows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FORM_LIMITS = {
     "max_tokens": "Tokens",
     "max_usd": "US dollars",
 }
-"""Limits shown in forms, with their titles; the full list would be too long."""
+"""Limits shown in a client's form of the settings, with their titles; the full list would be too long."""
 _USER = "{user}"
 """Placeholder for the user's name in the operator's document paths."""
 _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
@@ -37,18 +37,19 @@ _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 
 @cache
 def _operator() -> Context:
+    """Return the operator's settings, with absolute paths and the server's address; read from the environment once."""
     settings = with_absolute_paths(Context())
     address = settings.server_address or os.environ.get("LANGGRAPH_API_URL", "")
     return settings.model_copy(update={"server_address": address})
 
 
 def with_absolute_paths(settings: Context) -> Context:
-    """Return settings with absolute document paths; resolving relative ones in each run would block a server."""
+    """Return settings with absolute document paths; resolving relative ones in each run would block the server."""
     return settings.model_copy(update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)})
 
 
 def _as_form(schema: dict[str, Any]) -> None:
-    """Turn the schema into a form: one type per field, and only the limits in `_FORM_LIMITS`."""
+    """Change a JSON schema in place so that clients can show it as a form: one type per field, only `_FORM_LIMITS`."""
     fields, limits = schema["properties"], Limits.model_json_schema()["properties"]
     shown = {name: limits[name] | {"title": title} for name, title in _FORM_LIMITS.items()}
     described = fields["limits"]["description"]
@@ -104,9 +105,9 @@ class UserSettings(KnownNames):
     _by_user: dict[str, Context] = PrivateAttr(default_factory=dict)
 
     def context_of(self, user: str) -> Context:
-        """Return the settings of a run for this user (may be empty); blocks, since it accesses files.
+        """Return the operator's settings with this user's choices; `user`: name on the server, may be empty.
 
-        Raises `UnknownSetting` for a choice that the operator does not allow.
+        Raises `UnknownSetting` for a choice that the operator does not allow. Blocks, since it accesses files.
         """
         if user in self._by_user:
             return self._by_user[user]
@@ -120,13 +121,15 @@ class UserSettings(KnownNames):
             for name in self.engines:
                 if name not in by_name:
                     raise UnknownSetting(
-                        f"engines: {name!r} is not one of the engines that you may choose{_of(by_name)}."
+                        f"engines: {name!r} is not one of the engines that you may choose{_choices(by_name)}."
                     )
             engines = tuple(by_name[name] for name in self.engines)
         allowed = operator.domains_allow
         for name in self.domains_allow:
             if allowed and not any(name == domain or name.endswith(f".{domain}") for domain in allowed):
-                raise UnknownSetting(f"domains_allow: {name!r} is outside the domains that may be read{_of(allowed)}.")
+                raise UnknownSetting(
+                    f"domains_allow: {name!r} is outside the domains that may be read{_choices(allowed)}."
+                )
         self._by_user[user] = operator.model_copy(
             update={
                 **{name: value for name, value in chosen.items() if value is not None},
@@ -147,12 +150,13 @@ class UserSettings(KnownNames):
 
 
 def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
+    """Return the value of `models`: the user's choice, with the operator's models for roles that it leaves out."""
     if wanted is None:
         return operator.models
     for name in [wanted] if isinstance(wanted, str) else wanted.values():
         if name not in operator.allow_models:
             raise UnknownSetting(
-                f"models: {name!r} is not one of the models that you may choose{_of(operator.allow_models)}."
+                f"models: {name!r} is not one of the models that you may choose{_choices(operator.allow_models)}."
             )
     if isinstance(wanted, str) or operator.models is None:
         return wanted
@@ -161,15 +165,16 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
 
 
 def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple[Path, ...]:
-    """Return the named folders and files below the operator's roots; None: the roots themselves. Does blocking I/O.
+    """Return the paths of folders and files that a user named; `names` None: the roots themselves. Blocks.
 
-    Raises `UnknownSetting` for a name that does not exist there.
+    `roots`: the operator's folders and files. Each name begins with the name of a root. Raises `UnknownSetting` for a
+    name that does not exist there.
     """
     return tuple(roots) if names is None else tuple(_below(roots, name) for name in names)
 
 
 def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
-    """Return the names of these folders and files for `documents_below`; None if they are exactly the roots."""
+    """Return the `names` for which `documents_below` returns these paths; None if they are exactly the roots."""
     paths = tuple(map(Path, docs))
     if paths == tuple(roots):
         return None
@@ -190,7 +195,7 @@ def _of_user(path: Path, user: str) -> Path:
 
 
 def _below(roots: Sequence[Path], name: str) -> Path:
-    """Return the named folder or file below one of the operator's; links that lead out are not followed."""
+    """Return the path of one name of `documents_below`; links that lead out of the root are refused."""
     first, *rest = Path(name).parts or ("",)
     for root in roots:
         if root.name == first:
@@ -200,11 +205,14 @@ def _below(roots: Sequence[Path], name: str) -> Path:
                 if path.exists() and path.resolve().is_relative_to(root.resolve()):
                     return path
     names = [root.name for root in roots]
-    raise UnknownSetting(f"docs: {name!r} is not one of the folders and files that may be searched{_of(names)}.")
+    raise UnknownSetting(f"docs: {name!r} is not one of the folders and files that may be searched{_choices(names)}.")
 
 
 def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
-    """Return the operator's limits, narrowed by the user; `deep` widens them only up to the operator's own depth."""
+    """Return the operator's limits with the user's narrower ones; raises `UnknownSetting` for a wider one.
+
+    Depth `deep` widens them only if it is the operator's depth as well.
+    """
     ceilings = operator.at_depth().limits
     given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
     for name, value in given.items():
@@ -214,10 +222,11 @@ def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
         ):
             raise UnknownSetting(f"limit {name}: {value} is wider than the operator of this server allows ({ceiling}).")
     # Limits that are set explicitly are not widened by the depth.
-    held = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}
-    return operator.limits.model_copy(update={**held, **given})
+    fixed = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}
+    return operator.limits.model_copy(update={**fixed, **given})
 
 
-def _of(allowed: Iterable[str]) -> str:
+def _choices(allowed: Iterable[str]) -> str:
+    """Return the end of an error message: what the user may choose instead."""
     names = ", ".join(allowed)
     return f" ({names})" if names else "; the operator of this server allows none"

@@ -44,7 +44,9 @@ def test_every_call_of_a_model_gets_exactly_one_result(
 ) -> None:
     message = calls(*entries, **({"finish_reason": "length"} if is_cut else {}))
     read = read_calls(message, TOOLS, taken)
-    order = decide(read, Progress(thinks=thinks, mistakes=thinks), Limits(), has_findings=has_findings)
+    order = decide(
+        read, Progress(thinks=thinks, mistakes=thinks), Limits(), has_findings=has_findings, has_assigned=True
+    )
     given_ids = [entry["id"] for entry in read.message.tool_calls]
     assert len(given_ids) == len(entries)
     assert not taken & set(map(str, given_ids))

@@ -1,4 +1,4 @@
-"""Packets that several nodes emit, and `CallEvents`: the packets of a model call (thoughts, text, waits, costs)."""
+"""Makes the packets that several nodes emit; `CallEvents` emits those of a model call: thoughts, text, waits, costs."""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "completed_with_gaps": "completed_with_gaps",
     "ended": "user_cancelled",
 }
-"""Stop reasons by the status of a finished run."""
+"""The reason in the `stop` packet, by the status of a finished run."""
 _READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
+"""Tools that open sources; all others search."""
 
 
 def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: str = "") -> packets.Activity:
-    """Return an activity with a text of this kind; seed (the question) and placement determine which text.
+    """Return a status message of this kind; the same seed (the question) and placement give the same text.
 
-    `step_title`: the step that the activity belongs to.
+    `step_title`: title of the step that it belongs to, if any.
     """
     wordings = wordings_of(kind)
     choice = int(short_hash(seed, kind, placement.model_dump_json()), 16) % len(wordings)
@@ -53,7 +54,7 @@ def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: st
 
 
 def wordings_of(kind: ActivityKind) -> list[str]:
-    """Return the texts of this kind."""
+    """Return the texts of which `activity` chooses one."""
     return _table()["wordings"][kind].splitlines()
 
 
@@ -63,12 +64,12 @@ def _table() -> dict[str, dict[str, str]]:
 
 
 def document(source: Source) -> packets.Document:
-    """Convert a source to the `Document` sent in packets during research."""
+    """Return a source as packets show it during research."""
     return packets.Document(document_id=source.key, title=source.title, link=source.location)
 
 
 def final_document(source: Source) -> packets.Document:
-    """Return a source as packets describe it once research has ended."""
+    """Return a source as packets show it after the research: also with its date and how much of it was read."""
     return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 
@@ -82,7 +83,7 @@ def step_started(step: PlanStep, placement: Placement) -> packets.StepStarted:
 def iteration_packets(
     step_id: str, iteration: Iteration, learnings: Mapping[str, Learning], placement: Placement
 ) -> list[packets.StepLearnings | packets.StepAssessed]:
-    """Return the packets of a finished iteration: its learnings and each verdict."""
+    """Return the packets of a finished iteration: its learnings, taken from `learnings` by id, and its verdict."""
     learned = [learnings[key] for key in iteration.learnings]
     first = packets.StepLearnings(
         placement=placement,
@@ -107,7 +108,7 @@ def iteration_packets(
 
 
 def step_done(step: PlanStep, placement: Placement) -> packets.StepDone:
-    """Return the packet that ends a step; its status must be final."""
+    """Return the packet that ends a step, which must be completed, failed or skipped."""
     assert step.status in ("completed", "failed", "skipped")
     return packets.StepDone(placement=placement, step_id=step.id, status=step.status, reason=step.reason)
 
@@ -118,7 +119,7 @@ def step_failed(placement: Placement, reason: str) -> packets.PacketError:
 
 
 def tool_call_packets(placement: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[Packet]:
-    """Return the packets that open a tool call with these queries or addresses; `scope` has the web filters."""
+    """Return the packets that open a tool call; `inputs`: its queries or addresses; `scope` has the web filters."""
     if tool in _READING:
         return [packets.OpenUrlStart(placement=placement), packets.OpenUrlUrls(placement=placement, urls=list(inputs))]
     is_web = tool == tool_names.WEB_SEARCH
@@ -147,7 +148,7 @@ def tool_result_packets(
 
 
 def stop_packet(run: Run, turn: int) -> packets.OverallStop:
-    """Return the packet that ends or pauses a run."""
+    """Return the last packet of a run that has ended or pauses; `turn`: its `turn_index`."""
     is_over = run.status in STOP_REASONS
     return packets.OverallStop(
         placement=Placement(turn_index=turn),
@@ -164,9 +165,10 @@ def researcher_failed(placement: Placement, reason: str) -> packets.PacketError:
 
 
 class CallEvents:
-    """Emits the thoughts of a model call as a block with its own placement; later packets get the next placement.
+    """Emits the packets of a node's model calls, and adds up their costs.
 
-    Text next to tool calls counts as thoughts; `ProseEvents` emits it as text.
+    Thoughts are a block with its own placement; later packets get the next placement. Here, text that comes with tool
+    calls counts as thoughts; `ProseEvents` emits it as text.
     """
 
     def __init__(self, emitter: Emitter, placement: Placement) -> None:
@@ -176,7 +178,7 @@ class CallEvents:
         self.thoughts = ""
         """The thoughts emitted so far."""
         self.has_shown = False
-        """Whether text of the current call was emitted, which cannot be taken back."""
+        """Whether text of the current call was emitted; then the call cannot be repeated."""
         self.bill = Bill()
         """Costs of all calls."""
         self._first_placement = placement
@@ -187,7 +189,7 @@ class CallEvents:
         return self.emitter.has_listener
 
     def on_thought(self, words: str) -> None:
-        """Emit a piece of a thought."""
+        """Emit a piece of a thought; nothing if the block of thoughts is closed."""
         if not self.thoughts:
             words = words.lstrip()
         if not words or self.placement != self._first_placement:
@@ -202,7 +204,7 @@ class CallEvents:
         self.on_thought(words)
 
     def end(self) -> None:
-        """Close the block of thoughts and move on to the next placement."""
+        """Close the block of thoughts, if there is one, and move on to the next placement."""
         if self.thoughts and self.placement == self._first_placement:
             self.emit(packets.ReasoningDone(placement=self.placement))
             step, turn = self.placement.sub_turn_index, self.placement.turn_index
@@ -211,16 +213,16 @@ class CallEvents:
             self.placement = self.placement.model_copy(update=following)
 
     def on_restart(self) -> None:
-        """Separate a repeated call's thoughts from those of the earlier attempt."""
+        """Called when a call is repeated: emit an empty line between the thoughts of the two attempts."""
         if self.thoughts:
             self.on_thought("\n\n")
 
     def on_delay(self, seconds: float, reason: str) -> None:
-        """Emit that the call waits before it is retried."""
+        """Emit that the call is retried after so many seconds, and why."""
         self.emit(packets.CallDelayed(placement=self.placement, seconds=seconds, reason=reason))
 
     def on_continue(self, reason: str) -> None:
-        """Emit that the stream broke off and the model continues its text."""
+        """Emit that the stream broke off, why, and that the model continues its text."""
         self.emit(packets.CallContinued(placement=self.placement, reason=reason))
 
     def on_spent(self, spent: Spent, key: str = "") -> None:
@@ -235,7 +237,7 @@ class CallEvents:
 
 
 class SilentEvents(CallEvents):
-    """Emits only costs and waits."""
+    """Emits the costs and waits of calls, but neither their text nor their thoughts."""
 
     @property
     @override
@@ -250,7 +252,7 @@ class SilentEvents(CallEvents):
 
 
 class ProseEvents(CallEvents):
-    """Emits the text of an answer while it is generated, after an opening packet."""
+    """Emits the text of an answer while it is generated, after an opening packet; subclasses make the packets."""
 
     has_started = False
     """Whether text of any call was emitted."""

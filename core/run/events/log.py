@@ -1,7 +1,7 @@
-"""The log of one question: its packets, kept in the thread's store for `show` and for clients that reconnect.
+"""Emits packets, and stores them as the log of their question, for `show` and for clients that reconnect.
 
-Packets are written in parts, `_FLUSH_SECONDS` after they were emitted; parts never change. A killed run loses its last
-packets, but nodes that run again on resumption emit theirs again.
+The log is stored in parts (notes in the thread's store), each with the packets of `_FLUSH_SECONDS`; parts never change.
+A killed run loses the packets of its last part, but nodes that run again on resumption emit theirs again.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _FLUSH_SECONDS = 0.5
 """Seconds after which emitted packets are stored."""
 _READ_AT_ONCE = 64
 """Parts read in one batch."""
-_PASSING = frozenset(
+_UNLOGGED = frozenset(
     {"call_continued", "call_delayed", "call_finished", "chat_heartbeat", "documents_indexed", "elapsed_time"}
 )
 """Types of packets that are not logged: costs are in the state, the others matter only while they happen."""
-_STARTS = frozenset(
+_BLOCK_STARTS = frozenset(
     {
         "activity",
         "deep_research_plan_start",
@@ -47,16 +47,17 @@ _STARTS = frozenset(
         "top_level_branching",
     }
 )
-"""Types of packets that begin a block."""
-_WORDS = {
+"""Types of packets that begin a block: a plan, a thought, a call, a text."""
+_TEXT_FIELDS = {
     "deep_research_plan_delta": "content",
     "intermediate_report_delta": "content",
     "message_delta": "content",
     "reasoning_delta": "reasoning",
 }
-"""By type of packets whose texts are merged with those of the previous packet: the field with the text."""
+"""The field with the text, by type of packets with a piece of text; consecutive pieces are stored as one packet."""
 
 Data = dict[str, Any]
+"""A packet as JSON."""
 
 
 class Log:
@@ -66,31 +67,32 @@ class Log:
         self._pages, self._question_id = pages, question_id
         self._waiting: list[Data] = []
         self._parts: int | None = None
+        """Number of stored parts; None before the first is stored."""
         self._timer: asyncio.TimerHandle | None = None
         self._tasks = set[asyncio.Task[None]]()
 
     def append(self, packet: Data) -> None:
         """Add a packet, with the current Unix time as `at`; it is stored `_FLUSH_SECONDS` later."""
-        last, field = self._waiting[-1] if self._waiting else {}, _WORDS.get(packet["type"], "")
+        last, field = self._waiting[-1] if self._waiting else {}, _TEXT_FIELDS.get(packet["type"], "")
         if field and all(last.get(name) == packet[name] for name in ("type", "placement")):
             last[field] += packet[field]
         else:
             self._waiting.append({**packet, "at": round(time.time(), 1)})
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._start)
+            self._timer = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._start_storing)
 
     async def flush(self) -> None:
         """Store all waiting packets, and wait until they are stored."""
-        self._start()
+        self._start_storing()
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def _start(self) -> None:
+    def _start_storing(self) -> None:
         if self._timer:
             self._timer.cancel()
         self._timer = None
         if self._waiting:
-            task = asyncio.get_running_loop().create_task(self._keep())
+            task = asyncio.get_running_loop().create_task(self._store_part())
             self._tasks.add(task)
             task.add_done_callback(self._ended)
 
@@ -100,13 +102,13 @@ class Log:
         if not task.cancelled() and (error := task.exception()):
             log_failure(__name__, error, "Packets of a run could not be stored")
 
-    async def _keep(self) -> None:
+    async def _store_part(self) -> None:
         async with self._pages.lock(f"log-{self._question_id}"):
             if self._parts is None:
-                self._parts = len(await _parts(self._pages, self._question_id))
+                self._parts = len(await _stored_parts(self._pages, self._question_id))
             packets, self._waiting = self._waiting, []
             try:
-                await self._pages.note({_name(self._question_id, self._parts): {"packets": packets}})
+                await self._pages.note({_part_name(self._question_id, self._parts): {"packets": packets}})
             except BaseException:
                 # They go into the next part.
                 self._waiting = [*packets, *self._waiting]
@@ -116,7 +118,7 @@ class Log:
 
 
 class Emitter:
-    """Sends packets to listening clients, and appends them to the log."""
+    """Sends packets to the client that streams the run, if any, and appends them to the log, if there is one."""
 
     def __init__(self, writer: StreamWriter, log: Log | None = None) -> None:
         self._writer, self._log = writer, log
@@ -128,7 +130,7 @@ class Emitter:
     def emit(self, *packets: Packet) -> None:
         """Emit packets in this order."""
         for packet in packets:
-            is_logged = self._log is not None and packet.type not in _PASSING
+            is_logged = self._log is not None and packet.type not in _UNLOGGED
             if not (self.has_listener or is_logged):
                 continue
             data: Data = packet.model_dump(mode="json")
@@ -139,10 +141,11 @@ class Emitter:
 
 
 _logs = PerLoop(dict[tuple[tuple[str, str], str], Log])
+"""The logs that are written, by the namespace of their thread's store and the id of their question."""
 
 
 def emitter(question_id: str) -> Emitter:
-    """Return the calling node's emitter for this question; without a thread, nothing is logged."""
+    """Return the emitter of the calling node for this question; it logs nothing if the run has no thread id."""
     if not get_config().get("configurable", {}).get("thread_id"):
         return Emitter(get_stream_writer())
     pages = pages_of(get_store(), question_id)
@@ -153,9 +156,9 @@ def emitter(question_id: str) -> Emitter:
 
 
 async def flush(thread_id: str, failure: str | None, store: BaseStore | None) -> None:
-    """Store all packets of a thread whose run has ended.
+    """Store all packets of a thread whose run has ended, and whether it failed.
 
-    `failure`: why the run failed, in one line; empty if it succeeded, None to record nothing.
+    `failure`: why the run failed, in one line; empty if it succeeded. None: neither is recorded.
     """
     logs, namespace = _logs.get(), page_namespace(thread_id)
     names = [name for name in logs if name[0] == namespace]
@@ -171,16 +174,16 @@ async def flush(thread_id: str, failure: str | None, store: BaseStore | None) ->
 
 
 async def read_failure(pages: Pages) -> str:
-    """Return why the last run on a thread failed; empty if it succeeded."""
+    """Return why the last run on a thread failed, in one line; empty if it succeeded."""
     return str((await pages.read_note(_FAILURE) or {}).get("words", ""))
 
 
 async def read_log(pages: Pages, question_id: str) -> list[Data]:
-    """Return the packets of a question in order, without those that a restarted node emitted again later.
+    """Return the logged packets of a question in order, without those that a restarted node emitted again later.
 
-    Consecutive text packets are merged; of several `stop` packets only the last is kept.
+    Consecutive pieces of a text are one packet. A `stop` packet after which the run went on is left out.
     """
-    return _settled(await _parts(pages, question_id))
+    return _without_repeated(await _stored_parts(pages, question_id))
 
 
 class LogTail:
@@ -192,18 +195,22 @@ class LogTail:
         self._packets = list[Data]()
 
     async def news(self) -> tuple[int, list[Data]]:
-        """Return how many of the packets returned so far are still valid, and the packets that follow them."""
-        before, new = self._packets, await _parts(self._pages, self._question_id, len(self._parts))
+        """Return what has changed since the last call: how many packets are still valid, and those that follow them.
+
+        A client drops all packets that it has received after the valid ones, since a restarted node replaced them.
+        """
+        before, new = self._packets, await _stored_parts(self._pages, self._question_id, len(self._parts))
         if not new:
             return len(before), []
         self._parts += new
-        self._packets = _settled(self._parts)
+        self._packets = _without_repeated(self._parts)
         pairs = zip(before, self._packets, strict=False)
         valid = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         return valid, self._packets[valid:]
 
 
-def _settled(parts: Iterable[list[Data]]) -> list[Data]:
+def _without_repeated(parts: Iterable[list[Data]]) -> list[Data]:
+    """Return the packets of these parts without those that `read_log` leaves out."""
     kept = list[Data]()
     for part in parts:
         for packet in part:
@@ -211,7 +218,7 @@ def _settled(parts: Iterable[list[Data]]) -> list[Data]:
             if kept and kept[-1]["placement"]["turn_index"] > turn:
                 # Turns only grow, so a node of an earlier turn runs again: later packets are obsolete.
                 kept = [known for known in kept if known["placement"]["turn_index"] <= turn]
-            if packet["type"] in _STARTS:
+            if packet["type"] in _BLOCK_STARTS:
                 kept = _without_block(kept, packet)
             # The run went on after a pause that a `stop` packet announced.
             kept = [*kept[:-1], packet] if kept and kept[-1]["type"] == "stop" else [*kept, packet]
@@ -219,29 +226,31 @@ def _settled(parts: Iterable[list[Data]]) -> list[Data]:
 
 
 def _without_block(packets: Iterable[Data], start: Data) -> list[Data]:
-    """Drop a block that begins again: an interrupted node emitted the earlier version."""
+    """Return the packets without the block that `start` begins again, which an interrupted node emitted before."""
     packets, block = list(packets), start["placement"]
     if block["sub_turn_index"] is not None:
         return [packet for packet in packets if packet["placement"] != block]
     same = {name: start.get(name) for name in ("type", "placement", "text")}
     begins = (index for index, packet in enumerate(packets) if {name: packet.get(name) for name in same} == same)
     first = next(begins, len(packets))
-    return [*packets[:first], *(packet for packet in packets[first:] if _tab(packet) != _tab(start))]
+    return [*packets[:first], *(packet for packet in packets[first:] if _branch(packet) != _branch(start))]
 
 
-def _tab(packet: Data) -> tuple[int, int]:
+def _branch(packet: Data) -> tuple[int, int]:
     return packet["placement"]["turn_index"], packet["placement"]["tab_index"]
 
 
-async def _parts(pages: Pages, question_id: str, start: int = 0) -> list[list[Data]]:
+async def _stored_parts(pages: Pages, question_id: str, start: int = 0) -> list[list[Data]]:
+    """Return the stored parts of a log, from the one with the number `start` on."""
     parts = list[list[Data]]()
     for first in count(start, _READ_AT_ONCE):
-        notes = await pages.read_notes([_name(question_id, part) for part in range(first, first + _READ_AT_ONCE)])
+        names = [_part_name(question_id, part) for part in range(first, first + _READ_AT_ONCE)]
+        notes = await pages.read_notes(names)
         parts += [note["packets"] for note in notes if note]
         if not all(notes):
             break
     return parts
 
 
-def _name(question_id: str, part: int) -> str:
+def _part_name(question_id: str, part: int) -> str:
     return f"packets-{question_id}-{part}"

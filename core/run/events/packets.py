@@ -1,4 +1,7 @@
-"""Packets: the typed events that a run sends to its clients on LangGraph's custom stream."""
+"""Packets: the typed events that a run sends to its clients on LangGraph's custom stream.
+
+`docs/reference/packets.md` describes them, and the order in which they are sent, for authors of clients.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,13 @@ class Placement(BaseModel):
 class Document(BaseModel):
     """A source, as shown to clients."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     document_id: str
+    """Identifies the source in the packets of a thread."""
     title: str
     link: str
+    """Where a reader can open it: a web address, or a file's URI."""
     date: str = ""
     """Date stated by the source: an ISO date, or only its year or month; empty if unknown, and during research."""
     extent: Extent | None = None
@@ -144,7 +151,7 @@ class StepAssessed(Packet):
     is_complete: bool
     reasoning: str
     key_elements: list[str]
-    """Key elements for the next search."""
+    """What the next search should look for."""
 
 
 class StepDone(Packet):
@@ -264,6 +271,7 @@ class SearchToolStart(Packet):
 
     type: Literal["search_tool_start"] = "search_tool_start"
     is_internet_search: bool
+    """False: a search in the user's documents."""
 
 
 class SearchToolQueries(Packet):
@@ -344,7 +352,9 @@ class MessageStart(Packet):
 
     type: Literal["message_start"] = "message_start"
     final_documents: list[Document] | None = None
+    """The sources that the report may cite, by number; None for a clarifying question."""
     pre_answer_processing_seconds: float | None = None
+    """Active seconds of the run before the report; None for a clarifying question."""
 
 
 class MessageDelta(Packet):

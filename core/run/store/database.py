@@ -1,4 +1,4 @@
-"""Opens the database of runs (checkpoints and page texts): an SQLite file or a PostgreSQL database."""
+"""Opens the database of runs (checkpoints, texts and leases): an SQLite file or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -22,31 +22,33 @@ from .sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable
 
 FILE_NAME = "runs.sqlite"
 _POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
-"""Scheme of a PostgreSQL address, with or without SQLAlchemy's driver."""
+"""Scheme of a PostgreSQL address, with or without a driver's name as in SQLAlchemy's addresses."""
 _SCHEME = re.compile(r"([a-z][\w+.-]+)://", re.IGNORECASE)
 _SQLITE_ERRORS = (sqlite3.Error, ValueError)
-"""Errors of a damaged file; a ValueError if a name is not valid text."""
+"""Errors of a damaged file; `ValueError` if a name in it is not valid text."""
 _APPLICATION_ID = 0x44525331
-"""Marks our databases in the file's header."""
+"""Number in the header of an SQLite file (`application_id`) that identifies our databases."""
 LAYOUT = 1
-"""Layout version in the file's header."""
+"""Version of the tables, in the header of an SQLite file (`user_version`)."""
 
 
 class Database(NamedTuple):
     """An open database of runs."""
 
     saver: RunSaver
+    """Of the checkpoints, and of the leases."""
     store: BaseStore
+    """Of the texts and notes."""
 
 
 def runs_location(data_dir: Path) -> Path | str:
-    """Return the path or address of the database: from the environment, or a file in the data folder."""
+    """Return the path or address of the database: what the environment names, else a file in the data folder."""
     name = os.environ.get(DATABASE)
     return resolve_location(name) if name else data_dir / FILE_NAME
 
 
 def resolve_location(name: str | Path) -> Path | str:
-    """Return the path or PostgreSQL address that a database name refers to.
+    """Return the path of an SQLite file or the address of a PostgreSQL database, as the user gave it in `name`.
 
     Raises `DatabaseUnusable` for another kind of database, and for a path into a missing folder: only the data folder
     is created, since any other path may be mistyped.
@@ -102,7 +104,7 @@ async def open_database(location: Path | str) -> AsyncIterator[Database]:
 
 
 def query_database(location: Path | str, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
-    """Return the rows of a query over a separate connection; none if there is no database yet.
+    """Return the rows of a query with `?` parameters, over a connection of its own; none if there is no database yet.
 
     Raises `DatabaseUnusable`, also if the database stays busy for this many seconds.
     """

@@ -1,8 +1,8 @@
 """Leases: across all processes, only one run at a time may write to a thread.
 
-A lease is stored beside the checkpoints and names its process. It ends when it is released, when the process is gone,
-or when it was not renewed for `EXPIRY_SECONDS`. The database refuses checkpoints of a run without the lease, within the
-transaction that writes them; SQLite does so with triggers of the connection.
+A lease is stored in the database of the checkpoints, with the process that holds it. It ends when it is released, when
+the process is gone, or when it was not renewed for `EXPIRY_SECONDS`. Checkpoints of a run without the lease are refused
+within the transaction that writes them; in SQLite by triggers of the connection.
 """
 
 from __future__ import annotations
@@ -25,42 +25,43 @@ from ..errors import ThreadBusy
 from .pages import announce
 
 _RENEWAL_SECONDS = 5.0
+"""Seconds between renewals of a lease."""
 EXPIRY_SECONDS = 60.0
 """Seconds after which a lease expires if not renewed; longer than any wait for the database."""
 _HANDOVER_SECONDS = 2.0
 """Seconds to wait for an abandoned run of this process that is about to stop."""
 TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
-"""Config key for the owner of an existing lease that the run uses instead of taking its own."""
+"""Key in `configurable` for the owner of a lease that the caller holds: the run uses that lease, and takes none."""
 FENCED = "the lease of this thread is held by another run"
-"""The database's reason for refusing a write."""
+"""Text of the database error for a refused write."""
 
 _active_owners: set[str] = set()
-"""Owners of the leases that runs of this process hold; a stored lease of this process with another owner is stale."""
+"""Owners of the leases that this process holds; a stored lease of this process with another owner is stale."""
 
 
 class Process(NamedTuple):
-    """A process, identified beyond its id, since ids are reused."""
+    """What identifies a process: not its id alone, since ids are reused."""
 
     pid: int
     birth: str
-    """Its start time in the system's units."""
+    """Its start time in the system's units, or `unknown`."""
     machine: str
     """The machine or container in which its id is valid."""
 
 
 class Holder(NamedTuple):
-    """The holder of a lease."""
+    """A stored lease, and the process that holds it; as text: that process, for the user."""
 
     owner: str
     """Unique id of the lease."""
     process: Process
     since: str
-    """When it was taken (ISO 8601), for the user."""
+    """When the lease was taken (ISO 8601)."""
     age: float
-    """Seconds since it was renewed; negative if the machine's clock was restarted since."""
+    """Seconds since the lease was renewed; negative if the machine has restarted since, and its clock with it."""
 
     def is_alive(self) -> bool:
-        """Whether its run may still be running: the process exists and has renewed the lease in time."""
+        """Whether the lease is valid: the process exists and has renewed it in time. Blocks, since it reads files."""
         if self.process == _this_process() and self.owner not in _active_owners:
             return False
         if self.process.machine == _machine() and self.process.birth != _birth(self.process.pid):
@@ -74,11 +75,14 @@ class Holder(NamedTuple):
 
 
 class Lease:
-    """The right to write to a thread, until it is released or lost."""
+    """The right of a run of this process to write to a thread, until it is released or lost."""
 
     def __init__(self, thread_id: str) -> None:
-        self.thread_id, self.owner = thread_id, uuid.uuid4().hex
+        self.thread_id = thread_id
+        self.owner = uuid.uuid4().hex
+        """Unique id of the lease."""
         self.is_lost = False
+        """Whether another run has taken it."""
         self._reader: asyncio.Task[Any] | None = None
         self._cancelled: asyncio.Task[Any] | None = None
 
@@ -88,14 +92,14 @@ class Lease:
         return {"configurable": {"thread_id": self.thread_id, TOKEN: self.owner}}
 
     def lose(self) -> None:
-        """Stop the run, since its results could not be stored."""
+        """Mark the lease as lost and stop its run, whose results could not be stored."""
         if not self.is_lost and self._reader:
             self._cancelled = self._reader
             self._cancelled.cancel()
         self.is_lost = True
 
     async def guard(self, parts: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
-        """Pass on the run's stream; raises `ThreadBusy` once the lease is lost."""
+        """Yield the parts of the run's stream; raises `ThreadBusy` once the lease is lost."""
         try:
             while not self.is_lost:
                 self._reader = asyncio.current_task()
@@ -111,7 +115,7 @@ class Lease:
         except BaseException as error:
             if not self.is_lost:
                 raise
-            # As with asyncio's timeouts, a cancellation by others is passed on.
+            # Like asyncio's timeouts, raise a cancellation that did not come from `lose`.
             is_by_others = self._cancelled is None or self._cancelled.uncancel() > 0
             if isinstance(error, asyncio.CancelledError) and is_by_others:
                 raise
@@ -127,13 +131,14 @@ class Leases(ABC):
     errors: type[Exception]
     """Base class of the database's errors."""
     table = "leases"
+    """Name of the table with the leases."""
 
     def __init__(self, shielded: ShieldedTasks) -> None:
         self._shielded = shielded
         self._held: dict[str, Lease] = {}
 
     def owner(self, thread_id: str) -> str | None:
-        """Return the owner of the lease that this process holds; None if it holds none."""
+        """Return the owner of the thread's lease if this process holds it, else None."""
         held = self._held.get(thread_id)
         return held.owner if held else None
 
@@ -169,23 +174,23 @@ class Leases(ABC):
                 announce(thread_id)
 
     async def other(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
-        """Return the live holder of the thread's lease, unless it is this lease."""
+        """Return who validly holds the thread's lease; None if nobody does, or if it is this `lease`."""
         holder = await self._holder(thread_id)
         is_ours = holder and lease and holder.owner == lease.owner
         return holder if holder and not is_ours and await asyncio.to_thread(holder.is_alive) else None
 
     def lose(self, thread_id: str) -> None:
-        """Record that another run has taken the thread's lease."""
+        """Stop the run of this process on the thread, if any, because another run has taken its lease."""
         if lease := self._held.get(thread_id):
             lease.lose()
 
     async def _take(self, lease: Lease) -> None:
-        end, before = time.monotonic() + _HANDOVER_SECONDS, ""
+        end, stale_owner = time.monotonic() + _HANDOVER_SECONDS, ""
         process = await asyncio.to_thread(_this_process)
-        while not await self._shielded.do(self._write_taken(lease, process, before)):
+        while not await self._shielded.do(self._write_taken(lease, process, stale_owner)):
             holder = await self._holder(lease.thread_id)
             if holder is None or not await asyncio.to_thread(holder.is_alive):
-                before = holder.owner if holder else ""
+                stale_owner = holder.owner if holder else ""
             elif holder.process == process and time.monotonic() < end:
                 await asyncio.sleep(0.01)
             else:
@@ -202,12 +207,12 @@ class Leases(ABC):
                     lease.lose()
 
     @abstractmethod
-    async def _write_taken(self, lease: Lease, process: Process, before: str) -> bool:
-        """Store the lease, replacing one held by `before`; return whether the thread was free."""
+    async def _write_taken(self, lease: Lease, process: Process, stale_owner: str) -> bool:
+        """Store the lease if the thread has none, or one of `stale_owner`; return whether it was stored."""
 
     @abstractmethod
     async def _write_renewed(self, lease: Lease) -> bool:
-        """Renew the lease; returns whether it was still stored."""
+        """Renew the lease; return whether it was still stored, and so has not been taken by another run."""
 
     @abstractmethod
     async def _release(self, lease: Lease) -> None:
@@ -223,7 +228,7 @@ def _this_process() -> Process:
 
 
 def _birth(pid: int) -> str:
-    """Return when a process started; empty if it does not exist or is a zombie."""
+    """Return when a process started, `unknown` if the system does not say; empty if it has ended."""
     try:
         # The program's name, in parentheses, may contain anything.
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
@@ -244,6 +249,7 @@ def _birth(pid: int) -> str:
 
 @cache
 def _machine() -> str:
+    """Return an id of this machine since its last start, or of this container."""
     try:
         # A container has its own process ids.
         space = Path("/proc/self/ns/pid").readlink()

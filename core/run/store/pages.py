@@ -1,6 +1,7 @@
-"""What a thread keeps beside its checkpoints: texts and notes in the store (`Pages`), and files in a folder.
+"""What is stored for a thread besides its checkpoints: texts and notes in the store (`Pages`), and files in a folder.
 
-The state holds only hashes of the texts. Events announce changes.
+A text (of a page, or a tool result) is stored under its SHA-256, which is all that the state holds of it. A note is a
+JSON object under a name, such as a part of the log. Clients that follow a thread are woken when something is stored.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
 
 DAMAGED = "damaged"
-"""Key of the value that replaces an unreadable stored value."""
+"""Key of the object that replaces an unreadable stored value; its value names the file, for error messages."""
 OWNER = "langgraph_auth_user_id"
 """Key in `configurable`, and in the metadata of checkpoints, for the user of LangGraph's server."""
 LOCAL_USER = "local"
 """Owner of runs outside a server."""
-TEXT, _PACKED = "text", "zlib"
-"""Keys of a text in a value: plain, and compressed (base64)."""
+TEXT = "text"
+"""Key of a text in a stored value."""
+_PACKED = "zlib"
+"""Key of a compressed text (in base64) in a stored value."""
 _PACKED_CHARACTERS = 1000
 """Minimum length of texts that are compressed."""
 _FAST = 1
@@ -40,40 +43,41 @@ _FAST = 1
 _LONGEST_BYTES = 50_000_000
 """Maximum size of a decompressed text, against decompression bombs in a foreign database."""
 _REFERENCE = "text_hash"
+"""Key, in the artifact of a tool result, of the hash of the text that it refers to."""
 ATTACHMENTS = "attachments"
 """Name of the folder for the attachments of all threads, and of the note in a thread's store with its path."""
 INDEX_FILE = "index.sqlite"
-"""Index of a thread's files; next to their folder, so that both are deleted together."""
+"""File name of the search index of a thread's files; it is next to their folder, so that both are deleted together."""
 _locks = Locks()
 _changes = PerLoop(WeakValueDictionary[str, asyncio.Event])
-"""Events of followed threads, by thread id."""
+"""The event that is set by the next change of a thread, by thread id; only of threads that are followed."""
 _UNKEPT = InMemoryStore()
-"""Store of graphs that were compiled without one; its texts end with the process."""
+"""Store of graphs that were compiled without one; its texts are lost with the process."""
 
 
 def page_namespace(thread_id: str) -> tuple[str, str]:
-    """Return the store namespace of a thread's texts; dots are escaped, since they separate its parts."""
+    """Return the store namespace of a thread's texts and notes; dots are escaped, since they separate its parts."""
     return (thread_id.replace("%", "%25").replace(".", "%2E"), "pages")
 
 
 def text_hash(text: str) -> str:
-    """Return the SHA-256 of a text in hex digits: its key in the store."""
+    """Return the SHA-256 of a text in hex digits, which is its key in the store."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Pages:
-    """The texts and notes of one thread."""
+    """Reads and writes the texts and notes of one thread."""
 
     def __init__(self, store: BaseStore, thread_id: str, user: str = "") -> None:
         self._store = store
         self.user = user
-        """The user of the server; empty elsewhere."""
+        """The server's user whose run it is; empty without a server."""
         self.thread = thread_id
         self.namespace = page_namespace(thread_id)
-        """The namespace in the store."""
+        """The thread's namespace in the store."""
 
     def of_thread(self, thread_id: str) -> Pages:
-        """Return the texts of another thread in the same store."""
+        """Return the `Pages` of another thread in the same store, without a user."""
         return Pages(self._store, thread_id)
 
     async def keep(self, text: str) -> str:
@@ -84,7 +88,7 @@ class Pages:
 
     async def write(self, texts: Mapping[str, str], notes: Mapping[str, dict[str, Any]] | None = None) -> None:
         """Store texts by their SHA-256 and notes by their names, atomically."""
-        values = {**{key: {"text": text} for key, text in texts.items()}, **(notes or {})}
+        values = {**{key: {TEXT: text} for key, text in texts.items()}, **(notes or {})}
         if values:
             puts = [PutOp(self.namespace, name, value, index=False) for name, value in values.items()]
             await self._store.abatch(puts)
@@ -97,7 +101,7 @@ class Pages:
     async def texts(self, hashes: Sequence[str]) -> list[str | None]:
         """Return the texts with these hashes; None for each that is not stored."""
         items = await self._store.abatch([GetOp(self.namespace, content_hash) for content_hash in hashes])
-        texts = [item.value.get("text") if isinstance(item, Item) else None for item in items]
+        texts = [item.value.get(TEXT) if isinstance(item, Item) else None for item in items]
         return [text if isinstance(text, str) else None for text in texts]
 
     async def note(self, notes: Mapping[str, dict[str, Any]]) -> None:
@@ -110,7 +114,7 @@ class Pages:
         return note
 
     async def read_notes(self, names: Sequence[str]) -> list[dict[str, Any] | None]:
-        """Return the notes with these names, like `read_note`."""
+        """Return the notes with these names, in their order, like `read_note`."""
         items = await self._store.abatch([GetOp(self.namespace, name) for name in names])
         return [note_value(item if isinstance(item, Item) else None) for item in items]
 
@@ -120,11 +124,11 @@ class Pages:
         return [item.key for item in sorted(found, key=lambda item: item.updated_at, reverse=True)]
 
     def lock(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Return the thread's lock with this name on this event loop."""
+        """Return the lock with this name, for code on this event loop that reads and then writes a note."""
         return _locks.lock((self.namespace, name))
 
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Return the messages, with references in tool results replaced by the stored texts."""
+        """Return the messages with the stored text in each tool result that only refers to it (`reference_to`)."""
         references = [message.artifact if isinstance(message, ToolMessage) else None for message in messages]
         hashes = [str(each.get(_REFERENCE, "")) if isinstance(each, dict) else "" for each in references]
         texts = iter(await self.texts([content_hash for content_hash in hashes if content_hash]))
@@ -137,7 +141,7 @@ class Pages:
 
 
 def note_value(item: Item | None) -> dict[str, Any] | None:
-    """Return a note's value, or None; raises `DatabaseUnusable` if it is damaged."""
+    """Return the value of a note as stored, None if it is not stored; raises `DatabaseUnusable` if it is damaged."""
     if item and DAMAGED in item.value:
         raise DatabaseUnusable(
             f"The database{item.value[DAMAGED]} is damaged: its entry {item.key!r} of the run {item.namespace[0]} "
@@ -147,7 +151,7 @@ def note_value(item: Item | None) -> dict[str, Any] | None:
 
 
 def pages_of(store: BaseStore | None, question_id: str) -> Pages:
-    """Return the texts of the calling node's thread, or of the question if there is no thread."""
+    """Return the `Pages` of the calling node's thread; without a thread id, the question's id replaces it."""
     # From the config, not from the state: a copied thread has its own texts.
     given = get_config().get("configurable", {})
     return Pages(store or _UNKEPT, str(given.get("thread_id") or question_id), str(given.get(OWNER) or ""))
@@ -159,7 +163,7 @@ def reference_to(call_id: str, content_hash: str) -> ToolMessage:
 
 
 def packed(op: PutOp) -> PutOp:
-    """Return the operation with a long text compressed."""
+    """Return a write to the store with its text compressed, if that is long."""
     text = (op.value or {}).get(TEXT)
     if op.value is None or not isinstance(text, str) or len(text) < _PACKED_CHARACTERS:
         return op
@@ -168,7 +172,10 @@ def packed(op: PutOp) -> PutOp:
 
 
 def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
-    """Decode a stored value; an unreadable one becomes `{DAMAGED: file}`, so that its batch does not fail."""
+    """Return a stored value, decoded and decompressed; an unreadable one becomes `{DAMAGED: file}`.
+
+    It is not an error, since other values are read in the same batch. `file`: path of the database, for the user.
+    """
     try:
         value = json.loads(stored)
         if _PACKED in value:
@@ -181,32 +188,32 @@ def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
 
 
 def attachments_folder(data_dir: Path) -> Path:
-    """Return the folder for the attachments of all threads; blocks."""
+    """Return the path of the folder for the attachments of all threads; blocks, since it accesses files."""
     return data_dir.expanduser().resolve() / ATTACHMENTS
 
 
 def thread_folder(folder: Path, thread_id: str) -> Path:
-    """Return the folder of a thread's files, inside that of all threads; it need not exist."""
+    """Return the path of the folder of a thread's files, inside `folder`, that of all threads; it may not exist."""
     return folder / hashlib.sha256(thread_id.encode()).hexdigest()[:32] / "attached"
 
 
 def delete_files(folder: Path, thread_id: str) -> None:
-    """Delete a thread's files and their index; blocks."""
+    """Delete a thread's files and their index in `folder`, that of all threads; blocks, since it accesses files."""
     with suppress(FileNotFoundError):
         shutil.rmtree(thread_folder(folder, thread_id).parent)
 
 
 def next_change(thread_id: str) -> asyncio.Event:
-    """Return the event set by the thread's next change: get it before reading, wait for it afterwards."""
+    """Return the event that is set by the thread's next change; get it before you read, and wait for it afterwards."""
     return _changes.get().setdefault(thread_id, asyncio.Event())
 
 
 def followed() -> list[str]:
-    """Return the ids of the conversation threads that are followed (streamed) on this event loop."""
+    """Return the ids of the threads whose `next_change` someone on this event loop is waiting for."""
     return list(_changes.get())
 
 
 def announce(thread_id: str) -> None:
-    """Wake all followers of a thread on this event loop."""
+    """Set the event of `next_change`, since something was stored for the thread; only on this event loop."""
     if event := _changes.get().pop(thread_id, None):
         event.set()

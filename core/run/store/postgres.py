@@ -1,4 +1,4 @@
-"""Stores checkpoints, page texts and leases in PostgreSQL, for several processes."""
+"""Stores checkpoints, texts and leases in a PostgreSQL database, which processes on several machines can share."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
+from typing_extensions import override
 
 from ..concurrency import Locks, PerLoop, ShieldedTasks
 from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
@@ -32,9 +33,9 @@ _CONNECT_SECONDS = 10
 _CONNECTIONS = 8
 """Maximum connections of a process; a run needs one for a few milliseconds at a time."""
 _WAIT_SECONDS = 30.0
-"""Seconds to wait for a connection."""
+"""Seconds to wait for a free connection of the pool."""
 _SETUP_LOCK = 0x44525331
-"""Number of the advisory lock for creating the tables."""
+"""Number of the advisory lock that a process holds while it creates the tables."""
 _SETUP_SECONDS = 0.1
 """Seconds between attempts to get that lock."""
 
@@ -61,10 +62,10 @@ SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
 _pools = PerLoop(dict[str, tuple[Pool, int]])
-"""The pools of an event loop by address, each with its number of users."""
+"""The connection pools of an event loop by address of the database, each with its number of users."""
 _opening = Locks()
-_saved: ContextVar[str] = ContextVar("saved", default="")
-"""The thread whose checkpoint the task is writing."""
+_written_thread: ContextVar[str] = ContextVar("written_thread", default="")
+"""Id of the thread whose checkpoint the current asyncio task is writing; empty if none."""
 
 
 @asynccontextmanager
@@ -87,7 +88,7 @@ async def open_postgres(address: str) -> AsyncIterator[tuple[PostgresRunSaver, P
 
 @asynccontextmanager
 async def _pool_of(address: str) -> AsyncIterator[Pool]:
-    """Return the event loop's shared pool for a database; the last user closes it."""
+    """Yield the connection pool for a database that all on this event loop share; the last user closes it."""
     pools = _pools.get()
     async with _opening.lock(address):
         pool, users = pools.get(address) or (await _open_pool(address), 0)
@@ -104,6 +105,7 @@ async def _pool_of(address: str) -> AsyncIterator[Pool]:
 
 
 async def _open_pool(address: str) -> Pool:
+    """Create missing tables and return a new connection pool."""
     # As LangGraph connects, but without automatically prepared statements, which do not work through a pooler.
     settings: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
     settings["connect_timeout"] = _CONNECT_SECONDS
@@ -139,10 +141,10 @@ class PostgresLeases(Leases):
         super().__init__(shielded)
         self._pool = pool
 
-    async def _write_taken(self, lease: Lease, process: Process, before: str) -> bool:
+    async def _write_taken(self, lease: Lease, process: Process, stale_owner: str) -> bool:
         since = datetime.now(UTC).isoformat()
         async with self._pool.connection() as connection:
-            row = (lease.thread_id, lease.owner, *process, since, before)
+            row = (lease.thread_id, lease.owner, *process, since, stale_owner)
             if (await connection.execute(_TAKE, row)).rowcount < 1:
                 return False
             newest = await (await connection.execute(_NEWEST, (lease.thread_id,))).fetchone()
@@ -170,10 +172,10 @@ class PostgresLeases(Leases):
 
 
 def _go_on_after(checkpoint_id: str) -> None:
-    """Make this process's next checkpoint ids greater than this one, whatever its clock says.
+    """Make the ids of this process's next checkpoints greater than this one.
 
-    For LangGraph the greatest id is the latest. Ids begin with a timestamp, and the clock of the machine that ran the
-    thread before may be ahead.
+    LangGraph takes the checkpoint with the greatest id for the latest. Ids begin with a timestamp, and the clock of the
+    machine that ran the thread before may be ahead of ours.
     """
     try:
         newest = checkpoint_ids.UUID(hex=UUID(checkpoint_id).hex).time
@@ -184,7 +186,7 @@ def _go_on_after(checkpoint_id: str) -> None:
 
 
 class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
-    """LangGraph's PostgreSQL saver over a pool of connections."""
+    """LangGraph's PostgreSQL saver, with leases and several connections at a time."""
 
     tables: ClassVar[Mapping[str, str]] = {
         "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
@@ -203,31 +205,31 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
         self._pool = pool
         self.leases: PostgresLeases = PostgresLeases(pool, self.shielded)
 
+    @override
     async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query with `?` parameters."""
         async with self._pool.connection() as connection:
             found = await connection.execute(_for_psycopg(query), parameters)
             return [tuple(row.values()) for row in await found.fetchall()]
 
+    @override
     async def change(self, *statements: tuple[str, Iterable[tuple[Any, ...]]]) -> None:
-        """Execute statements in one transaction, each for all its rows of parameters."""
         async with self._pool.connection() as connection, connection.transaction(), connection.cursor() as cursor:
             for query, parameters in statements:
                 await cursor.executemany(_for_psycopg(query), list(parameters))
 
     @asynccontextmanager
     async def fence(self, thread_id: str) -> AsyncIterator[None]:
-        """Refuse the block's writes unless this process holds the lease, or nobody does."""
-        token = _saved.set(thread_id)
+        """Have `_cursor` refuse writes in the block unless this process holds the thread's lease, or nobody does."""
+        token = _written_thread.set(thread_id)
         try:
             yield
         finally:
-            _saved.reset(token)
+            _written_thread.reset(token)
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
         async with _cursor_of(self._pool, pipeline=pipeline) as cursor:
-            if pipeline and (thread := _saved.get()):
+            if pipeline and (thread := _written_thread.get()):
                 query = "SELECT owner FROM research_leases WHERE thread_id = %s FOR SHARE"
                 row = await (await cursor.execute(query, (thread,))).fetchone()
                 if (row["owner"] if row else None) != self.leases.owner(thread):
@@ -235,7 +237,7 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
             yield cursor
 
     async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
-        """Return a thread's lost checkpoints, including those with unreadable writes."""
+        """Return a thread's lost checkpoints, also those with unreadable writes, and no tasks."""
         lost, seen = set[CheckpointKey](), set[CheckpointKey]()
         for namespace, checkpoint_id, parent in await self.rows(_CHAIN, thread_id):
             key = CheckpointKey(thread_id, namespace, checkpoint_id)
@@ -255,7 +257,7 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
 
 
 class PostgresPageStore(AsyncPostgresStore):
-    """LangGraph's PostgreSQL store over a pool of connections."""
+    """LangGraph's PostgreSQL store, with several connections at a time and values like those in an SQLite file."""
 
     def __init__(self, pool: Pool, address: str) -> None:
         AsyncPostgresStore.__init__(self, pool)
@@ -263,7 +265,7 @@ class PostgresPageStore(AsyncPostgresStore):
         self.shielded = ShieldedTasks()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run the operations in one transaction; raises `DatabaseUnusable`."""
+        """Run the operations in one transaction; raises `DatabaseUnusable` for errors of the database."""
         batch = list(ops)
         for index, op in enumerate(batch):
             if isinstance(op, PutOp) and op.value is not None:
@@ -286,7 +288,7 @@ class PostgresPageStore(AsyncPostgresStore):
 
 @asynccontextmanager
 async def _cursor_of(pool: Pool, *, pipeline: bool) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
-    # LangGraph's own method lets only one caller at a time use the pool.
+    """Replace LangGraph's method `_cursor`, which lets only one caller at a time use the pool."""
     async with (
         pool.connection() as connection,
         connection.transaction() if pipeline else nullcontext(),
@@ -296,11 +298,15 @@ async def _cursor_of(pool: Pool, *, pipeline: bool) -> AsyncIterator[psycopg.Asy
 
 
 def _for_psycopg(query: str) -> str:
+    """Return a query with `?` parameters in psycopg's notation."""
     return query.replace("?", "%s")
 
 
 def query_postgres(address: str, query: str, parameters: Sequence[str], seconds: float) -> list[tuple[Any, ...]]:
-    """Return the rows of a query with `?` parameters over a separate connection; raises `DatabaseUnusable`."""
+    """Return the rows of a query with `?` parameters, over a connection of its own; none if there is no such table.
+
+    Raises `DatabaseUnusable`, also if no connection is made within this many seconds.
+    """
     try:
         with psycopg.connect(address, connect_timeout=max(1, round(seconds)), autocommit=True) as connection:
             return connection.execute(_for_psycopg(query).encode(), parameters).fetchall()
@@ -311,7 +317,7 @@ def query_postgres(address: str, query: str, parameters: Sequence[str], seconds:
 
 
 def postgres_unusable(address: str, error: psycopg.Error) -> DatabaseUnusable:
-    """Return the error shown to the user for a database error; omits the password in the address."""
+    """Return the error for the user that says why a database cannot be used, without the address's password."""
     try:
         given = conninfo_to_dict(address)
     except psycopg.Error:

@@ -1,4 +1,7 @@
-"""`RunSaver`: stores checkpoints, with leases, repair, deletion and copying; shared by SQLite and PostgreSQL."""
+"""`RunSaver`: stores checkpoints, with leases, repair, deletion and copying; common to SQLite and PostgreSQL.
+
+`usable_saver` adapts a saver that an app passes instead.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from .lease import FENCED, Leases
 from .pages import ATTACHMENTS, TEXT, delete_files, page_namespace, thread_folder, unpacked
 from .serializer import StrictSerializer
 
-_OF_RUNS = """
+_CHECKPOINTS_OF_RUNS = """
 WITH RECURSIVE
     stamped (thread_id, checkpoint_ns, checkpoint_id, parent, run) AS (
         SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, {run_id} FROM checkpoints
@@ -50,7 +53,8 @@ WITH RECURSIVE
 SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
 EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
 """
-_OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
+"""Keys of the checkpoints that these runs of the server wrote, without ancestors of other runs' checkpoints."""
+_CHECKPOINTS_OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
 _PARENTS_CUT = """
 UPDATE checkpoints SET parent_checkpoint_id = NULL
 WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
@@ -58,8 +62,8 @@ WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
     AND above.checkpoint_ns = checkpoints.checkpoint_ns AND above.checkpoint_id = checkpoints.parent_checkpoint_id
 )
 """
-"""Clears the parents that were deleted on purpose, so that any other missing parent means a loss."""
-_TORN = """
+"""Removes references to parents that were deleted on purpose, so that any other missing parent means damage."""
+_IS_TORN = """
 WITH RECURSIVE chain (id, parent) AS (
     SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints
     WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?
@@ -69,13 +73,15 @@ WITH RECURSIVE chain (id, parent) AS (
 )
 SELECT 1 FROM chain WHERE parent IS NOT NULL AND parent NOT IN (SELECT id FROM chain)
 """
-_STORED = """
+"""A row if an ancestor of a checkpoint is missing."""
+_COPY_TEXTS = """
 INSERT INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE prefix = ? ON CONFLICT DO NOTHING
 """
+"""Copies the texts and notes of one thread's namespace to another's."""
 
 
 class CheckpointKey(NamedTuple):
-    """Key of a checkpoint."""
+    """What identifies a checkpoint; `checkpoint_ns` is empty for the main graph, else it names the branch."""
 
     thread_id: str
     checkpoint_ns: str
@@ -83,7 +89,10 @@ class CheckpointKey(NamedTuple):
 
 
 class BranchNotSaved(NotSaved, StopsTheRun):
-    """`NotSaved` inside a branch, which bypasses error handlers; at the top level LangGraph would ignore it."""
+    """Raised instead of `NotSaved` in a branch, to get past its error handler.
+
+    `NotSaved` itself cannot be a `StopsTheRun`, because LangGraph ignores such an error when it saves the main graph.
+    """
 
 
 class RunSaver(BaseCheckpointSaver[str]):
@@ -94,25 +103,25 @@ class RunSaver(BaseCheckpointSaver[str]):
     """
 
     tables: ClassVar[Mapping[str, str]]
-    """Tables of a thread (checkpoints, writes, others), with their columns other than `thread_id`."""
+    """The tables with a thread's data (checkpoints, writes, others), with their columns other than `thread_id`."""
     order: str
     """Column that orders checkpoints by time of writing."""
     run_id: str
-    """SQL expression for the server's run that wrote a checkpoint."""
+    """SQL expression for the id of the server's run that wrote a checkpoint."""
     members: str
-    """Query for the members of a JSON list."""
+    """Query that returns the members of a JSON list, its parameter."""
     join: str
-    """Join that keeps the order of the tables."""
+    """SQL's word for a join whose left table is read first."""
     setting: str
-    """Setting to change if the database accepts no writes."""
+    """Setting to change if the database accepts no writes, for error messages."""
     leases: Leases
-    """Who may write to which thread."""
+    """This process's leases, which it needs to write to threads."""
     file = ""
-    """Suffix for error messages that names the file; empty for PostgreSQL."""
+    """End of an error message that names the file; empty for PostgreSQL."""
 
     def __init__(self) -> None:
         self.shielded = ShieldedTasks()
-        """Running writes."""
+        """The writes in progress."""
 
     @abstractmethod
     async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -120,17 +129,17 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @abstractmethod
     async def change(self, *statements: tuple[str, Iterable[tuple[Any, ...]]]) -> None:
-        """Execute statements in one transaction, each for all its rows of parameters."""
+        """Execute statements in one transaction, each once for every row of its `?` parameters."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint with this id; without an id, the namespace's latest. Raises `StateUnreadable`."""
+        """Return the checkpoint with the id in `config`; without an id, the latest. Raises `StateUnreadable`."""
         with self._naming_run(config["configurable"]["thread_id"]):
             return await super().aget_tuple(config)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Return the writes to channels since their last snapshot; raises `StateUnreadable`."""
+        """Return the writes to delta channels since their last snapshot; raises `StateUnreadable`."""
         wanted = config["configurable"]
         namespace = (str(wanted["thread_id"]), wanted.get("checkpoint_ns", ""))
         with self._naming_run(wanted["thread_id"]):
@@ -138,7 +147,7 @@ class RunSaver(BaseCheckpointSaver[str]):
             # If a checkpoint is missing, LangGraph treats the gap as the start of the thread, where all channels are
             # empty.
             if any("seed" not in of_channel for of_channel in history.values()):
-                query = _TORN.format(join=self.join)
+                query = _IS_TORN.format(join=self.join)
                 if await self.rows(query, *namespace, get_checkpoint_id(config), *namespace):
                     raise StateUnreadable("a checkpoint is missing")
             return history
@@ -151,7 +160,7 @@ class RunSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Store a checkpoint."""
+        """Store a checkpoint; raises `NotSaved`."""
         async with self._saving(config):
             return await super().aput(config, checkpoint, metadata, new_versions)
 
@@ -159,7 +168,7 @@ class RunSaver(BaseCheckpointSaver[str]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Store the writes of a task, unless it was cancelled: then it must be repeated.
+        """Store the writes of a task, unless it was cancelled: then it must be repeated. Raises `NotSaved`.
 
         LangGraph stores what a cancelled node has written so far, perhaps without the edge to the next node, and
         considers the task done on resumption: the run would silently end there.
@@ -170,6 +179,7 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @asynccontextmanager
     async def _saving(self, config: RunnableConfig) -> AsyncIterator[None]:
+        """Raise `NotSaved` for a database error in the block, or if the lease was lost."""
         thread_id = str(config["configurable"]["thread_id"])
         try:
             async with self.fence(thread_id):
@@ -182,7 +192,7 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @abstractmethod
     def fence(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """Allow the block to write to the thread only while no other run has its lease."""
+        """Return a context manager in which the database refuses writes to the thread if another run has its lease."""
 
     @shielded
     async def adelete_thread(self, thread_id: str) -> None:
@@ -210,10 +220,10 @@ class RunSaver(BaseCheckpointSaver[str]):
             for table, names in self.tables.items()
         ]
         ids = (target_thread_id, source_thread_id)
-        await self.change(*((copy, [ids]) for copy in copies), (_STORED, [tuple(map(_prefix, ids))]))
+        await self.change(*((copy, [ids]) for copy in copies), (_COPY_TEXTS, [tuple(map(_prefix, ids))]))
 
     async def _attachments(self, thread_id: str) -> list[Path]:
-        """Return the folder for attachments in which a thread has files; empty if it has none."""
+        """Return the folder for attachments (of all threads), in a list, if this thread has files in it; else empty."""
         query = "SELECT value FROM store WHERE prefix = ? AND key = ?"
         rows = await self.rows(query, _prefix(thread_id), ATTACHMENTS)
         # PostgreSQL stores values as one text.
@@ -227,17 +237,17 @@ class RunSaver(BaseCheckpointSaver[str]):
         Delta channels are rebuilt from all earlier checkpoints: a missing one would silently empty them.
         """
         given = json.dumps([str(run_id) for run_id in run_ids])
-        query = _OF_RUNS.format(run_id=self.run_id, given=self.members)
+        query = _CHECKPOINTS_OF_RUNS.format(run_id=self.run_id, given=self.members)
         await self._drop({CheckpointKey(*row) for row in await self.rows(query, given, given)})
 
     @shielded
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete whole threads, or all but the latest checkpoints and those that their channels are rebuilt from."""
+        """Delete whole threads (`delete`), or all but what the latest state is rebuilt from (`keep_latest`)."""
         for thread_id in map(str, thread_ids):
             if strategy in ("delete", "delete_all"):
                 await self.adelete_thread(thread_id)
             elif strategy == "keep_latest":
-                keys = {CheckpointKey(*row) for row in await self.rows(_OF_THREAD, thread_id)}
+                keys = {CheckpointKey(*row) for row in await self.rows(_CHECKPOINTS_OF_THREAD, thread_id)}
                 await self._drop(keys - await self._needed(thread_id, {key.checkpoint_ns for key in keys}))
             else:
                 raise ValueError(f"Unknown strategy {strategy!r}; choose 'keep_latest' or 'delete'.")
@@ -259,10 +269,14 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @abstractmethod
     async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
-        """Return a thread's lost checkpoints, and the tasks of other checkpoints whose writes are unreadable."""
+        """Return a thread's lost checkpoints, and the tasks of other checkpoints whose writes are unreadable.
+
+        A checkpoint is lost if it is unreadable, or if its parent is lost, missing or without some of its writes. A
+        task is a checkpoint's key with the task's id.
+        """
 
     async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[CheckpointKey]:
-        """Return each namespace's latest checkpoint and its ancestors back to a snapshot of all delta channels."""
+        """Return each namespace's latest checkpoint, and its ancestors back to snapshots of all delta channels."""
         needed = set[CheckpointKey]()
         for namespace in namespaces:
             config: RunnableConfig | None = config_of(CheckpointKey(thread_id, namespace, ""))
@@ -287,7 +301,7 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @contextmanager
     def _naming_run(self, thread: str) -> Iterator[None]:
-        """Name the run in the errors of a read."""
+        """Raise errors of reads in the block with the name of the run, and with what the user can do."""
         try:
             yield
         except NewerVersion as error:
@@ -300,13 +314,16 @@ class RunSaver(BaseCheckpointSaver[str]):
             ) from error
 
     async def thread_ids(self) -> list[str]:
-        """Return all threads, latest first."""
+        """Return the ids of all threads, the one written to last first."""
         latest = f"max({self.order}) DESC"
         query = f"SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY {latest}"  # noqa: S608 - a constant
         return [str(row[0]) for row in await self.rows(query)]
 
     async def versions(self, thread_ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return the latest checkpoint and the owner of the lease for each thread that has checkpoints."""
+        """Return (latest checkpoint, owner of the lease) by id of the thread, for threads that have checkpoints.
+
+        It differs whenever another process has written to the thread, or has started or stopped a run on it.
+        """
         owner = f"(SELECT owner FROM {self.leases.table} AS lease WHERE lease.thread_id = checkpoints.thread_id)"  # noqa: S608
         latest = f"SELECT thread_id, max({self.order}), {owner} FROM checkpoints"  # noqa: S608 - constants
         query = f"{latest} WHERE thread_id IN ({self.members}) GROUP BY thread_id"
@@ -314,18 +331,19 @@ class RunSaver(BaseCheckpointSaver[str]):
 
 
 def config_of(key: CheckpointKey) -> RunnableConfig:
-    """Return the config for a checkpoint."""
-    return {"configurable": {**key._asdict()}}
+    """Return the config that names a checkpoint."""
+    return {"configurable": key._asdict()}
 
 
 def _prefix(thread_id: str) -> str:
+    """Return the column `prefix` of a thread's texts and notes in LangGraph's table `store`."""
     return ".".join(page_namespace(thread_id))
 
 
 def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
-    """Return the saver, or a copy, with async methods and our serializer; the app's own object is not changed.
+    """Return an app's saver, or an adapted copy of it: with our serializer instead of LangGraph's, and async methods.
 
-    Only LangGraph's serializers are replaced.
+    A serializer of the app's own is kept.
     """
     serde: Any = saver.serde
     if isinstance(serde, EncryptedSerializer) and isinstance(serde.serde, JsonPlusSerializer):
@@ -352,7 +370,7 @@ def _in_thread(name: str) -> Callable[..., Any]:
 
 
 class ThreadedSaver(BaseCheckpointSaver[Any]):
-    """Async methods for a sync saver, which runs in threads."""
+    """Gives a saver with sync methods the async ones, which run the sync ones in threads."""
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
         super().__init__(serde=saver.serde)

@@ -1,4 +1,4 @@
-"""Serializes checkpoints; refuses to load anything damaged, of foreign types, or from a newer version."""
+"""Serializes the values in checkpoints; refuses to load what is damaged, of foreign types, or of a newer version."""
 
 from __future__ import annotations
 
@@ -23,37 +23,39 @@ from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
 
 _CHECKED = "msgpack:"
-"""Prefix of the type of a stored value with a checksum."""
+"""Prefix of the type of a stored value with a checksum, which follows (CRC-32, 8 hex digits)."""
 _RAW = ("null", "bytes", "bytearray")
+"""Types of values that LangGraph stores without serializing them."""
 _RENAMED: dict[str, type] = {"Contradiction": ConflictingClaims}
 """Records by the names that earlier versions used."""
 
 
 @cache
 def code_version() -> str:
-    """Return the version of this code; reads a file the first time."""
+    """Return the version of this package; reads a file the first time."""
     return version("deep-research")
 
 
-def _parts(name: str) -> tuple[int, ...]:
+def _minor(name: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version: (1, 2) for `1.2.3`. Patch releases do not change the format."""
     return tuple(map(int, re.findall(r"\d+", name)[:2]))
 
 
 class StrictSerializer(JsonPlusSerializer):
-    """LangGraph's serializer, without pickle, for our records and LangGraph's safe types.
+    """LangGraph's serializer, without pickle, for our records and LangGraph's safe types only.
 
-    LangGraph loads whatever it cannot or must not restore as a plain value. Here that is an error, because a run with a
-    dict instead of a record would fail later, with a worse message.
+    LangGraph loads a value of any other type as a plain one, such as a dict. Here that is an error, because a run with
+    a dict instead of a record would fail later, with a worse message.
     """
 
     def __init__(self, *, has_checksums: bool = False) -> None:
-        """`has_checksums`: write values with a checksum, which only this serializer can read."""
+        """`has_checksums`: write values with a checksum; then only this serializer can read them."""
         super().__init__(pickle_fallback=False, allowed_msgpack_modules=record_types())
         self._has_checksums = has_checksums
         self._records = _RENAMED | {record.__name__: record for record in record_types()}
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Serialize a value; an exception is stored as its safe reason only, since its text may quote a key."""
+        """Serialize a value; of an exception only `failure_of` is stored, since its text may quote a key."""
         kind, data = super().dumps_typed(failure_of(obj) if isinstance(obj, BaseException) else obj)
         is_checked = self._has_checksums and kind == "msgpack"
         return (f"{_CHECKED}{zlib.crc32(data):08x}" if is_checked else kind), data
@@ -72,15 +74,16 @@ class StrictSerializer(JsonPlusSerializer):
         self,
         extra_allowlist: Iterable[tuple[str, ...] | type],  # noqa: ARG002 - the signature is LangGraph's
     ) -> StrictSerializer:
-        """Return this serializer, whose list is complete; for a changed one LangGraph would copy the saver.
+        """Return this serializer itself: its list of types is complete.
 
-        LangGraph's server wraps savers in objects that cannot be copied.
+        If another object were returned, LangGraph would copy the saver, and its server wraps savers in objects that
+        cannot be copied.
         """
         return self
 
 
 class _Reader:
-    """Deserializes one value; keeps the first error of its hook, since msgpack does not pass it on."""
+    """Deserializes one value; keeps the first error of its msgpack hook, since msgpack hides it behind its own."""
 
     def __init__(self, records: dict[str, type]) -> None:
         self._records = records
@@ -96,6 +99,7 @@ class _Reader:
         return ormsgpack.unpackb(packed, ext_hook=self._restored, option=ormsgpack.OPT_NON_STR_KEYS)
 
     def _restored(self, code: int, packed: bytes) -> Any:
+        """Hook for objects: return the object that this msgpack extension stands for."""
         try:
             value = self._unpacked(packed)
             return _DeltaSnapshot(value) if code == jsonplus.EXT_DELTA_SNAPSHOT else self._object(code, *value)
@@ -105,6 +109,7 @@ class _Reader:
             raise
 
     def _object(self, code: int, module: str, name: str, given: Any, *method: str) -> Any:
+        """Return the object of this class; `given`: arguments of its constructor or `method`, depending on `code`."""
         is_method = code == jsonplus.EXT_METHOD_SINGLE_ARG
         # Our records are found by name alone: their module may have moved since they were stored.
         is_ours = module.partition(".")[0] == __name__.partition(".")[0] and not is_method
@@ -121,8 +126,7 @@ class _Reader:
             return make(given[0], given[1], timeout=given[2]) if make is Send and len(given) > 2 else make(*given)
         if code not in (jsonplus.EXT_CONSTRUCTOR_KW_ARGS, jsonplus.EXT_PYDANTIC_V2):
             raise StateUnreadable(f"it contains an unknown msgpack extension ({code})")
-        # Patch releases do not change the format.
-        if make is Run and _parts(str(given.get("version", ""))) > _parts(code_version()):
+        if make is Run and _minor(str(given.get("version", ""))) > _minor(code_version()):
             raise NewerVersion(
                 f"was written by version {given['version']}, which is newer than this one ({code_version()})"
             )
@@ -136,7 +140,7 @@ class _Reader:
 
 
 def record_types() -> list[type]:
-    """Return all record types."""
+    """Return all record types, which are the direct and indirect subclasses of `Record`."""
     types, new = list[type](), [*Record.__subclasses__()]
     while new:
         types += new

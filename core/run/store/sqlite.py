@@ -1,4 +1,4 @@
-"""Stores checkpoints, page texts and leases in one SQLite file."""
+"""Stores checkpoints, texts and leases in one SQLite file."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import search_where
 from langgraph.store.base import GetOp, Op, PutOp, Result
 from langgraph.store.sqlite import SqliteStore
+from typing_extensions import override
 
 from ..concurrency import ShieldedTasks, Threads
 from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
@@ -31,20 +32,22 @@ from .serializer import StrictSerializer
 
 BUSY_SECONDS = 30.0
 """Seconds to wait while another process writes."""
-_REFUSE = f"""
+_REFUSE_WITHOUT_LEASE = f"""
 WHEN (SELECT owner FROM main.leases WHERE thread_id = NEW.thread_id)
     IS NOT (SELECT owner FROM held WHERE thread_id = NEW.thread_id)
 BEGIN SELECT RAISE(ABORT, '{FENCED}'); END
 """  # noqa: S608 - made of constants
+"""End of a trigger that refuses a row unless this connection holds the thread's lease, or nobody does."""
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS leases (
     thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL, machine TEXT NOT NULL,
     since TEXT NOT NULL, renewed REAL NOT NULL
 );
 CREATE TEMP TABLE held (thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL);
-CREATE TEMP TRIGGER fence_checkpoints BEFORE INSERT ON main.checkpoints {_REFUSE};
-CREATE TEMP TRIGGER fence_writes BEFORE INSERT ON main.writes {_REFUSE};
+CREATE TEMP TRIGGER fence_checkpoints BEFORE INSERT ON main.checkpoints {_REFUSE_WITHOUT_LEASE};
+CREATE TEMP TRIGGER fence_writes BEFORE INSERT ON main.writes {_REFUSE_WITHOUT_LEASE};
 """
+"""The table of leases, and for this connection a table of the leases that it holds, and triggers."""
 _TAKE = """
 INSERT INTO leases (thread_id, owner, pid, birth, machine, since, renewed) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid, birth = excluded.birth,
@@ -60,10 +63,11 @@ _LATEST = """
 SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
 """
 _BEFORE = "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? AND thread_id = coalesce(?, thread_id))"
+"""Condition for checkpoints written before this one, of a thread or (NULL) of any."""
 
 
 class SqliteLeases(Leases):
-    """Leases in an SQLite file, over one connection."""
+    """Leases in an SQLite file; over the connection that writes checkpoints, since its triggers check them."""
 
     errors = sqlite3.Error
 
@@ -72,14 +76,14 @@ class SqliteLeases(Leases):
         self._connection, self._lock = connection, lock
 
     async def setup(self) -> None:
-        """Prepare the connection and the file, which must already have the checkpoint tables."""
+        """Create the tables and triggers, in a file that already has the tables of checkpoints."""
         async with self._lock:
             await self._connection.executescript(_SCHEMA)
 
-    async def _write_taken(self, lease: Lease, process: Process, before: str) -> bool:
+    async def _write_taken(self, lease: Lease, process: Process, stale_owner: str) -> bool:
         since = datetime.now(UTC).isoformat()
         async with self._transaction():
-            row = (lease.thread_id, lease.owner, *process, since, time.monotonic(), before)
+            row = (lease.thread_id, lease.owner, *process, since, time.monotonic(), stale_owner)
             cursor = await self._connection.execute(_TAKE, row)
             if cursor.rowcount < 1:
                 return False
@@ -139,14 +143,14 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
         AsyncSqliteSaver.__init__(self, connection, serde=StrictSerializer(has_checksums=True))
         self.leases: SqliteLeases = SqliteLeases(connection, self.lock, self.shielded)
 
+    @override
     async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query with `?` parameters."""
         await self.setup()
         async with self.lock, self.conn.execute(query, parameters) as rows:
             return [tuple(row) async for row in rows]
 
+    @override
     async def change(self, *statements: tuple[str, Iterable[tuple[Any, ...]]]) -> None:
-        """Execute statements in one transaction, each for all its rows of parameters."""
         await self.setup()
         async with self.lock:
             for query, parameters in statements:
@@ -167,7 +171,7 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
             raise
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint with this id; without an id, the one written last. Raises `StateUnreadable`."""
+        """Return the checkpoint with the id in `config`; without an id, the one written last."""
         thread, namespace = str(config["configurable"]["thread_id"]), config["configurable"].get("checkpoint_ns", "")
         if not get_checkpoint_id(config):
             found = await self.rows(_LATEST, thread, namespace)
@@ -184,7 +188,7 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """List checkpoints, last written first."""
+        """Yield checkpoints, the one written last first."""
         where, parameters = search_where(config, filter)
         if before:
             # A copied thread has the same checkpoint ids.
@@ -200,8 +204,8 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
             if found := await self.aget_tuple(config_of(CheckpointKey(*row))):
                 yield found
 
+    @override
     async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
-        """Return a thread's lost checkpoints, and the tasks of other checkpoints whose writes are unreadable."""
         lost, tasks = set[CheckpointKey](), set[tuple[str, str, str, str]]()
         async with self.lock, self.conn.execute(_WRITES, (thread_id,)) as writes:
             async for namespace, checkpoint_id, task, kind, value in writes:
@@ -229,9 +233,9 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
 
 
 class PageStore(SqliteStore):
-    """LangGraph's SQLite store with a second connection: reads do not wait for writers.
+    """LangGraph's SQLite store with a second connection for reads, so that they do not wait for writes.
 
-    A batch that has started is completed, even if its caller is cancelled.
+    A batch of operations that has started is completed even if its caller is cancelled.
     """
 
     def __init__(self, path: Path) -> None:
@@ -286,7 +290,7 @@ class PageStore(SqliteStore):
                 self.conn.execute("COMMIT")
 
     def close(self) -> None:
-        """Wait for running writes and close the file."""
+        """Wait for running reads and writes, and close the file."""
         with self.lock, self._reading:
             self.conn.close()
             self._reader.close()
@@ -302,7 +306,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def sqlite_unusable(path: Path, error: Exception) -> DatabaseUnusable:
-    """Return the error shown to the user for a database error."""
+    """Return the error for the user that says why an SQLite file cannot be used."""
     reason = error if isinstance(error, sqlite3.Error) else "it cannot be read"
     message = f"The database {str(path)!r} cannot be used: {reason} (setting data_dir)."
     if is_damage(error):
@@ -311,6 +315,6 @@ def sqlite_unusable(path: Path, error: Exception) -> DatabaseUnusable:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the error means that the file is damaged."""
+    """Whether the error means that the file is damaged, rather than busy, full or read-only."""
     codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     return not isinstance(error, sqlite3.Error) or getattr(error, "sqlite_errorcode", 0) & 0xFF in codes
