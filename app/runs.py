@@ -271,7 +271,7 @@ class RunBook(NamedTuple):
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
             failure=await read_failure(pages),
-            runner=str(await self.database.saver.leases.other(thread_id(thread), lease) or ""),
+            runner=str(await self.database.saver.leases.other_holder(thread_id(thread), lease) or ""),
             label=kept.get("label", ""),
         )
 

@@ -10,7 +10,7 @@ from ..core.evidence.memory.learned import fitting_learnings, is_confident, own_
 from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep
 from ..core.run.conversation import mark_of, text_only
-from ..core.run.schedule import revise_steps, set_status, with_follow_up
+from ..core.run.schedule import replace_steps, revise_steps, with_follow_up
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import UpdatePlan
 from ..core.writing.steps import ended_step, with_numbers
@@ -30,7 +30,7 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     ended = {step.id: ended_step(step, finding) for step in running if (finding := found[step.id])}
     # Steps without a finding (the user stopped the run and sent a new message) start again.
     abandoned = {step.id: step.model_copy(update={"status": "pending"}) for step in running}
-    steps = set_status(state.steps, {**abandoned, **ended})
+    steps = replace_steps(state.steps, {**abandoned, **ended})
     for step_id in ended:
         outcome = state.outcomes.get(step_id)
         if outcome and outcome.follow_up:

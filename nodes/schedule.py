@@ -13,7 +13,7 @@ from ..core.run.branches import StepTask
 from ..core.run.events.call import step_done, step_started
 from ..core.run.events.packets import SectionEnd, TopLevelBranching
 from ..core.run.limits import Limits
-from ..core.run.schedule import NOTHING_TO_THINK_OVER, due, restore_skipped, set_status, skip_pending
+from ..core.run.schedule import NOTHING_TO_THINK_OVER, due, replace_steps, restore_skipped, skip_pending
 from ..core.run.spending import dispatched_now, limit_reached, shared_task_fields
 from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
@@ -43,7 +43,7 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         turn.emit(
             step_started(step, turn.placement), step_done(skipped, turn.placement), SectionEnd(placement=turn.placement)
         )
-        return {**update, "steps": set_status(steps, {step.id: skipped}), "tasks": [], "progress": turn.advanced()}
+        return {**update, "steps": replace_steps(steps, {step.id: skipped}), "tasks": [], "progress": turn.advanced()}
     ids = ", ".join(step.id for step in chosen) or "none"
     logging.getLogger(__name__).info("Round %d of %s: steps %s", progress.cycle + 1, run.id, ids)
     started = {
@@ -55,7 +55,7 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     if chosen:
         update["progress"] = turn.advanced(cycle=progress.cycle + 1)
     tasks = [_task(state, step, len(chosen), limits) for step in started.values()]
-    return {**update, "steps": set_status(steps, started), "tasks": tasks}
+    return {**update, "steps": replace_steps(steps, started), "tasks": tasks}
 
 
 def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: Limits) -> tuple[str, str]:

@@ -150,7 +150,7 @@ async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str,
     if any(message.id for message in messages):
         async with _book() as book:
             state = await book.graph(STRATEGIES[0]).aget_state({"configurable": checkpoint})
-            is_at_work = await book.database.saver.leases.other(checkpoint["thread_id"]) is not None
+            is_at_work = await book.database.saver.leases.other_holder(checkpoint["thread_id"]) is not None
         known = {message.id: message for message in state.values.get("messages", ())}
     new = list[dict[str, Any]]()
     for message in messages:

@@ -25,7 +25,7 @@ from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
 from ...core.run.events.log import LogTail, read_log
 from ...core.run.logs import log_failure
 from ...core.run.spending import check_account, total
-from ...core.run.store.pages import LOCAL_USER, Pages, announce, followed, next_change
+from ...core.run.store.pages import LOCAL_USER, Pages, announce_change, followed_threads, next_change
 from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
@@ -305,14 +305,14 @@ async def _watch_others(book: RunBook) -> None:
     while True:
         await asyncio.sleep(_OTHERS_SECONDS)
         try:
-            versions = await book.database.saver.versions(threads) if (threads := followed()) else {}
+            versions = await book.database.saver.versions(threads) if (threads := followed_threads()) else {}
         except Exception as error:  # noqa: BLE001 - the database may be readable again later
             log_failure(__name__, error, "Changes by other processes cannot be read")
             continue
         for thread in known.keys() | versions.keys():
             *_, owner = version = versions.get(thread, (None,))
             if owner or version != known.get(thread):
-                announce(thread)
+                announce_change(thread)
         known = versions
 
 
@@ -343,7 +343,7 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
         if data["question_id"] != question_id:
             question_id = data["question_id"]
             tail = LogTail(Pages(book.database.store, thread), question_id)
-        held, packets = await tail.news()
+        held, packets = await tail.read_new()
         if (said := json.dumps(data)) != last:
             yield _event("run", data)
             last = said

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from .research import Action
+from .research import Action, ConflictingClaims
 from .sources import NotRead, Record, Source
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
@@ -147,12 +147,8 @@ class UnitVerdict(Record):
     """The calculation that yields its number from numbers in these words; empty if there is none."""
 
 
-class Disagreement(Record):
-    """Two contradicting claims from different sources."""
-
-    claims: tuple[str, str]
-    sources: tuple[str, str]
-    """Keys of the sources, in the order of the claims."""
+class Disagreement(ConflictingClaims):
+    """Contradicting claims from two sources, as the audit lists them."""
 
 
 class Audit(Record):

@@ -64,7 +64,7 @@ def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion
     return [*steps[: last + 1], child, *steps[last + 1 :]]
 
 
-def set_status(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) -> list[PlanStep]:
+def replace_steps(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) -> list[PlanStep]:
     """Return the steps, with those in `changed` (by id) replaced."""
     return [changed.get(step.id, step) for step in steps]
 
@@ -111,7 +111,7 @@ def revise_steps(
         PlanStep(id=str(len(own) + number), title=title or task[:80], task=task or title, requires_search=searches)
         for number, (title, task, searches) in enumerate(added[:room], 1)
     ]
-    return [*set_status(steps, changed), *new]
+    return [*replace_steps(steps, changed), *new]
 
 
 def _has_to_wait(step: PlanStep, steps: Sequence[PlanStep]) -> bool:

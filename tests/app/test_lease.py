@@ -143,14 +143,14 @@ async def test_a_lease_ends_with_its_process_or_its_renewal(tmp_path: Path, chan
     async with open_database(tmp_path / "runs.sqlite") as first, open_database(tmp_path / "runs.sqlite") as other:
         async with first.saver.leases.hold("light") as lease:
             await first.saver.change((f"UPDATE leases SET {change}, owner = 'somebody'", [()]))
-            assert bool(await other.saver.leases.other("light")) == is_busy
+            assert bool(await other.saver.leases.other_holder("light")) == is_busy
             if is_busy:
                 with pytest.raises(ThreadBusy, match="wait until it ends, or stop it there"):
                     async with other.saver.leases.hold("light"):
                         pass
             else:
                 async with other.saver.leases.hold("light"):
-                    assert await first.saver.leases.other("light")
+                    assert await first.saver.leases.other_holder("light")
         assert not lease.is_lost, "it has not noticed yet"
 
 

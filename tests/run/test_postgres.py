@@ -115,7 +115,7 @@ async def test_a_lease_refuses_a_second_worker_until_it_expires(address: str) ->
                 with pytest.raises(NotSaved, match="held by another run"):
                     await first.saver.aput(config, empty_checkpoint(), {}, {})
             assert lease.is_lost
-        assert await other.saver.leases.other("light") is None
+        assert await other.saver.leases.other_holder("light") is None
         await other.saver.aput(config, empty_checkpoint(), {}, {})
         assert changed(address, "SELECT 1 FROM checkpoints") == 2
 

@@ -244,11 +244,9 @@ class SilentEvents(CallEvents):
     def is_watched(self) -> bool:
         return False
 
+    @override
     def on_thought(self, words: str) -> None:
-        """Drop the text."""
-
-    def on_text(self, words: str) -> None:
-        """Drop the text."""
+        pass
 
 
 class ProseEvents(CallEvents):

@@ -20,7 +20,7 @@ from langgraph.types import StreamWriter
 from ..concurrency import PerLoop
 from ..errors import DatabaseUnusable
 from ..logs import log_failure
-from ..store.pages import Pages, announce, page_namespace, pages_of
+from ..store.pages import Pages, announce_change, page_namespace, pages_of
 from .packets import Packet
 
 _FAILURE = "failure"
@@ -114,7 +114,7 @@ class Log:
                 self._waiting = [*packets, *self._waiting]
                 raise
             self._parts += 1
-        announce(self._pages.thread)
+        announce_change(self._pages.thread)
 
 
 class Emitter:
@@ -130,14 +130,13 @@ class Emitter:
     def emit(self, *packets: Packet) -> None:
         """Emit packets in this order."""
         for packet in packets:
-            is_logged = self._log is not None and packet.type not in _UNLOGGED
-            if not (self.has_listener or is_logged):
-                continue
-            data: Data = packet.model_dump(mode="json")
-            if self.has_listener:
-                self._writer(data)
-            if self._log and is_logged:
-                self._log.append(data)
+            log = None if packet.type in _UNLOGGED else self._log
+            if self.has_listener or log:
+                data: Data = packet.model_dump(mode="json")
+                if self.has_listener:
+                    self._writer(data)
+                if log:
+                    log.append(data)
 
 
 _logs = PerLoop(dict[tuple[tuple[str, str], str], Log])
@@ -194,7 +193,7 @@ class LogTail:
         self._parts = list[list[Data]]()
         self._packets = list[Data]()
 
-    async def news(self) -> tuple[int, list[Data]]:
+    async def read_new(self) -> tuple[int, list[Data]]:
         """Return what has changed since the last call: how many packets are still valid, and those that follow them.
 
         A client drops all packets that it has received after the valid ones, since a restarted node replaced them.

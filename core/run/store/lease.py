@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from ..concurrency import ShieldedTasks
 from ..errors import ThreadBusy
-from .pages import announce
+from .pages import announce_change
 
 _RENEWAL_SECONDS = 5.0
 """Seconds between renewals of a lease."""
@@ -171,9 +171,9 @@ class Leases(ABC):
                     await self._shielded.do(self._release(lease))
             finally:
                 _active_owners.discard(lease.owner)
-                announce(thread_id)
+                announce_change(thread_id)
 
-    async def other(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
+    async def other_holder(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
         """Return who validly holds the thread's lease; None if nobody does, or if it is this `lease`."""
         holder = await self._holder(thread_id)
         is_ours = holder and lease and holder.owner == lease.owner

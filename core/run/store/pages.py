@@ -208,12 +208,12 @@ def next_change(thread_id: str) -> asyncio.Event:
     return _changes.get().setdefault(thread_id, asyncio.Event())
 
 
-def followed() -> list[str]:
+def followed_threads() -> list[str]:
     """Return the ids of the threads whose `next_change` someone on this event loop is waiting for."""
     return list(_changes.get())
 
 
-def announce(thread_id: str) -> None:
+def announce_change(thread_id: str) -> None:
     """Set the event of `next_change`, since something was stored for the thread; only on this event loop."""
     if event := _changes.get().pop(thread_id, None):
         event.set()
