@@ -1,6 +1,6 @@
-"""Runs that were stopped in the middle of their research, as each layout of the database has stored them.
+"""Stopped runs in databases of each layout (`golden/layout-N.db`), and queries to the SQLite file of runs.
 
-Running this file adds those of the present layout: `python -m kit.stored_runs` in `tests/`.
+`python -m kit.stored_runs` in `tests/` writes the database of the present layout.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from deep_research.app.embed import build_graph
 from deep_research.app.words import STRATEGIES, StrategyName
@@ -20,12 +21,18 @@ from kit.runs import QUESTION, REPORT, Lab, lab, research, search
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FOLDER = Path("/tmp/deep-research-golden")
-"""Where the documents stood: their addresses are in what is stored."""
+"""Folder of the documents; fixed, because their addresses are stored."""
 BUSY = RateLimited("Come back later.")
 
 
+def queried(path: Path, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    """Execute a statement over a connection of its own, commit, and return its rows."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(statement, parameters).fetchall()
+
+
 def golden_lab(folder: Path, strategy: StrategyName, database: Database, *, is_stopped: bool) -> Lab:
-    """The run of a strategy: its first part, which ends while it researches, or the rest."""
+    """The run of a strategy: its first part (`is_stopped`), which ends during the research, or the rest."""
     graph = build_graph(strategy, checkpointer=database.saver, store=database.store)
     run: Lab
     if strategy == "planned":
@@ -43,7 +50,7 @@ def golden_lab(folder: Path, strategy: StrategyName, database: Database, *, is_s
 
 
 async def stop(folder: Path) -> Path:
-    """Begin the runs and stop them; returns their database."""
+    """Start a run of each strategy and stop it; returns the path of their database."""
     path = folder / FILE_NAME
     async with open_database(path) as database:
         for strategy in STRATEGIES:

@@ -1,4 +1,4 @@
-"""What calls cost that brought nothing: each lab compares the packets with the state once there is a report."""
+"""Calls that fail are charged as well: each lab compares the costs in packets with those in the state."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Patch = pytest.MonkeyPatch
 
 
 def entries(state: ResearchState, role: str) -> int:
-    """Calls of the role that were booked."""
+    """The number of the role's calls in the state's spending."""
     return sum(spent.role == role for spent in state.spending.values())
 
 
 async def test_costs_before_a_cancellation_are_recorded(tmp_path: Path) -> None:
-    """The first of two calls of the plan has ended when the run is stopped within the second."""
+    """The planner's first call has ended, and the run is stopped during its second."""
     started = asyncio.Event()
 
     async def never(*_: Any) -> str:
@@ -41,7 +41,7 @@ async def test_costs_before_a_cancellation_are_recorded(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    # The packet of the first call was under way.
+    # The packet of the first call did not arrive.
     run.books = None
     assert entries(await run.ask(None), "planner") == 2
 
@@ -63,7 +63,7 @@ async def test_a_broken_attempt_and_its_retry_are_both_charged(tmp_path: Path, m
     [first, *_] = wire.thoughts()
     before, _, after = first.partition("\n\n")
     assert after.startswith("First I look at the light")
-    assert after.startswith(before.rstrip()), "what was thought twice stands apart"
+    assert after.startswith(before.rstrip()), "the repeated thought is a paragraph of its own"
 
 
 @pytest.mark.parametrize("ending", ["refused", "cut"])
@@ -72,8 +72,7 @@ async def test_a_failed_continuation_keeps_the_report_so_far(tmp_path: Path, mon
     fails = Reply(refusal="No.") if ending == "refused" else Reply(text="and so on and on [2]", ending="cut", after=3)
     with wire_lab(tmp_path, monkeypatch, {"writer": lambda _: next(calls, fails)}) as wire:
         state = await wire.ask()
-        # A refusal may be one of chance, or due to any of the three findings, or to all of them.
-        # A stream that breaks is continued once.
+        # A refusal may be a coincidence, or due to one or all of the three findings. A broken stream is continued once.
         calls_made = 7 if ending == "refused" else 3
         assert wire.asked()["writer"] == calls_made
     assert state.report and state.report.text.startswith("The Skerry Light was lit. [1]")

@@ -7,7 +7,7 @@ import re
 from deep_research.core.run import errors
 
 WIDTH = 4
-"""Characters of a level of the tree."""
+"""Characters by which each level of the tree is indented."""
 
 
 def test_the_tree_draws_each_error_below_its_parent() -> None:

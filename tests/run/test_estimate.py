@@ -1,4 +1,4 @@
-"""Finished runs are kept by kind, each once, and an estimate goes by them."""
+"""Finished runs are recorded once by their kind, and estimates are based on runs of the same kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text from outside cannot pass for anything but data."""
+"""Text of documents, of the web and of the user is data: models are not led to take it for instructions."""
 
 from __future__ import annotations
 

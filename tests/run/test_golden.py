@@ -1,4 +1,4 @@
-"""Whole runs, each as it stands in `golden/runs/`: whoever moves code shows by them that nothing else has changed."""
+"""Whole runs, compared with the files in `golden/runs/`: moving code must not change any of them."""
 
 from __future__ import annotations
 
@@ -58,9 +58,10 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "runs"
 FOLDER = Path("/tmp/deep-research-frozen")
 """Fixed folder of the documents, because the ids of learnings depend on their addresses."""
 ASKING = "asking"
-"""Name of the task that ends where a run is killed."""
+"""Name of the asyncio task that is cancelled when a run is killed."""
 WIDTH = 118
-NAMED = (
+"""Length up to which a JSON value is written in one line."""
+HIDDEN = (
     (re.compile(rf"{FOLDER}/[0-9a-f]{{8}}"), ""),
     (re.compile(r"\bdata-[0-9a-f]{8}\b"), "data-…"),
     (re.compile(r"\bcall-(\d{1,3}|[0-9a-f]{10})-(?=\d)"), "call-…-"),
@@ -70,15 +71,15 @@ NAMED = (
     (re.compile(r"\b[0-9a-f]{16}-(?=Q\d)"), "…-"),
     (re.compile(r'"(orientation|id)": "(?:[0-9a-f]{8}…|[0-9a-f]{16})"'), r'"\1": "…"'),
 )
-"""Names of fences, calls, learnings and the code's version differ between runs; paths and hashes are long; the size of
-requests changes with the wording of prompts."""
+"""Patterns and their replacements. Ids of fences, calls and learnings and the version of the code differ between runs,
+paths and hashes are long, and the size of requests changes with the wording of prompts."""
 TIMES = re.compile(r'"(\w*seconds|\w*tokens)": (?:[\d.]+|\{[^}]*\})'), r'"\1": "…"'
-"""What a run over real sockets takes."""
+"""Also hidden in runs over real sockets."""
 Hidden = tuple[re.Pattern[str], str]
 
 
 def documents(name: str, texts: dict[str, str]) -> Path:
-    """A folder with these files and no others, whichever there were before."""
+    """A folder with exactly these files, below one that depends on their texts."""
     folder = FOLDER / hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:8] / name
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
@@ -88,13 +89,13 @@ def documents(name: str, texts: dict[str, str]) -> Path:
 
 
 async def killed(*_: Any) -> None:
-    """A reply during which the run is killed."""
+    """A model's reply during which the run is killed."""
     next(task for task in asyncio.all_tasks() if task.get_name() == ASKING).cancel()
     await asyncio.Event().wait()
 
 
 def plain(value: Any) -> Any:
-    """A record, a message or a mapping as JSON has it."""
+    """A record, a message or a mapping as a JSON value."""
     if isinstance(value, BaseMessage):
         calls = [*value.tool_calls, *value.invalid_tool_calls] if isinstance(value, AIMessage) else []
         said = {"text": value.text, **value.additional_kwargs, "calls": calls}
@@ -107,7 +108,7 @@ def plain(value: Any) -> Any:
 
 
 def laid_out(value: Any, indent: str = "") -> str:
-    """JSON of which whatever fits in a line stands in one."""
+    """A value as JSON, with each part in one line if it fits."""
     line = json.dumps(value, ensure_ascii=False)
     if not value or not isinstance(value, dict | list) or len(indent) + len(line) <= WIDTH:
         return line
@@ -120,7 +121,7 @@ def laid_out(value: Any, indent: str = "") -> str:
 
 
 def lines_of(packets: Iterable[AnyPacket]) -> list[str]:
-    """A line a packet in the order of their places."""
+    """A line for each packet, in the order of their placements."""
     return [
         f"{'.'.join(map(str, position))} {kind} {json.dumps(said, ensure_ascii=False, sort_keys=True)}"
         for position, contents in merged(packets).items()
@@ -128,10 +129,10 @@ def lines_of(packets: Iterable[AnyPacket]) -> list[str]:
     ]
 
 
-def named(text: str, *hidden: Hidden) -> str:
-    """The text with a name for whatever is hidden."""
-    for pattern, name in hidden:
-        text = pattern.sub(name, text)
+def without(text: str, *hidden: Hidden) -> str:
+    """The text with the patterns replaced."""
+    for pattern, replacement in hidden:
+        text = pattern.sub(replacement, text)
     return text
 
 
@@ -140,7 +141,7 @@ def golden_of(name: str) -> Path:
 
 
 def is_golden(name: str, text: str) -> None:
-    """Hold the text against the one that is kept under this name."""
+    """Compare the text with the golden file of this name."""
     path = golden_of(name)
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
@@ -148,17 +149,17 @@ def is_golden(name: str, text: str) -> None:
 
 
 class Frozen:
-    """Listens to one run."""
+    """Writes down one run: what is said, its packets, and its final state."""
 
     def __init__(self, run: Lab, *hidden: Hidden) -> None:
-        self.run, self.hidden = run, (*NAMED, *hidden)
+        self.run, self.hidden = run, (*HIDDEN, *hidden)
         self.parts: list[str] = []
         self.questions: list[str] = []
         self.heard: list[AnyPacket] = []
         """All packets of the latest question."""
 
     async def say(self, message: Any) -> None:
-        """Say it, and note what is heard until the run ends, pauses or stops."""
+        """Send a message, and write down the packets until the run ends, pauses or stops."""
         before, ending = len(self.run.packets), ""
         try:
             await asyncio.create_task(self.run.ask(message), name=ASKING)
@@ -179,14 +180,15 @@ class Frozen:
         self.parts.append("\n".join([f"# Said: {said}\n", *lines_of(streamed), *filter(None, (ending, waits))]))
 
     async def text(self) -> str:
-        """The whole run."""
+        """The whole run, as in its golden file."""
         state = await self.run.state()
         *streamed, stop = await self.run.replayed()
         heard = [packet for packet in self.heard if not isinstance(packet, OverallStop)]
         differs = [line for line in ndiff(lines_of(heard), lines_of(streamed)) if line[0] in "+-"]
         channels = {channel.name: plain(getattr(state, channel.name)) for channel in fields(ResearchState)}
         # Its keys are random, and the order must not depend on the size of requests.
-        channels["spending"] = sorted(channels["spending"].values(), key=lambda spent: named(json.dumps(spent), *NAMED))
+        spending = channels["spending"].values()
+        channels["spending"] = sorted(spending, key=lambda spent: without(json.dumps(spent), *HIDDEN))
         self.parts += [
             "\n".join(["# Replayed, where it differs\n", *(differs or ["nowhere"]), *lines_of([stop])]),
             "\n".join(["# State\n", *(f"{name}: {laid_out(channels[name])}" for name in sorted(channels))]),
@@ -194,7 +196,7 @@ class Frozen:
         text = "\n\n".join(self.parts)
         for number, question in enumerate(self.questions, 1):
             text = text.replace(question, f"Q{number}").replace(question[:8], f"Q{number}")
-        return named(text, *self.hidden) + "\n"
+        return without(text, *self.hidden) + "\n"
 
 
 TURM = {
@@ -214,12 +216,13 @@ MENDING = rewritten("It stands 38 metres tall. [1]", "Ada Moran kept it for 98 y
 
 
 class Case(NamedTuple):
-    """What is said in a run, and how it is set up."""
+    """The messages of a run, its settings and its models' answers."""
 
     said: tuple[Any, ...]
     settings: dict[str, Any]
+    """Settings, and for an orchestrated run the replies by role."""
     rules: dict[str, Rule] | None = None
-    """Those of a planned run; none for an orchestrated one."""
+    """How forms are filled in by a planned run; None for an orchestrated run."""
 
 
 def orchestrated(*more: Any, question: str = QUESTION, **settings: Any) -> Case:
@@ -239,7 +242,7 @@ def missing(*what: str, text: str = "") -> AIMessage:
 
 
 def once(form: str, rule: Rule, task: str = "") -> dict[str, Rule]:
-    """The rule for the first question for a form about a task, and those of a run without trouble for all others."""
+    """The rule for the first request of a form for this task, and the usual rule for all others."""
     return {form: only_for(task, First(1, rule, RULES[form]), RULES[form])}
 
 
@@ -324,8 +327,8 @@ WANTING = {"evaluate_outcome": only_for(LIGHT, judged(0.3, 0.8, TIDES), judged(1
 REPORTS = in_turn(lambda _: "She kept it until 1932. [1]", lambda _: "It is 38 metres tall. [2] She kept it. [1]")
 
 
-def at_their_best() -> dict[str, Rule]:
-    """Rules by which a run has rounds, insights and gaps."""
+def eventful() -> dict[str, Rule]:
+    """Rules by which a run has several rounds, insights and gaps."""
     return {
         **JUDGING,
         **once("give_verdict", verdict(False, "How tall is it?", "height"), LIGHT),
@@ -335,7 +338,7 @@ def at_their_best() -> dict[str, Rule]:
 
 
 PLANNED = {
-    "plain": planned(PHASES, at_their_best(), instructions="Write for sailors."),
+    "plain": planned(PHASES, eventful(), instructions="Write for sailors."),
     "plan sent back and edited": planned(
         *(in_turn(ROW, PHASES), {}, "Mind the ferry.", reply("edit", plan=f"1. About {LIGHT}\n2. The tides")),
         review_plan=True,
@@ -419,10 +422,10 @@ async def test_the_packets_of_runs_over_the_wire_match_their_golden_files(
     with wire_lab(tmp_path, monkeypatch, {"researcher": thorough}) as wire:
         await wire.ask()
         streamed, address = map(read_packet, wire.packets), re.compile(re.escape(wire.web.netloc))
-        is_golden("orchestrated, wire", named("\n".join(lines_of(streamed)), TIMES, (address, "web.example")))
-    packets, _ = await planned_wire(tmp_path, monkeypatch, {**RULES, "make_plan": PHASES, **at_their_best()})
+        is_golden("orchestrated, wire", without("\n".join(lines_of(streamed)), TIMES, (address, "web.example")))
+    packets, _ = await planned_wire(tmp_path, monkeypatch, {**RULES, "make_plan": PHASES, **eventful()})
     ids, folder = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}"), re.compile(re.escape(str(tmp_path)))
-    is_golden("planned, wire", named("\n".join(lines_of(packets)), TIMES, (ids, "…"), (folder, "")))
+    is_golden("planned, wire", without("\n".join(lines_of(packets)), TIMES, (ids, "…"), (folder, "")))
 
 
 def test_each_golden_file_belongs_to_a_run() -> None:

@@ -1,4 +1,4 @@
-"""The numbers of a run: their defaults, their bounds, what remains of them."""
+"""Limits of a run: how they are set, when they are reached, and how tasks share what is left of them."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""What is stored survives the process, is readable by its owner only, and holds nothing foreign."""
+"""Stored data survives the process, only its owner can read it, and it contains only our records."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 import stat
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -16,6 +15,7 @@ import pytest
 from kit.models import ScriptedChatModel, call, calls
 from kit.planned import RULES, Rule, planned_lab, verdict
 from kit.runs import CLEAR, QUESTION, REPORT, in_order, lab
+from kit.stored_runs import queried
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
@@ -27,11 +27,7 @@ from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable
 from deep_research.core.run.store.database import open_database, resolve_location, runs_location
 from deep_research.core.run.store.serializer import StrictSerializer, record_types
 
-COLUMNS = (("checkpoints", "checkpoint"), ("writes", "value"))
-"""Where the saver stores values: tables and their columns."""
-
-
-PRAGMAS = ("page_count", "freelist_count", "page_size")
+VALUES = "SELECT checkpoint FROM checkpoints UNION ALL SELECT value FROM writes"
 
 
 class Foreign:
@@ -88,15 +84,15 @@ async def test_each_question_of_a_thread_adds_the_same_amount_to_the_database(
         graph = build_graph(strategy, checkpointer=database.saver, store=database.store)
         for number in range(14):
             run = (lab if strategy == "orchestrated" else planned_lab)(tmp_path, graph=graph)
-            # What the earlier questions have cost is not in the books of this one.
+            # This lab has not seen the costs of the earlier questions.
             run.books = None
             await run.ask(f"{QUESTION} ({number})")
-            with closing(sqlite3.connect(path)) as rows:
-                rows.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                pages, free, size = (rows.execute(f"PRAGMA {name}").fetchone()[0] for name in PRAGMAS)
+            queried(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+            counts = ("page_count", "freelist_count", "page_size")
+            pages, free, size = (queried(path, f"PRAGMA {name}")[0][0] for name in counts)
             sizes.append((pages - free) * size)
         messages = (await run.state()).messages
-    # The database grows by whole pages, so that a single question tells little.
+    # The database grows by whole pages, so a single question proves little.
     grown = [after - before for before, after in pairwise(sizes)]
     assert len(messages) == 28
     assert [bytes_ for bytes_ in grown if not 0.8 * median(grown) < bytes_ < 1.2 * median(grown)] == []
@@ -104,13 +100,13 @@ async def test_each_question_of_a_thread_adds_the_same_amount_to_the_database(
 
 
 def asking(most: int) -> Rule:
-    """Queries for so many rounds."""
+    """A rule that gives queries for the first `most` rounds, and none after them."""
     return lambda asked: RULES["choose_queries"](asked) if asked.number <= most else {"queries": []}
 
 
 @pytest.mark.fault(55)
 async def test_the_input_of_a_step_is_stored_once_for_any_number_of_rounds(tmp_path: Path) -> None:
-    held = {}
+    inputs, values = dict[int, int](), dict[int, int]()
     for rounds in (1, 4):
         path = tmp_path / f"{rounds}.sqlite"
         run = planned_lab(
@@ -120,11 +116,10 @@ async def test_the_input_of_a_step_is_stored_once_for_any_number_of_rounds(tmp_p
             limits={"max_step_iterations": 4},
         )
         await run.ask(QUESTION)
-        with sqlite3.connect(path) as rows:
-            blobs = [row[0] for table, name in COLUMNS for row in rows.execute(f"SELECT {name} FROM {table}")]
-        held[rounds] = sum(b"StepTask" in blob for blob in blobs), len(blobs)
-    assert held[4][0] == held[1][0] > 0
-    assert held[4][1] > held[1][1]
+        blobs = [blob for (blob,) in queried(path, VALUES)]
+        inputs[rounds], values[rounds] = sum(b"StepTask" in blob for blob in blobs), len(blobs)
+    assert inputs[4] == inputs[1] > 0
+    assert values[4] > values[1]
 
 
 @pytest.mark.fault(41, "R21")

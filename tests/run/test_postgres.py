@@ -6,13 +6,13 @@ import asyncio
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 from kit.commands import Desk
-from kit.runs import PLAN, lab, write_documents
+from kit.runs import PLAN, lab
 from kit.server import CONFIG, FILES, Conversation, Server, asked
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base import id as checkpoint_ids
 from langgraph.types import Command
@@ -27,6 +27,7 @@ from deep_research_bench.postgres import Cluster, programs, started_cluster
 
 PASSWORD = "p@ss-of-the-database"
 QUESTION = "When was the Skerry Light lit?"
+LIGHT: RunnableConfig = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +44,8 @@ def address(cluster: Cluster) -> str:
     return cluster.address()
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    write_documents(tmp_path / "docs")
-    return Desk(tmp_path)
-
-
 def changed(address: str, statement: str) -> int:
+    """Execute a statement; returns the number of rows that it found or changed."""
     with psycopg.connect(address, autocommit=True) as connection:
         return connection.execute(statement.encode()).rowcount
 
@@ -109,29 +105,27 @@ async def test_a_lease_refuses_a_second_worker_until_it_expires(address: str) ->
                     pass
             late = f"UPDATE research_leases SET renewed = renewed - interval '{EXPIRY_SECONDS} seconds'"
             assert changed(address, late) == 1
-            config: Any = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
             async with other.saver.leases.hold("light"):
-                await other.saver.aput(config, empty_checkpoint(), {}, {})
+                await other.saver.aput(LIGHT, empty_checkpoint(), {}, {})
                 with pytest.raises(NotSaved, match="held by another run"):
-                    await first.saver.aput(config, empty_checkpoint(), {}, {})
+                    await first.saver.aput(LIGHT, empty_checkpoint(), {}, {})
             assert lease.is_lost
         assert await other.saver.leases.other_holder("light") is None
-        await other.saver.aput(config, empty_checkpoint(), {}, {})
+        await other.saver.aput(LIGHT, empty_checkpoint(), {}, {})
         assert changed(address, "SELECT 1 FROM checkpoints") == 2
 
 
 async def test_checkpoints_after_those_of_a_machine_with_a_fast_clock_are_the_latest(address: str) -> None:
     async with open_database(address) as database:
-        config: Any = {"configurable": {"thread_id": "light", "checkpoint_ns": ""}}
         hour = 60 * 60 * 10_000_000
-        ahead = uuid.UUID(str(checkpoint_ids.uuid6()))
-        count = ((ahead.int >> 80) << 12 | (ahead.int >> 64) & 0xFFF) + hour
-        later = uuid.UUID(int=(count >> 12) << 80 | 6 << 76 | (count & 0xFFF) << 64 | ahead.int & (1 << 64) - 1)
-        stored = await database.saver.aput(config, {**empty_checkpoint(), "id": str(later)}, {}, {})
+        now = uuid.UUID(str(checkpoint_ids.uuid6()))
+        ticks = ((now.int >> 80) << 12 | (now.int >> 64) & 0xFFF) + hour
+        later = uuid.UUID(int=(ticks >> 12) << 80 | 6 << 76 | (ticks & 0xFFF) << 64 | now.int & (1 << 64) - 1)
+        stored = await database.saver.aput(LIGHT, {**empty_checkpoint(), "id": str(later)}, {}, {})
         async with database.saver.leases.hold("light"):
             stored["configurable"]["checkpoint_ns"] = ""
             newest = await database.saver.aput(stored, empty_checkpoint(), {}, {})
-        found = await database.saver.aget_tuple(config)
+        found = await database.saver.aget_tuple(LIGHT)
     assert found and found.config == newest
 
 

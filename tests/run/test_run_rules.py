@@ -1,4 +1,4 @@
-"""The pure rules of a run: reading calls, plans, replies, conversations."""
+"""Pure functions of a run: reading calls, plans, replies to a plan, and the conversation."""
 
 from __future__ import annotations
 

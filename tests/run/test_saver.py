@@ -1,4 +1,4 @@
-"""What a server asks of our saver: to prune threads, and to share the file with other processes."""
+"""The saver prunes and deletes threads, and shares its file with other processes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 from kit.runs import CLEAR, REPORT, Lab, lab, research
+from kit.stored_runs import queried
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
@@ -23,9 +24,7 @@ from deep_research.core.run.store.sqlite import PageStore
 
 
 def rows(path: Path, table: str) -> int:
-    with closing(sqlite3.connect(path)) as connection:
-        count: int = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        return count
+    return len(queried(path, f"SELECT 1 FROM {table}"))
 
 
 def two_questions(tmp_path: Path, database: Database) -> Lab:
@@ -42,9 +41,8 @@ def two_questions(tmp_path: Path, database: Database) -> Lab:
 
 
 async def fork(run: Lab) -> None:
-    """Let the orchestrator decide once more after the research, on a branch of its own."""
-    thread: RunnableConfig = {"configurable": thread_config(run.thread)["configurable"]}
-    history = [state async for state in run.graph.aget_state_history(thread)]
+    """Resume the run from before the orchestrator's last decision, so that the thread gets a second branch."""
+    history = [state async for state in run.graph.aget_state_history(thread_config(run.thread))]
     earlier = next(state for state in history if state.next == ("orchestrate",))
     async for _ in run.graph.astream(None, earlier.config, context=run.context, stream_mode="custom"):
         pass
@@ -77,7 +75,7 @@ async def test_a_run_with_a_locked_database_stops_and_can_be_resumed(tmp_path: P
         await wait_for_others(database, 1000)
 
         async def lock_out(*_: Any) -> AIMessage:
-            # What is being written meanwhile needs the loop to come to its end.
+            # Writes in progress need the event loop to finish.
             await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
             await wait_for_others(database, 1)
             return REPORT
@@ -85,7 +83,7 @@ async def test_a_run_with_a_locked_database_stops_and_can_be_resumed(tmp_path: P
         graph = build_graph(checkpointer=database.saver, store=database.store)
         decisions = [research("When was it lit?"), lock_out, REPORT, REPORT]
         run = lab(tmp_path, graph=graph, orchestrator=decisions, writer=["Lit. [1]"] * 2)
-        # The run ends before the costs of its last call are kept.
+        # The run ends before the costs of its last call are recorded.
         run.books = None
         with pytest.raises((NotSaved, DatabaseUnusable), match="database is locked"):
             await run.ask()
@@ -107,14 +105,14 @@ async def test_a_failed_write_stops_the_run_and_leaves_the_database_unlocked(tmp
         await wait_for_others(database, 1)
         with pytest.raises(NotSaved, match=r"could not be saved: database is locked \(setting data_dir\)") as caught:
             await database.saver.aput_writes({"configurable": checkpoint}, [("channel", 1)], "task")
-        assert isinstance(caught.value, StopsTheRun) == bool(namespace), "a branch would take it for its own failure"
+        assert isinstance(caught.value, StopsTheRun) == bool(namespace), "else the error would only fail the branch"
         other.execute("ROLLBACK")
         other.execute("BEGIN IMMEDIATE")
         other.close()
 
 
 async def wait_for_others(database: Database, milliseconds: int) -> None:
-    """Let the connections of the database wait so long for another one."""
+    """Set how long the database's connections wait while another connection writes."""
     wait = f"PRAGMA busy_timeout = {milliseconds}"
     saver, store = cast(tuple[Any, Any], database)
     await saver.conn.execute(wait)
@@ -122,7 +120,7 @@ async def wait_for_others(database: Database, milliseconds: int) -> None:
 
 
 def connected(folder: Path) -> sqlite3.Connection:
-    """Another connection to the same file."""
+    """Another connection to the file of runs."""
     return sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None, check_same_thread=False)
 
 
@@ -139,7 +137,7 @@ WORK: dict[str, Work] = {
 
 
 async def write_all(database: Database) -> None:
-    """What a run that goes on would write, through both connections."""
+    """Write through both connections, as a run does."""
     async with asyncio.timeout(60):
         await Pages(database.store, "t").note({"later": {"a": 1}})
         await database.saver.aput_writes(CONFIG, [("channel", 2)], "another task")
@@ -149,7 +147,7 @@ async def write_all(database: Database) -> None:
 @pytest.mark.fault(38)
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 async def test_a_cancelled_write_leaves_the_database_unlocked(tmp_path: Path, work: Work) -> None:
-    """At each of its first steps."""
+    """The write is cancelled at each of its first steps."""
     async with open_database(tmp_path / "runs.sqlite") as database:
         for steps in range(16):
             task = asyncio.create_task(work(database))

@@ -1,4 +1,4 @@
-"""What a question may search is frozen at its start, whoever resumes it and with whatever settings."""
+"""What a question may search is fixed at its start, whoever resumes it and with whatever settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Patch = pytest.MonkeyPatch
 
 
 def as_another_client(wire: WireLab, monkeypatch: Patch, folder: Path) -> None:
-    """From now on the run is resumed without any setting; the server's own lead to the same models."""
+    """Resume the run without settings from now on; the server's environment leads to the same models."""
     given = {"MODELS": "openai:fake-1", "WINDOW": "100000", "TOOL_CALLS": "native", "DATA_DIR": str(folder)}
     given["ALLOW_PRIVATE"] = wire.web.netloc
     for name, value in given.items():
@@ -27,7 +27,7 @@ def as_another_client(wire: WireLab, monkeypatch: Patch, folder: Path) -> None:
 
 
 def insistent(request: Received) -> Reply:
-    """A researcher that asks for the web whatever it is offered."""
+    """A researcher that searches the web even if it is not offered."""
     return END if len(request.messages) > 6 else search_for(task_of(request))
 
 

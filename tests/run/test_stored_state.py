@@ -1,21 +1,19 @@
-"""What is stored of a run and cannot be trusted stops it, says which run it is, and offers the last good state."""
+"""A run whose stored data is damaged, foreign or too new stops with an error that names it and offers a remedy."""
 
 from __future__ import annotations
 
 import logging
 import shutil
-import sqlite3
 import uuid
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import ormsgpack
 import pytest
-from kit.commands import Desk, desk_in
+from kit.commands import Desk
 from kit.planned import PlannedLab
-from kit.runs import QUESTION, REPORT, Lab, lab, research, search
-from kit.stored_runs import GOLDEN, golden_lab
+from kit.runs import QUESTION, REPORT, lab, research, search
+from kit.stored_runs import GOLDEN, golden_lab, queried
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
@@ -36,10 +34,10 @@ def packed(code: int, *content: Any) -> tuple[str, bytes]:
 
 
 FOREIGN = {
-    "no type of ours": packed(jsonplus.EXT_CONSTRUCTOR_KW_ARGS, "collections", "Counter", {"a": 1}),
-    "a type of ours, spelled otherwise": packed(jsonplus.EXT_PYDANTIC_V2, "deep_research.state", "Runs", RUN),
-    "a safe type of no value": packed(jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG, "uuid", "UUID", "no uuid"),
-    "a safe type's other method": packed(jsonplus.EXT_METHOD_SINGLE_ARG, "datetime", "datetime", "x", "strptime"),
+    "another type": packed(jsonplus.EXT_CONSTRUCTOR_KW_ARGS, "collections", "Counter", {"a": 1}),
+    "no type of ours, but in our package": packed(jsonplus.EXT_PYDANTIC_V2, "deep_research.state", "Runs", RUN),
+    "a safe type with an invalid value": packed(jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG, "uuid", "UUID", "no uuid"),
+    "another method of a safe type": packed(jsonplus.EXT_METHOD_SINGLE_ARG, "datetime", "datetime", "x", "strptime"),
     "a record with one field more": packed(
         jsonplus.EXT_PYDANTIC_V2, "deep_research.state", "Run", {**RUN, "colour": "red"}
     ),
@@ -50,7 +48,7 @@ FOREIGN = {
     "an array of numpy": packed(jsonplus.EXT_NUMPY_ARRAY, "<i4", (1,), "C", b"\0\0\0\0"),
     "an unknown msgpack extension": packed(99, "a", "b", "c"),
     "half a value": ("msgpack", ormsgpack.packb({"a": "b" * 100})[:50]),
-    "nothing known": ("yaml", b"{}"),
+    "an unknown format": ("yaml", b"{}"),
 }
 
 
@@ -84,8 +82,8 @@ def test_data_of_a_newer_version_is_refused_and_the_version_named() -> None:
         stored = StrictSerializer().dumps_typed(Run(**{**RUN, "version": version}))
         with pytest.raises(NewerVersion, match=version):
             StrictSerializer().loads_typed(stored)
-    mended = StrictSerializer().dumps_typed(Run(**{**RUN, "version": "0.1.7"}))
-    assert StrictSerializer().loads_typed(mended).version == "0.1.7"
+    patched = StrictSerializer().dumps_typed(Run(**{**RUN, "version": "0.1.7"}))
+    assert StrictSerializer().loads_typed(patched).version == "0.1.7"
 
 
 @pytest.mark.fault(44)
@@ -94,14 +92,12 @@ async def test_a_database_of_another_layout_is_refused_and_not_changed(tmp_path:
     path = tmp_path / FILE_NAME
     async with open_database(path):
         pass
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (LAYOUT,)
-        connection.execute(f"PRAGMA user_version = {layout}")
+    assert queried(path, "PRAGMA user_version") == [(LAYOUT,)]
+    queried(path, f"PRAGMA user_version = {layout}")
     with pytest.raises(DatabaseUnusable, match=words):
         async with open_database(path):
             pass
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (layout,)
+    assert queried(path, "PRAGMA user_version") == [(layout,)]
 
 
 @pytest.mark.fault("R21")
@@ -117,14 +113,11 @@ async def test_any_saver_stores_our_records_without_warnings(tmp_path: Path, cap
 
 def damage(path: Path, table: str, column: str, condition: str) -> None:
     """Change a byte in the middle of the last value that meets the condition."""
-    with closing(sqlite3.connect(path)) as connection:
-        row, value = connection.execute(
-            f"SELECT rowid, {column} FROM {table} WHERE {condition} ORDER BY rowid DESC LIMIT 1"
-        ).fetchone()
-        middle = len(value) // 2
-        changed = value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :]
-        connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (changed, row))
-        connection.commit()
+    last = f"SELECT rowid, {column} FROM {table} WHERE {condition} ORDER BY rowid DESC LIMIT 1"
+    [(row, value)] = queried(path, last)
+    middle = len(value) // 2
+    changed = value[:middle] + bytes([value[middle] ^ 1]) + value[middle + 1 :]
+    queried(path, f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed, row)
 
 
 @pytest.mark.fault(40, logs="WARNING app.embed")
@@ -140,12 +133,12 @@ async def test_an_unreadable_researcher_stops_the_run_instead_of_leaving_a_gap(
     with pytest.raises(RateLimited):
         await run.ask()
     damage(path, *value)
-    again = Lab(run.folder, run.models, run.settings, build_graph(checkpointer=path))
+    run.graph = build_graph(checkpointer=path)
     with pytest.raises(StateUnreadable, match=rf"{thread_id('lab')}.*changed.*--from-last-good"):
-        await again.ask(None)
+        await run.ask(None)
     async with open_database(path) as database:
         assert await database.saver.adrop_unreadable(thread_id("lab")) > 0
-    state = await again.ask(None)
+    state = await run.ask(None)
     assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
     assert state.run and state.run.status == "completed"
 
@@ -157,24 +150,21 @@ async def test_a_missing_checkpoint_does_not_silently_empty_channels(tmp_path: P
     run = lab(tmp_path, graph=build_graph(checkpointer=path), orchestrator=decisions)
     with pytest.raises(RateLimited):
         await run.ask()
-    with closing(sqlite3.connect(path)) as connection:
-        rows = [row for (row,) in connection.execute("SELECT rowid FROM checkpoints WHERE checkpoint_ns = ''")]
-        connection.execute("DELETE FROM checkpoints WHERE rowid = ?", (rows[-2],))
-        connection.commit()
-    again = Lab(run.folder, run.models, run.settings, build_graph(checkpointer=path))
+    [*_, before_last, _] = queried(path, "SELECT rowid FROM checkpoints WHERE checkpoint_ns = ''")
+    queried(path, "DELETE FROM checkpoints WHERE rowid = ?", *before_last)
+    run.graph = build_graph(checkpointer=path)
     with pytest.raises(StateUnreadable, match="missing"):
-        await again.state()
+        await run.state()
     async with open_database(path) as database:
         assert await database.saver.adrop_unreadable(thread_id("lab")) == 1
-    state = await again.ask(None)
+    state = await run.ask(None)
     assert state.report and [finding.ended for finding in state.findings.values()] == ["done"]
 
 
 @pytest.mark.slow
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_command_names_an_unreadable_run_and_restores_its_last_good_state(tmp_path: Path, strategy: str) -> None:
-    desk: Desk = desk_in(tmp_path)
+def test_the_command_names_an_unreadable_run_and_restores_its_last_good_state(desk: Desk, strategy: str) -> None:
     given = ("--docs", str(desk.docs), "--model", "extractive", "--strategy", strategy)
     assert desk.call("ask", QUESTION, *given, "--thread", "light", "--review-plan").code == 3
     assert desk.call("ask", QUESTION, *given, "--thread", "other", "--yes").code == 0
