@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from ..core.evidence.text.stems import bare, index_term, is_unspaced, sought_words
+from ..core.evidence.text.stems import index_term, is_unspaced, sought_words, unaccented
 from ..core.evidence.text.words import POSSESSIVE, STOP_WORDS, UNSPACED, everyday_words
 from ..core.library.library import Library
 from ..core.reading.documents.decode import clean_text
@@ -148,7 +148,7 @@ def _words_outside(text: str, indices: set[int]) -> list[str]:
 def _pieces(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Yield start, end and words of each piece between spaces, or of each character pair in scripts without spaces."""
     for found in _PIECE.finditer(text):
-        words, start = tuple(map(bare, sought_words(POSSESSIVE.sub("", found[0])))), found.start()
+        words, start = tuple(map(unaccented, sought_words(POSSESSIVE.sub("", found[0])))), found.start()
         if not found["unspaced"]:
             yield start, found.end(), words
             continue
@@ -163,7 +163,7 @@ def _forms(word: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=128)
 def _forms_in(text: str, language: str) -> frozenset[str]:
-    return frozenset[str]().union(*(_forms(bare(word), language) for word in sought_words(text)))
+    return frozenset[str]().union(*(_forms(unaccented(word), language) for word in sought_words(text)))
 
 
 @lru_cache(maxsize=128)

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
-from ...core.evidence.citations.rendering import link_to, said_above, short_location, shown_title, time_line
+from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line, warning_above
 from ...core.records.report import UnitVerdict
 from ...core.run.errors import ExtraMissing
 from ..words import EvidenceShown
@@ -49,7 +49,7 @@ def report_page(
         is_on_paper=is_on_paper,
         body=Markup(lxml.html.tostring(tree, encoding="unicode")),  # noqa: S704 - made of allowed elements
         headings=[heading for heading in headings if heading.level <= _DEEPEST],
-        said_above=said_above(finished.report, words, was_researched=finished.was_researched),
+        warning_above=warning_above(finished.report, words, was_researched=finished.was_researched),
         quotes=quotes,
         verdicts={claim.verdict for claim in finished.report.claims},
         judges=sorted({found.judge for claim in finished.report.claims for found in claim.passages if found.judge}),

@@ -17,11 +17,11 @@ from ..evidence.text.words import (
     GENERIC_WORDS,
     MONTHS,
     STOP_WORDS,
+    joined_words,
     names,
-    plain_run,
-    run_of,
+    padded_stems,
+    padded_words,
     stem,
-    stem_run,
     stems,
     tokens,
 )
@@ -90,9 +90,11 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     whole = sum(rarities[own] for own in rarities if own in rarest) or 1.0
     weights = {own: weight / whole for own, weight in rarities.items() if own in rarest}
     inflections = QuestionWords(sought_words(text))
-    found = {stem_run(name): tuple(own for own in dict.fromkeys(stems(name)) if own in weights) for name in names(text)}
+    found = {
+        padded_stems(name): tuple(own for own in dict.fromkeys(stems(name)) if own in weights) for name in names(text)
+    }
     own_names = {run: own for run, own in found.items() if len(own) > 1}
-    return Query(text, weights, words, own_names, stem_run(text), plain_run(text), inflections)
+    return Query(text, weights, words, own_names, padded_stems(text), padded_words(text), inflections)
 
 
 class LibraryPassage(NamedTuple):
@@ -139,7 +141,7 @@ class Candidate:
     @cached_property
     def title_run(self) -> str:
         """Words of the title in order, each between spaces."""
-        return plain_run(self.title)
+        return padded_words(self.title)
 
     @cached_property
     def run(self) -> str:
@@ -149,7 +151,7 @@ class Candidate:
     @cached_property
     def stem_run(self) -> str:
         """Stems of title and text, in order."""
-        return f"{stem_run(self.title)}| {' '.join(map(stem, self._tokens))} "
+        return f"{padded_stems(self.title)}| {' '.join(map(stem, self._tokens))} "
 
     @cached_property
     def subject(self) -> str:
@@ -174,7 +176,7 @@ def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for name in written:
         for part in (name, *_JOINT.split(name)):
-            found.setdefault(run_of(part), part)
+            found.setdefault(joined_words(part), part)
     return {
         run: name
         for run, name in found.items()

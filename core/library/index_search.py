@@ -17,7 +17,7 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from ..evidence.text.similarity import spread
-from ..evidence.text.stems import TAG, forms_of, index_term, sought_words
+from ..evidence.text.stems import LANGUAGE_SEPARATOR, forms_of, index_term, sought_words
 from ..evidence.text.words import STOP_WORDS
 from ..records.sources import Source
 from .candidates import LibraryPassage
@@ -202,7 +202,7 @@ class IndexReader:
 
     def _alike(self, term: str) -> list[str]:
         """Return similar terms of the same language."""
-        tag, separator, stem = term.rpartition(TAG)
+        tag, separator, stem = term.rpartition(LANGUAGE_SEPARATOR)
         tag += separator
         begins, length = f"{tag}{stem[:_SURE]}", len(term)
         near = self._connection.execute(_NEAR, (begins, begins + _LAST, length - _FURTHEST, length + _FURTHEST))

@@ -10,7 +10,7 @@ from itertools import chain
 from math import fsum
 
 from ..evidence.text.similarity import distinct, interleave, rarity, spread
-from ..evidence.text.stems import bare, index_terms, title_key
+from ..evidence.text.stems import index_terms, title_key, unaccented
 from .candidates import Candidate, LibraryPassage, possible_titles, terms_of
 from .index_search import OF_TEXT, IndexReader
 
@@ -72,7 +72,7 @@ class IndexShelf:
         counts = [reader.counts(terms) for reader in self._readers]
         for number, term in enumerate(terms):
             of_term = [of_index[number] for of_index in counts]
-            rarities[bare(term)] = weight = rarity(self.size, sum(chain(*(forms.values() for forms in of_term))))
+            rarities[unaccented(term)] = weight = rarity(self.size, sum(chain(*(forms.values() for forms in of_term))))
             weights |= dict.fromkeys(chain(*of_term), weight)
         found = [*{*self.search(terms, _COMPARED), *self.titled(query)}]
         scores = dict(zip(found, _scores([candidate.passage for candidate in found], weights), strict=True))

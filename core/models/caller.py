@@ -18,7 +18,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from ...prompts import with_equal_fences
-from ..evidence.text.continuation import LOOP, loop_start
+from ..evidence.text.continuation import SHORTEST_LOOP, loop_start
 from ..records.research import Spent
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed
@@ -264,7 +264,7 @@ class Caller(NamedTuple):
                 arguments = sum(len(str(chunk.get("args") or "")) for chunk in chunks)
                 # Even an empty part takes time.
                 left_characters -= max(4, len(part.text) + len(reasoning_of(part)) + arguments)
-                tail = (tail + part.text)[-LOOP:]
+                tail = (tail + part.text)[-SHORTEST_LOOP:]
                 cut, last = "", part
                 if left_characters < 0:
                     cut = f"cut at {most} characters: it exceeds its limit"

@@ -17,7 +17,7 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import read_sources
 from ..evidence.citations.citing import CitationStream, Cited, CitedPiece, by_number, without_unknown
 from ..evidence.citations.labels import labels
-from ..evidence.citations.rendering import plain_citations, said_above, title_line, write_document
+from ..evidence.citations.rendering import plain_citations, title_line, warning_above, write_document
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import comparison_table, not_read, own_actions, report_notes, unanswered
 from ..evidence.origin import organisations
@@ -60,7 +60,7 @@ def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
         text = plain_citations(report.text)
         packets.append(ReportRevised(placement=placement, content=text, citations=citations))
     notes, words = report_notes(state), labels(state.run.language_code)
-    above = said_above(report, words, was_researched=bool(state.sources))
+    above = warning_above(report, words, was_researched=bool(state.sources))
     if notes or above:
         packets.append(NotesAdded(placement=placement, notes=notes, above=above))
     if report.audit:

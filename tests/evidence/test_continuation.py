@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.text.continuation import (
     LONGEST_REPEATED,
-    LOOP,
+    SHORTEST_LOOP,
     Continuation,
     join_continuation,
     loop_start,
@@ -80,7 +80,7 @@ PASSAGES = st.text("ab *\n1é語", min_size=1, max_size=60).filter(str.strip)
 
 @given(st.text("xyz. ", max_size=200), PASSAGES)
 def test_a_loop_at_the_end_is_kept_once(before: str, passage: str) -> None:
-    text = before + passage * (2 * LOOP // len(passage) + 2)
+    text = before + passage * (2 * SHORTEST_LOOP // len(passage) + 2)
     assert without_loop(text).rstrip() in (before + passage * 2).rstrip()
     assert text.startswith(without_loop(text))
 
@@ -96,5 +96,5 @@ def test_similar_rows_and_a_passage_repeated_three_times_are_no_loop() -> None:
     rows = "\n".join(f"| {year} | 0 | 0 | 0 |" for year in range(1900, 2000))
     assert loop_start(rows) is None
     assert loop_start(("word " * 90 + "end. ") * 3) is None
-    assert loop_start("a" * (LOOP - 1)) is None and loop_start("a" * LOOP) is not None
+    assert loop_start("a" * (SHORTEST_LOOP - 1)) is None and loop_start("a" * SHORTEST_LOOP) is not None
     assert loop_start(("a" * LONGEST_REPEATED + "b") * 9) is None

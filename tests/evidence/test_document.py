@@ -11,7 +11,7 @@ from kit.reports import SOURCES
 
 from deep_research.core.evidence.citations.labels import all_labels, is_right_to_left, labels
 from deep_research.core.evidence.citations.markers import settle_fences
-from deep_research.core.evidence.citations.rendering import WHOLE, link_to, read_body, write_document
+from deep_research.core.evidence.citations.rendering import LONGEST_LINK_QUOTE, link_to, read_body, write_document
 from deep_research.core.evidence.text.sentences import cited_sentences
 from deep_research.core.records.report import Report
 from deep_research.core.records.sources import Source
@@ -152,6 +152,6 @@ def test_a_link_keeps_its_form_whatever_is_quoted(quote: str) -> None:
     assert (parts.scheme, parts.netloc, parts.path, parts.query) == ("https", "lights.example", "/skerry", "")
 
 
-@given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=WHOLE))
+@given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=LONGEST_LINK_QUOTE))
 def test_a_short_quote_is_linked_in_full(quote: str) -> None:
     assert unquote(directive(quote)) == quote

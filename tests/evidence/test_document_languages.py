@@ -12,7 +12,7 @@ from kit.files import Papers
 
 from deep_research.core.evidence.language import IN_QUESTION, IN_TEXT, language_beyond_doubt, language_by_words
 from deep_research.core.evidence.text.stems import (
-    TAG,
+    LANGUAGE_SEPARATOR,
     forms_of,
     index_terms,
     sought_words,
@@ -124,7 +124,7 @@ def test_a_passage_is_indexed_by_all_terms_of_a_search_for_its_words(text: str) 
         assert all(tokens & set(forms) for forms in sought)
         assert not any(" " in form or not form for forms in sought for form in forms)
     words, pieces = words_and_pieces(text)
-    assert not any(TAG in term for term in (*words, *pieces))
+    assert not any(LANGUAGE_SEPARATOR in term for term in (*words, *pieces))
 
 
 @given(st.text("abc éßДж港口เมื ", max_size=40))

@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage
 
 from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.evidence.citations.rendering import is_refusal, said_above
+from deep_research.core.evidence.citations.rendering import is_refusal, warning_above
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.request import Facts
 from deep_research.core.records.report import Report
@@ -45,7 +45,7 @@ def test_a_refusal_states_no_claim_in_any_language(code: str) -> None:
 def test_other_statements_beside_a_refusal_are_checked(text: str) -> None:
     assert any("1904" in claim.text for claim in report_units(text, {}))
     assert not is_refusal(text)
-    assert said_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
+    assert warning_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
 
 
 def test_a_refusal_has_no_marks_or_warnings(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from deep_research.core.evidence.text.similarity import (
     without_repeated,
 )
 from deep_research.core.evidence.text.stems import sought_words
-from deep_research.core.evidence.text.words import stem_run, tokens
+from deep_research.core.evidence.text.words import padded_stems, tokens
 from deep_research.core.library.candidates import possible_titles
 
 WORDS = [f"word{number}" for number in range(200)]
@@ -102,7 +102,7 @@ def test_a_text_is_dropped_if_an_earlier_text_says_the_same_with_the_same_names_
     ],
 )
 def test_a_question_names_a_document_by_its_title_or_by_the_name_in_it(title: str, question: str, worth: float) -> None:
-    assert title_match(title, question, stem_run(question)) == worth
+    assert title_match(title, question, padded_stems(question)) == worth
 
 
 def test_a_text_mentions_a_name_as_whole_words() -> None:

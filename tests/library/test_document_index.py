@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.files import Papers, source_of
 
-from deep_research.core.evidence.text.sentences import MOST, split_passages
+from deep_research.core.evidence.text.sentences import LONGEST_PASSAGE, split_passages
 from deep_research.core.library.index import Index
 from deep_research.core.library.index_file import IndexedFile, connect
 from deep_research.core.run.errors import DatabaseUnusable
@@ -124,7 +124,7 @@ def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index
 def test_passages_have_a_maximum_length_and_their_headings() -> None:
     text = f"# A\n\nIntro.\n\n## B\n\n{'Word here. ' * 300}\n\n### C\n\n{'x' * 3000}\n\n## D\n{'Last. ' * 90}"
     spans = split_passages(text)
-    assert all(0 < span.end - span.start <= MOST for span in spans)
+    assert all(0 < span.end - span.start <= LONGEST_PASSAGE for span in spans)
     assert [*dict.fromkeys(span.heading for span in spans)] == ["A", "A › B", "A › B › C", "A › D"]
 
 

@@ -11,20 +11,20 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
-from ..text.quantities import SAME, plain_figures
-from ..text.sentences import spans_of
+from ..text.quantities import UNIFORM_SIGNS, plain_figures
+from ..text.sentences import sentence_spans
 from ..text.words import stems
 
 _LONGEST_WINDOW = 400
 """Approximate maximum length of a window; longer paragraphs are cut between sentences, at half this length or later."""
-HEADING = 200
+_LONGEST_HEADING = 200
 """Maximum length of a heading; longer lines are text."""
 _OPENING = 200
 """Number of characters at the start of a source that are always shown, for its kind, author and date."""
 _WHOLE = 0.6
 """If at least this share of a text of at most `_SHORT` characters would be shown, all of it is."""
 _SHORT = 6000
-FIGURE = 1.5
+NUMBER_WEIGHT = 1.5
 """Weight of a number relative to an equally rare word."""
 _BLOCK = re.compile(r"[^\n]+(?:\n(?![ \t]*(?:\n|[-*+•|#]|\d{1,3}[.)][ \t]))[^\n]+)*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
@@ -65,7 +65,7 @@ class Windows:
         """Return the indexes of at most `most` windows, those most similar to a claim first."""
         wanted, total = words_and_figures(claim), len(self.windows)
         weights = {
-            key: math.log(1 + total / self._counts[key]) * (FIGURE if key[:1].isdigit() else 1.0)
+            key: math.log(1 + total / self._counts[key]) * (NUMBER_WEIGHT if key[:1].isdigit() else 1.0)
             for key in wanted
             if self._counts[key]
         }
@@ -108,13 +108,13 @@ def words_and_figures(text: str) -> frozenset[str]:
 
 def comparable(text: str) -> str:
     """Return a text in lower case without markup and digit grouping, and with uniform dashes, quotes and spaces."""
-    plain = _MARKUP.sub(" ", text.translate(SAME)).casefold()
+    plain = _MARKUP.sub(" ", text.translate(UNIFORM_SIGNS)).casefold()
     return _GROUPED.sub("", " ".join(plain.split()))
 
 
 def _short_spans(text: str, longest: int) -> Iterator[tuple[int, int]]:
     """Yield the (start, end) offsets of sentences, cut at spaces into parts of at most `longest` characters."""
-    for start, end in spans_of(text):
+    for start, end in sentence_spans(text):
         while end - start > longest:
             cut = text.rfind(" ", start + longest // 2, start + longest)
             cut = cut if cut > 0 else start + longest
@@ -127,7 +127,7 @@ def _windows(text: str) -> Iterable[Window]:
     head, table = "", ""
     for block in _BLOCK.finditer(text):
         raw = block.group()
-        if _HEADING.match(raw) and len(raw) <= HEADING:
+        if _HEADING.match(raw) and len(raw) <= _LONGEST_HEADING:
             head, table = raw.lstrip("# ").strip(), ""
             continue
         if raw.lstrip().startswith("|"):

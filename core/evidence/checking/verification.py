@@ -17,7 +17,7 @@ from ...records.sources import Source
 from ..citations.rendering import without_marks
 from ..text.sentences import page_of, printed_page
 from .proof import ProofPassage
-from .source_text import FIGURE, SourceSentence, SourceText, words_and_figures
+from .source_text import NUMBER_WEIGHT, SourceSentence, SourceText, words_and_figures
 from .units import ReportUnit
 
 _NO_TEXT = "the source's text is not stored"
@@ -29,7 +29,7 @@ _WIDER = 0.04
 """Share of the unit that each further sentence must add to be included in a passage."""
 _AROUND = 80
 """Number of characters before and after a quote to search for a sentence end."""
-ROWS = 500
+_LONGEST_ROWS = 500
 """Maximum length of the rows added below a table header, in characters."""
 _ROWS = re.compile(r"[ \t|]*\n[ \t]*\|[ \t:|-]+(?:\n[ \t]*\|.*)+")
 _PIECE = re.compile(r"\w+|[^\w\s]")
@@ -128,7 +128,9 @@ def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
         return quote
     wanted = words_and_figures(unit.text[:_LONGEST])
     total, counts = len(source.sentences), source.counts
-    weights = {key: math.log(1 + total / (counts[key] or 1)) * (FIGURE if key[0].isdigit() else 1) for key in wanted}
+    weights = {
+        key: math.log(1 + total / (counts[key] or 1)) * (NUMBER_WEIGHT if key[0].isdigit() else 1) for key in wanted
+    }
     opening = source.sentences[0] if source.sentences else SourceSentence(0, 0, frozenset())
     best, whole = PassageMatch(opening.start, opening.end, 0.0), math.fsum(weights.values())
     for first, sentence in enumerate(source.sentences):
@@ -140,7 +142,7 @@ def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
             if share > best.share:
                 best = PassageMatch(sentence.start, last.end, share)
     # A table header alone proves nothing, so the rows below it are added.
-    below, limit = _ROWS.match(source.text, best.end), best.end + ROWS
+    below, limit = _ROWS.match(source.text, best.end), best.end + _LONGEST_ROWS
     if not below:
         return best
     return best._replace(end=below.end() if below.end() <= limit else source.text.rindex("\n", best.end, limit))

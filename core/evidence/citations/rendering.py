@@ -18,7 +18,7 @@ from .markers import Marker
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
 from .scanner import scan
 
-WHOLE = 60
+LONGEST_LINK_QUOTE = 60
 """Maximum length of a quote in a link; of longer quotes, the link has only the beginning and end."""
 _WORDS = 5
 _CHARACTERS = 12
@@ -69,9 +69,9 @@ def link_to(source: Source, quote: str = "", page: int = 0) -> str:
     if not text or is_file or not link or urlsplit(link).path.lower().endswith(".pdf"):
         return link
     parts = [text]
-    if len(text) > WHOLE and _UNSPACED.search(text):
+    if len(text) > LONGEST_LINK_QUOTE and _UNSPACED.search(text):
         parts = [text[:_CHARACTERS], text[-_CHARACTERS:]]
-    elif len(text) > WHOLE:
+    elif len(text) > LONGEST_LINK_QUOTE:
         parts = [" ".join(words[:_WORDS]), " ".join(words[max(_WORDS, len(words) - _WORDS) :])]
     # A hyphen and a comma separate the parts of the directive.
     encoded = (percent_encoded(part.strip(), safe="", errors="replace").replace("-", "%2D") for part in parts if part)
@@ -274,12 +274,12 @@ def write_document(
     """Return the report in Markdown: title, text, table, source list and notes, as far as present.
 
     `table` (of contradicting claims) follows the answer, before related passages. `was_researched` says whether any
-    source was found (see `said_above`). `reader` as in `links_of`.
+    source was found (see `warning_above`). `reader` as in `links_of`.
     """
     answer, heading, rest = report.text.partition(f"## {labels.related}\n")
     texts = [answer.strip(), table, f"{heading}{rest}"]
     parts = [part if part is table else plain_citations(part) for part in texts]
-    if above := said_above(report, labels, was_researched=was_researched):
+    if above := warning_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")
     body = sanitized("\n\n".join(part for part in parts if part), links_of(cited, reader))
     parts = [title_line(title), body, source_list(cited, labels, reader).strip()]
@@ -293,7 +293,7 @@ def title_line(title: str) -> str:
     return f"# {plain_line(title)}" if title else ""
 
 
-def said_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
+def warning_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
     """Return the warning to put above a report that is mostly unverified or cites nothing; otherwise empty.
 
     A report that only says that the documents have no answer needs no citation.

@@ -8,7 +8,7 @@ _HELD = 400
 """Number of first characters of a continuation that are buffered until it is clear what they repeat."""
 _LEAST_WORDS = 3
 """Minimum number of different repeated words to count as an overlap; fewer may be a turn of phrase."""
-LOOP, LONGEST_REPEATED = 1200, 400
+SHORTEST_LOOP, LONGEST_REPEATED = 1200, 400
 """Minimum length of a loop and maximum length of the repeated passage, in characters."""
 _DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Characters of scripts without spaces between words."""
@@ -77,15 +77,15 @@ def without_loop(text: str) -> str:
 def loop_start(text: str) -> int | None:
     """Return the offset of the first repetition if the text ends in a loop, as small models' may; else None.
 
-    In a loop, the last `LOOP` characters repeat one passage of at most `LONGEST_REPEATED` characters.
+    In a loop, the last `SHORTEST_LOOP` characters repeat one passage of at most `LONGEST_REPEATED` characters.
     """
-    tail = text[-LOOP:]
-    if len(tail) < LOOP:
+    tail = text[-SHORTEST_LOOP:]
+    if len(tail) < SHORTEST_LOOP:
         return None
-    period = LOOP - LONGEST_REPEATED - tail.rfind(tail[-LONGEST_REPEATED:], 0, LOOP - 1)
+    period = SHORTEST_LOOP - LONGEST_REPEATED - tail.rfind(tail[-LONGEST_REPEATED:], 0, SHORTEST_LOOP - 1)
     if period > LONGEST_REPEATED or tail[period:] != tail[:-period]:
         return None
-    start = len(text) - LOOP
+    start = len(text) - SHORTEST_LOOP
     while start and text[start - 1] == text[start - 1 + period]:
         start -= 1
     return start + period

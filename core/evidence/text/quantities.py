@@ -24,7 +24,7 @@ _LONGEST_FIGURE, _LONGEST_NAME = 40, 40
 _MONTHS = 12
 _SHORTEST_MEASURE = 3
 """Minimum number of letters of a unit that is recognised without a number beside it."""
-SAME = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
+UNIFORM_SIGNS = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
 """Maps dashes, quotation marks and spaces to one character of each kind."""
 _FIGURE = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
 _NUMBER = re.compile(
@@ -275,7 +275,7 @@ def is_same_quantity(number: Number, other: Number, context: str, is_known: Call
 
 def _plain(text: str) -> str:
     """Return a text with uniform dashes, quotation marks, spaces and signs for square and cubic measures."""
-    plain = text.translate(SAME)
+    plain = text.translate(UNIFORM_SIGNS)
     for sign, *forms in _lines("powers"):
         plain = re.sub(rf"(?i)\b(?:{'|'.join(forms)})\b", sign, plain)
     return plain

@@ -15,7 +15,7 @@ PAGE_END = "\f"
 """Separates the pages of a document; does not occur in texts without pages."""
 PRINTED_NUMBERS = "Printed page numbers: "
 """Prefix of the last line of a text whose printed page numbers differ from the index: `1 = i, 2 = ii, 3 = 1`."""
-_LEAST, MOST = 400, 1200
+_LEAST, LONGEST_PASSAGE = 400, 1200
 """Minimum length of a passage before a heading or cut, and maximum length, in characters."""
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+)|([^\n]+)\n(?:=+|-+|~+)[ \t]*\Z")
@@ -83,7 +83,7 @@ class TextSpan(NamedTuple):
 
 
 def split_passages(text: str) -> list[TextSpan]:
-    """Split a text into passages of at most `MOST` characters, between paragraphs where possible."""
+    """Split a text into passages of at most `LONGEST_PASSAGE` characters, between paragraphs where possible."""
     passages: list[TextSpan] = []
     headings: list[str] = []
     start = end = 0
@@ -91,7 +91,7 @@ def split_passages(text: str) -> list[TextSpan]:
     for block_start, block_end in _blocks(text):
         found = _HEADING.match(text, block_start, block_end)
         length = end - start
-        is_full = block_end - start > MOST or bool(found and length >= _LEAST)
+        is_full = block_end - start > LONGEST_PASSAGE or bool(found and length >= _LEAST)
         if length and is_full:
             passages.append(TextSpan(start, end, above))
             length = 0
@@ -112,9 +112,12 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         if heading := _MARKED_LINE.match(text, start, end):
             yield start, heading.end()
             start = heading.end() + 1
-        while end - start > MOST:
-            cuts = ([found.end() for found in gaps.finditer(text, start + _LEAST, start + MOST)] for gaps in _BREAKS)
-            cut = next((ends[-1] for ends in cuts if ends), start + MOST)
+        while end - start > LONGEST_PASSAGE:
+            cuts = (
+                [found.end() for found in gaps.finditer(text, start + _LEAST, start + LONGEST_PASSAGE)]
+                for gaps in _BREAKS
+            )
+            cut = next((ends[-1] for ends in cuts if ends), start + LONGEST_PASSAGE)
             yield start, cut
             start = cut
         if text[start:end].strip():
@@ -214,7 +217,7 @@ def sentences_of(text: str) -> list[Sentence]:
     return sentences
 
 
-def spans_of(text: str) -> list[tuple[int, int]]:
+def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) offsets of the sentences, trimmed of white space, in a text without markers."""
     spans, begin = list[tuple[int, int]](), 0
     for line in text.split("\n"):

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from ...records.research import Value
-from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stem_run, stems, tokens
+from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, padded_stems, stem, stems, tokens
 
 WHOLE_TITLE = 1.0
 SUBJECT_ONLY = 0.7
@@ -80,16 +80,16 @@ def bare_title(title: str) -> str:
 def title_match(title: str, question: str, run: str) -> float:
     """Score how fully a question mentions a title: 1 for all of it, less for its main part, else 0.
 
-    The main part must have the same capitals, but any form of its last word counts. `run` is `stem_run(question)`.
+    The main part must have the same capitals, but any form of its last word counts. `run` is `padded_stems(question)`.
     """
 
     def is_named(stems: str) -> bool:
         return len(stems) > 3 and stems in run and not STOP_WORDS.issuperset(stems.split())
 
-    if is_named(stem_run(title)):
+    if is_named(padded_stems(title)):
         return WHOLE_TITLE
     subject = bare_title(title)
-    found = is_named(stem_run(subject)) and re.search(rf"(?<!\w){re.escape(subject)}", question)
+    found = is_named(padded_stems(subject)) and re.search(rf"(?<!\w){re.escape(subject)}", question)
     return SUBJECT_ONLY if found else 0.0
 
 
@@ -167,12 +167,12 @@ def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -
 
 def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     """Return groups of keys whose texts are nearly the same, by containment of shingles (Broder 1997)."""
-    runs = {key: runs_of(text) for key, text in texts.items()} if len(texts) > 1 else {}
+    runs = {key: shingles_of(text) for key, text in texts.items()} if len(texts) > 1 else {}
     groups = components(runs, lambda first, second: overlap(runs[first], runs[second]) >= _REPRINT)
     return sorted(tuple(sorted(group)) for group in groups if len(group) > 1)
 
 
-def runs_of(text: str) -> frozenset[int]:
+def shingles_of(text: str) -> frozenset[int]:
     """Return checksums of a text's shingles, to save memory."""
     words = tokens(text[:COMPARED_CHARACTERS])
     runs = zip(*(words[start:] for start in range(_SHINGLE)), strict=False)
@@ -188,7 +188,7 @@ def overlap(first: frozenset[int], second: frozenset[int]) -> float:
 class _Comparable:
     def __init__(self, text: str) -> None:
         self.words = tokens(text)
-        self.runs = runs_of(text)
+        self.runs = shingles_of(text)
         self.specifics = {*_FIGURE.findall(text), *inner_names(text)}
 
     def is_contained_in(self, other: _Comparable) -> bool:

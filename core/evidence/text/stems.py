@@ -21,7 +21,7 @@ STEMMED = frozenset((
 """Languages with a Snowball algorithm; others use the English one, since English names occur everywhere."""
 _RELATIVES = {"bs": "sr", "hr": "sr", "nn": "no"}
 """Languages that use the algorithm of a related language."""
-TAG = "_"
+LANGUAGE_SEPARATOR = "_"
 """Separates language code and stem, so that words of two languages never match; no word contains it."""
 _CACHED = 60_000
 """Maximum number of cached stems per language."""
@@ -45,7 +45,8 @@ def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, 
     codes = ("", *languages)
     # Without its accents, a word means the same but may have another stem.
     return [
-        tuple(dict.fromkeys(index_term(form, code) for form in (word, bare(word)) for code in codes)) for word in words
+        tuple(dict.fromkeys(index_term(form, code) for form in (word, unaccented(word)) for code in codes))
+        for word in words
     ]
 
 
@@ -68,7 +69,7 @@ class _Stems(dict[str, str]):
         import Stemmer
 
         super().__init__()
-        self._tag = f"{language}{TAG}" if language else ""
+        self._tag = f"{language}{LANGUAGE_SEPARATOR}" if language else ""
         # The stemmer's own cache is off (0), since it would duplicate this one.
         self._stemmer = Stemmer.Stemmer(_RELATIVES.get(language, language or "en"), 0)
         self._lock = Lock()
@@ -77,11 +78,11 @@ class _Stems(dict[str, str]):
         if len(self) >= _CACHED:
             self.clear()
         if not (word.isascii() and word.isalpha()) and (is_unspaced(word) or any(map(str.isdigit, word))):
-            term = bare(word)
+            term = unaccented(word)
         else:
             with self._lock:
                 stem: str = self._stemmer.stemWord(word)
-            term = self._tag + (stem if stem.isascii() else bare(stem))
+            term = self._tag + (stem if stem.isascii() else unaccented(stem))
         self[word] = term
         return term
 
@@ -114,10 +115,10 @@ def sought_words(question: str) -> list[str]:
 
 def unaccented_words(text: str) -> list[str]:
     """Return the words of a question or title in order, without accents."""
-    return [bare(word) for word in sought_words(text)]
+    return [unaccented(word) for word in sought_words(text)]
 
 
-def bare(word: str) -> str:
+def unaccented(word: str) -> str:
     """Return the word without accents and vowel points, which unspaced scripts keep as part of the letters."""
     if word.isascii() or is_unspaced(word):
         return word

@@ -142,17 +142,17 @@ def marks() -> str:
 
 
 @lru_cache(maxsize=20_000)
-def run_of(name: str) -> str:
+def joined_words(name: str) -> str:
     """Return the normalised words of a name, separated by spaces."""
     return " ".join(tokens(name))
 
 
-def plain_run(text: str) -> str:
+def padded_words(text: str) -> str:
     """Return the normalised words of a text, each between spaces, to search it for phrases."""
     return f" {' '.join(tokens(text))} "
 
 
-def stem_run(text: str) -> str:
+def padded_stems(text: str) -> str:
     """Return the stems of a text's words, each between spaces, to search it for phrases."""
     return f" {' '.join(map(stem, tokens(text)))} "
 
@@ -176,7 +176,7 @@ def names(text: str) -> list[str]:
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
     matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
     runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
-    specific = [name for name in runs if not _UNSPECIFIC_WORDS.issuperset(run_of(name).split())]
+    specific = [name for name in runs if not _UNSPECIFIC_WORDS.issuperset(joined_words(name).split())]
     found = [*(name for name in quoted if stems(name)), *specific]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
 

@@ -17,7 +17,7 @@ from itertools import product
 from ...evidence.language import IN_QUESTION, IN_TEXT, language_by_words
 from ...evidence.standing import asks_for_draft
 from ...evidence.text.similarity import bare_title, mentions, rarity
-from ...evidence.text.stems import QuestionWords, bare, sought_words
+from ...evidence.text.stems import QuestionWords, sought_words, unaccented
 from ...evidence.text.words import GENERIC_WORDS, dates_in, names, stem, sure_month_names, tokens
 from ..request import ShownDocument
 from .parts import PASTED, Part, content_words
@@ -76,7 +76,7 @@ class Chooser:
             stem(other): own
             for own, word in self._words.items()
             if own not in known and len(word) >= _FEWEST_LETTERS and word.isalpha()
-            for other in difflib.get_close_matches(bare(word), written, n=1, cutoff=_ALIKE)
+            for other in difflib.get_close_matches(unaccented(word), written, n=1, cutoff=_ALIKE)
         }
         self._subjects = {document.number: bare_title(document.title) for document in documents}
         self._units = list[QuotableUnit]()

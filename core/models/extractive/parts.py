@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...evidence.language import IN_QUESTION, common_words, language_by_words
-from ...evidence.text.stems import bare, sought_words
+from ...evidence.text.stems import sought_words, unaccented
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, stem, tokens
 from .units import split_sentences
 
@@ -115,8 +115,12 @@ def _names_in(sentences: Sequence[str]) -> str:
 def content_words(text: str, generic: frozenset[str] = GENERIC_WORDS) -> dict[str, str]:
     """Return the content words of a request, keyed by their stems."""
     words = sought_words(text)
-    common = STOP_WORDS | frozenset(map(bare, common_words().get(language_by_words(words, IN_QUESTION), ()))) | _AMOUNTS
+    common = (
+        STOP_WORDS
+        | frozenset(map(unaccented, common_words().get(language_by_words(words, IN_QUESTION), ())))
+        | _AMOUNTS
+    )
     in_names = {word for name in names(text) for word in tokens(name)}
-    uncommon = (word for word in words if common.isdisjoint((bare(word), stem(bare(word)))))
-    kept = (word for word in uncommon if word not in generic or bare(word) in in_names)
-    return {stem(bare(word)): word for word in kept}
+    uncommon = (word for word in words if common.isdisjoint((unaccented(word), stem(unaccented(word)))))
+    kept = (word for word in uncommon if word not in generic or unaccented(word) in in_names)
+    return {stem(unaccented(word)): word for word in kept}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 
-from ...evidence.text.sentences import SENTENCE_ENDS, UNSPACED_ENDS, spans_of
+from ...evidence.text.sentences import SENTENCE_ENDS, UNSPACED_ENDS, sentence_spans
 from ...evidence.text.words import THIRD_PERSONS, date_at, tokens
 
 _OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
@@ -107,7 +107,7 @@ def plain(text: str) -> str:
 
 def split_sentences(line: str) -> list[str]:
     """Return the sentences of a line, including an unfinished last one."""
-    return [line[start:end] for start, end in spans_of(line)]
+    return [line[start:end] for start, end in sentence_spans(line)]
 
 
 class _Reader:
