@@ -1,17 +1,17 @@
-"""Repairs model output: joins a truncated text with its continuation, and cuts endless repetition."""
+"""Repairs model output: joins a truncated text with its continuation, and removes endless repetition."""
 
 from __future__ import annotations
 
 import re
 
 _HELD = 400
-"""Number of first characters of a continuation that are buffered until it is clear what they repeat."""
+"""Maximum length of a repetition, in characters; so much of a continuation is buffered to find it."""
 _LEAST_WORDS = 3
-"""Minimum number of different repeated words to count as an overlap; fewer may be a turn of phrase."""
+"""Minimum number of different words that count as a repetition; fewer may be a turn of phrase."""
 SHORTEST_LOOP, LONGEST_REPEATED = 1200, 400
-"""Minimum length of a loop and maximum length of the repeated passage, in characters."""
+"""Minimum length of a loop, and maximum length of the passage that it repeats, in characters."""
 _DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-"""Characters of scripts without spaces between words."""
+"""Chinese and Japanese characters, which have no spaces between words."""
 _WORD = re.compile(rf"[{_DENSE}]|[^\W_{_DENSE}]+")
 _TOKEN = re.compile(rf"[{_DENSE}]|[^\W{_DENSE}]+|[^\w\s]")
 _HEADING = re.compile(r"#{1,6}\s")
@@ -21,17 +21,20 @@ _OPEN_NUMBER = re.compile(r"\d[.,]?$")
 
 
 class Continuation:
-    """Removes repeated text from a continuation's stream; the result does not depend on the chunk boundaries."""
+    """Removes what a streamed continuation repeats of the text that it continues.
+
+    The result does not depend on the chunk boundaries.
+    """
 
     def __init__(self, before: str) -> None:
-        """`before`: the text to continue."""
+        """`before`: the truncated text."""
         self._before = before
-        # Buffered until it is known how much of it repeats the end of the text; then None.
+        # The first chunks, until it is known what they repeat; then None.
         self._held: str | None = "" if before.strip() else None
         self._is_first = not before
 
     def feed(self, words: str) -> str:
-        """Process the next chunk; return the text that is certainly new."""
+        """Process the next chunk; return the text to append to the truncated one, as far as it is certain."""
         if self._is_first:
             words = words.lstrip()
             self._is_first = not words
@@ -41,7 +44,7 @@ class Continuation:
         return self.finish() if len(self._held) >= _HELD else ""
 
     def finish(self) -> str:
-        """Return the remaining new text; call once, at the end."""
+        """Return the rest of the text to append; call at the end."""
         held, before, self._held = self._held, self._before, None
         if not held:
             return ""
@@ -64,18 +67,18 @@ class Continuation:
 
 
 def join_continuation(before: str, after: str) -> str:
-    """Join a text and its continuation, dropping what the continuation repeats."""
+    """Return a truncated text with its continuation, without what the continuation repeats."""
     continuation = Continuation(before)
     return before + continuation.feed(after) + continuation.finish()
 
 
 def without_loop(text: str) -> str:
-    """Return the text with the passage repeated at its end kept only once."""
+    """Return the text without the repetitions of a loop at its end (see `loop_start`)."""
     return text[: loop_start(text.rstrip())].rstrip()
 
 
 def loop_start(text: str) -> int | None:
-    """Return the offset of the first repetition if the text ends in a loop, as small models' may; else None.
+    """Return the offset of the first repetition if a text ends in a loop, as small models' texts may; else None.
 
     In a loop, the last `SHORTEST_LOOP` characters repeat one passage of at most `LONGEST_REPEATED` characters.
     """
@@ -92,7 +95,7 @@ def loop_start(text: str) -> int | None:
 
 
 def _overlap(before: str, after: str) -> int | None:
-    """Return the offset in `after` at which its longest repetition of the end of `before` stops; None if none."""
+    """Return the offset in `after` where its repetition of the end of `before` stops; None if it repeats nothing."""
     start = len(after) - len(after.lstrip(" \t\n.…"))
     for token in _TOKEN.finditer(before, max(0, len(before) - _HELD)):
         tail = before[token.start() :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -12,11 +12,13 @@ from ..citations.scanner import scan
 from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 PAGE_END = "\f"
-"""Separates the pages of a document; does not occur in texts without pages."""
+"""Separates the pages in the text of a document; texts without pages do not contain it."""
 PRINTED_NUMBERS = "Printed page numbers: "
-"""Prefix of the last line of a text whose printed page numbers differ from the index: `1 = i, 2 = ii, 3 = 1`."""
-_LEAST, LONGEST_PASSAGE = 400, 1200
-"""Minimum length of a passage before a heading or cut, and maximum length, in characters."""
+"""Prefix of a line at the end of a text, if printed page numbers differ from counted ones: `1 = i, 2 = ii, 3 = 1`."""
+LONGEST_PASSAGE = 1200
+"""Maximum length of a passage, in characters."""
+_SHORTEST_PASSAGE = 400
+"""Minimum length of a passage that ends at a heading or within a paragraph, in characters."""
 _GAP = re.compile(r"\n[ \t]*\n\s*|\Z")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+)|([^\n]+)\n(?:=+|-+|~+)[ \t]*\Z")
 _MARKED_LINE = re.compile(r"#{1,6}[ \t].*(?=\n)")
@@ -28,6 +30,7 @@ CLOSING_QUOTES = "\"'”’»)]"
 """Quotation marks and brackets that may follow a sentence end."""
 _END = rf"[{SENTENCE_ENDS}{UNSPACED_ENDS}]"
 _BREAKS = (re.compile(rf"{_END}[{re.escape(CLOSING_QUOTES)}]*(?:\s+|(?<=[{UNSPACED_ENDS}]))"), re.compile(r"\s+"))
+"""Where a paragraph may be cut, best first: after a sentence, after white space."""
 _HEADING_LINE = re.compile(r"\s{0,3}#{1,6}\s+(?P<words>.*?)\s*#*\s*$")
 _NO_PROSE = re.compile(r"\s*(?:[>|]|#{1,6}\s|(?:(?:[-*+]|\d+[.)])\s+)?\[\d+\])")
 _CODE = re.compile(r"`+[^`\n]*`+")
@@ -37,7 +40,7 @@ _QUOTE = re.compile(r"[“”„\"][^“”„\"\n]*[“”\"]|«[^«»\n]*»|»
 _SYMBOL = re.compile(r"\b\w*\d\w*\b|\b\w+[A-Z]\w*\b")
 _INNER_WORD = re.compile(r"(?<=[\w,;:]\s)[^\W\d_][\w’'-]*")
 _CLOSERS = r"[\"'”’»)\]」』*_]*"
-# While a line is split, NUL characters replace its markers, so that offsets stay valid.
+# While a line is split into sentences, its citation markers are replaced by as many NUL characters.
 _MARK = re.compile(rf"(?P<full_stop>\.)(?=[\s\0])|[{SENTENCE_ENDS}]{_CLOSERS}(?=[\s\0])|[{UNSPACED_ENDS}]{_CLOSERS}")
 _BLANK = re.compile(r"[\s\0]*")
 _BEHIND_MARKER = re.compile(r"\0\s+(?=[^\W\d_])")
@@ -62,7 +65,10 @@ def page_of(text: str, start: int) -> int:
 
 
 def printed_page(text: str, page: int) -> str:
-    """Return the printed number of a page (from 1), counted from the last listed one; empty if the text lists none."""
+    """Return the number printed on a page (from 1): as listed in the text's last line (see `PRINTED_NUMBERS`).
+
+    Numbers that are not listed are counted on from the last page listed before; empty if there is none.
+    """
     _, _, named = text.rpartition(f"\n\n{PRINTED_NUMBERS}")
     label = ""
     for pair in named.split(", ") if PAGE_END in text and len(named) < len(text) else ():
@@ -75,11 +81,13 @@ def printed_page(text: str, page: int) -> str:
 
 
 class TextSpan(NamedTuple):
-    """Offsets of a passage, and the headings above it, joined with ` › `."""
+    """A passage of a text."""
 
     start: int
+    """Offset in the text, in characters."""
     end: int
     heading: str
+    """The headings above it, outermost first, joined with ` › `."""
 
 
 def split_passages(text: str) -> list[TextSpan]:
@@ -91,7 +99,7 @@ def split_passages(text: str) -> list[TextSpan]:
     for block_start, block_end in _blocks(text):
         found = _HEADING.match(text, block_start, block_end)
         length = end - start
-        is_full = block_end - start > LONGEST_PASSAGE or bool(found and length >= _LEAST)
+        is_full = block_end - start > LONGEST_PASSAGE or bool(found and length >= _SHORTEST_PASSAGE)
         if length and is_full:
             passages.append(TextSpan(start, end, above))
             length = 0
@@ -106,6 +114,7 @@ def split_passages(text: str) -> list[TextSpan]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) offsets of headings and paragraphs; paragraphs longer than a passage are cut."""
     start = 0
     for gap in _GAP.finditer(text):
         end = gap.start()
@@ -113,11 +122,9 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
             yield start, heading.end()
             start = heading.end() + 1
         while end - start > LONGEST_PASSAGE:
-            cuts = (
-                [found.end() for found in gaps.finditer(text, start + _LEAST, start + LONGEST_PASSAGE)]
-                for gaps in _BREAKS
-            )
-            cut = next((ends[-1] for ends in cuts if ends), start + LONGEST_PASSAGE)
+            first, last = start + _SHORTEST_PASSAGE, start + LONGEST_PASSAGE
+            cuts = ([found.end() for found in gaps.finditer(text, first, last)] for gaps in _BREAKS)
+            cut = next((ends[-1] for ends in cuts if ends), last)
             yield start, cut
             start = cut
         if text[start:end].strip():
@@ -126,12 +133,12 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 class Section(NamedTuple):
-    """A part of a Markdown text."""
+    """A part of a Markdown text, below one heading or above the first one."""
 
     start: int
-    """Offset in the text."""
+    """Offset in the text, in characters."""
     text: str
-    """Text as written, including the heading."""
+    """The part as written, including its heading."""
     heading: str
     """Text of its heading; empty before the first heading."""
 
@@ -142,7 +149,7 @@ class Section(NamedTuple):
 
 
 def sections_of(markdown: str) -> list[Section]:
-    """Split a text at its headings; the sections joined are the text."""
+    """Split a text before each of its headings; blank sections are left out."""
     sections, start = [Section(0, "", "")], 0
     lines = re.split(r"(?<=\n)", markdown)
     for line, is_code in zip(lines, code_lines(settle_fences(markdown).split("\n")), strict=True):
@@ -156,13 +163,13 @@ def sections_of(markdown: str) -> list[Section]:
 
 
 def paragraphs_of(section: Section) -> Iterator[Section]:
-    """Yield a section's paragraphs (separated by blank lines) as sections."""
+    """Yield the paragraphs of a section, which blank lines separate; each has the section's heading."""
     for match in re.finditer(r"(?:[^\n]*\S[^\n]*(?:\n|$))+", section.text):
         yield Section(section.start + match.start(), match[0], section.heading)
 
 
 def prose_of(markdown: str) -> str:
-    """Return the text without headings, code, tables, quotations, links, citations and source lists."""
+    """Return a Markdown text without headings, code, tables, quotations, links, citations and source lists."""
     lines, prose = settle_fences(markdown).split("\n"), list[str]()
     for line, is_code in zip(lines, code_lines(lines), strict=True):
         if not is_code and not _NO_PROSE.match(line):
@@ -172,7 +179,7 @@ def prose_of(markdown: str) -> str:
 
 
 def without_names(prose: str) -> str:
-    """Remove words with digits or inner capitals, and capitalised words within sentences."""
+    """Return a text without words with digits or inner capitals, and without capitalised words within sentences."""
     return _INNER_WORD.sub(lambda word: "" if word[0][0].isupper() else word[0], _SYMBOL.sub("", prose))
 
 
@@ -180,11 +187,11 @@ class Sentence(NamedTuple):
     """A sentence, or a line without a full stop."""
 
     raw: str
-    """As written, with its markers."""
+    """As written, with its citation markers."""
     text: str
-    """Its text without markers and list marks; empty if its line begins with a marker."""
+    """Its text without markers and list marks; empty for headings, and for lines that begin with a marker."""
     numbers: tuple[int, ...]
-    """The distinct numbers that it cites, in order."""
+    """The distinct source numbers in its markers, in order."""
     start: int
     """Offset in the text, in characters."""
 
@@ -197,42 +204,54 @@ class Sentence(NamedTuple):
 def sentences_of(text: str) -> list[Sentence]:
     """Return the sentences of a text in order; a line break ends a sentence, and code blocks are skipped.
 
-    Markers belong to the sentence before them; a line that begins with a marker is an entry of a source list and stays
-    whole. Offsets refer to the text after `settle_fences`.
+    Citation markers belong to the sentence before them. Headings stay whole, and so do lines that begin with a marker,
+    since they are entries of a source list. Offsets refer to the text after `settle_fences`.
     """
-    sentences, start, lines = list[Sentence](), 0, settle_fences(text).split("\n")
+    sentences, start = list[Sentence](), 0
+    lines = settle_fences(text).split("\n")
     for line, is_code in zip(lines, code_lines(lines), strict=True):
-        parts = [] if is_code else scan(line)
-        plain = "".join(map(_hidden, parts))
-        is_entry = LINE_MARK.sub("", plain).startswith("\0") or bool(_HEADING_MARK.match(plain))
-        starts = accumulate((len(_hidden(part)) for part in parts), initial=0)
-        markers = [(at, part) for at, part in zip(starts, parts, strict=False) if isinstance(part, Marker)]
-        for begin, end in pairwise(sorted({0, *([] if is_entry else _ends(plain)), len(plain)})):
-            numbers = (number for at, marker in markers if begin <= at < end for number in marker.numbers)
-            words = "" if is_entry else LINE_MARK.sub("", _CITED.sub("", " ".join(plain[begin:end].split())))
-            if raw := line[begin:end].strip():
-                first = start + begin + line[begin:end].index(raw)
-                sentences.append(Sentence(raw, " ".join(words.split()), tuple(dict.fromkeys(numbers)), first))
+        of_line = () if is_code else _sentences_in(line)
+        sentences += (sentence._replace(start=start + sentence.start) for sentence in of_line)
         start += len(line) + 1
     return sentences
 
 
+def _sentences_in(line: str) -> Iterator[Sentence]:
+    """Yield the sentences of a line, with their offsets in the line."""
+    parts = scan(line)
+    plain = "".join(map(_hidden, parts))
+    is_entry = LINE_MARK.sub("", plain).startswith("\0") or bool(_HEADING_MARK.match(plain))
+    starts = accumulate((len(_hidden(part)) for part in parts), initial=0)
+    markers = [(at, part) for at, part in zip(starts, parts, strict=False) if isinstance(part, Marker)]
+    for start, end in _trimmed_spans(line, () if is_entry else _ends(plain)):
+        words = "" if is_entry else LINE_MARK.sub("", _CITED.sub("", " ".join(plain[start:end].split())))
+        numbers = dict.fromkeys(number for at, marker in markers if start <= at < end for number in marker.numbers)
+        yield Sentence(line[start:end], " ".join(words.split()), tuple(numbers), start)
+
+
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) offsets of the sentences, trimmed of white space, in a text without markers."""
+    """Return the (start, end) offsets of the sentences of a text that has no citation markers.
+
+    A line break ends a sentence; white space around a sentence does not belong to it.
+    """
     spans, begin = list[tuple[int, int]](), 0
     for line in text.split("\n"):
-        plain = line.replace("\0", " ")
-        for start, end in pairwise(sorted({0, *_ends(plain), len(line)})):
-            words = line[start:end].strip()
-            if words:
-                first = begin + start + line[start:end].index(words)
-                spans.append((first, first + len(words)))
+        spans += ((begin + start, begin + end) for start, end in _trimmed_spans(line, _ends(line.replace("\0", " "))))
         begin += len(line) + 1
     return spans
 
 
+def _trimmed_spans(line: str, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) offsets of a line's parts between these offsets, without white space around them."""
+    for start, end in pairwise(sorted({0, *ends, len(line)})):
+        words = line[start:end].strip()
+        if words:
+            first = start + line[start:end].index(words)
+            yield first, first + len(words)
+
+
 def ends_sentence(before: str, following: str) -> bool:
-    """Whether a full stop between these texts ends a sentence, and not just an abbreviation, initial or ordinal."""
+    """Whether a full stop between two texts ends a sentence, and not just an abbreviation, initial or ordinal."""
     if not _may_open(following) or _ORDINAL.search(before):
         return False
     last = (before.split()[-1:] or [""])[0].strip("(\"'“”‘’").lower()
@@ -243,10 +262,12 @@ def ends_sentence(before: str, following: str) -> bool:
 
 
 def _hidden(part: ScannedPart) -> str:
+    """Return a part of a line with NUL characters instead of a citation marker, in the same length."""
     return "\0" * len(part.raw) if isinstance(part, Marker) else part.replace("\0", " ")
 
 
 def _ends(plain: str) -> Iterator[int]:
+    """Yield the offsets at which the sentences of a line end, behind their markers (see `_hidden`)."""
     for match in _MARK.finditer(plain):
         gap = _BLANK.match(plain, match.end())
         end = gap.end() if gap else match.end()
@@ -259,11 +280,15 @@ def _ends(plain: str) -> Iterator[int]:
 
 
 def _may_open(following: str) -> bool:
+    """Whether a sentence may begin with this text, or the line ends here."""
     return not following or bool(_OPENING.match(following))
 
 
 def cited_sentences(text: str, share: float) -> str:
-    """Return the first sentences with citations, up to `share` of the text's length, but at least one."""
+    """Return the sentences that have citations, joined with spaces.
+
+    The first is always returned, each later one only if the result stays within `share` (0 to 1) of the text's length.
+    """
     room = share * len(text)
     kept: list[str] = []
     for sentence in sentences_of(text):

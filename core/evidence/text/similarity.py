@@ -1,4 +1,4 @@
-"""Finds near-duplicates: statements with the same meaning, reprinted sources, repeated sentences; and list helpers."""
+"""Finds near-duplicates: statements with the same meaning, reprinted sources, repeated texts; and groups lists."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from ...records.research import Value
 from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, padded_stems, stem, stems, tokens
 
 WHOLE_TITLE = 1.0
+"""Score of a title that a question contains completely."""
 SUBJECT_ONLY = 0.7
-"""Score if a question contains a title only without its remark: "Velm" for "Velm (river)"."""
+"""Score of a title that a question contains without its remark: "Velm" for "Velm (river)"."""
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
 Item = TypeVar("Item")
 Key = TypeVar("Key")
 _NEAR = 0.8
-"""Minimum Jaccard index of the stems of two texts with equal decisive words to count as saying the same."""
-_KEPT = 4096
-"""Number of cached meanings, since each text is compared with many others."""
+"""Minimum Jaccard index of the stems of two statements that count as the same."""
+_CACHED = 4096
+"""Number of texts whose words are cached, since each text is compared with many others."""
 _DECISIVE = NEGATIONS | QUESTION_WORDS | (NUMBER_WORDS.keys() - {"one"})
+"""Words that two statements must have in common to count as the same, besides numbers in digits."""
 _WRITTEN_OUT = (
     (re.compile(r"\bcan(?:['’]t|not)\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon['’]t\b", re.IGNORECASE), "will not"),
@@ -32,25 +34,25 @@ _WRITTEN_OUT = (
 )
 _LATER_WORD = re.compile(r"(?<=[^\W_])[^\w.!?。！？]+([^\W\d_][\w’'-]*)")
 _SHINGLE = 5
-"""Length, in words, of the w-shingles used to compare texts."""
+"""Length of a shingle (a sequence of neighbouring words of a text), in words."""
 _REPRINT = 0.6
-"""Minimum share of the shorter text's shingles in the longer text to count as a reprint."""
+"""Minimum overlap (see `_overlap`) of two texts that count as reprints of each other."""
 COMPARED_CHARACTERS = 50_000
-"""Maximum number of characters of a text to compare."""
+"""Number of characters at the start of a text that are compared."""
 _FEWEST = 20
-"""Minimum number of shingles; a shorter text may be a mere quotation."""
+"""Minimum number of shingles of a text to compare; a shorter text may be a mere quotation."""
 _REPEATED = 0.8
-"""A text is dropped if an earlier text contains this share of its shingles."""
+"""Minimum share of a text's shingles that an earlier text contains if it repeats that text."""
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def distinct(values: Iterable[Value], key: Callable[[Value], object]) -> list[Value]:
-    """Return the first value for each key."""
+    """Return the first value of each key, in order."""
     return [same[0] for same in grouped(values, key).values()]
 
 
 def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
-    """Return the values by key, keys in order of first appearance."""
+    """Return the lists of values that have the same key, by key, in order of first appearance."""
     groups: dict[Key, list[Value]] = {}
     for value in values:
         groups.setdefault(key(value), []).append(value)
@@ -58,12 +60,12 @@ def grouped(values: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, l
 
 
 def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
-    """Return the first of each list, then the second of each, and so on."""
+    """Return the first value of each list, then the second of each, and so on, without None."""
     return [value for value in chain.from_iterable(zip_longest(*lists)) if value is not None]
 
 
 def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int) -> list[Value]:
-    """Return the first `most` values of each key in their order, then the rest."""
+    """Return the values in order, but those after the first `most` of their key at the end."""
     counts = Counter[Hashable]()
     first, rest = list[Value](), list[Value]()
     for value in values:
@@ -73,18 +75,19 @@ def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int)
 
 
 def bare_title(title: str) -> str:
-    """Return the title without a remark in brackets or after a comma."""
+    """Return the title without what follows in brackets or after a comma: "Velm" for "Velm (river)"."""
     return _REMARK.sub("", title) or title
 
 
-def title_match(title: str, question: str, run: str) -> float:
-    """Score how fully a question mentions a title: 1 for all of it, less for its main part, else 0.
+def title_match(title: str, question: str, stems_of_question: str) -> float:
+    """Score whether a question names a title: 1 for all of it, 0.7 for its main part (see `bare_title`), else 0.
 
-    The main part must have the same capitals, but any form of its last word counts. `run` is `padded_stems(question)`.
+    The main part must have the same capitals, but any form of its last word counts. `stems_of_question` is
+    `padded_stems(question)`.
     """
 
     def is_named(stems: str) -> bool:
-        return len(stems) > 3 and stems in run and not STOP_WORDS.issuperset(stems.split())
+        return len(stems) > 3 and stems in stems_of_question and not STOP_WORDS.issuperset(stems.split())
 
     if is_named(padded_stems(title)):
         return WHOLE_TITLE
@@ -94,7 +97,7 @@ def title_match(title: str, question: str, run: str) -> float:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether the text contains the name as whole words, case-sensitive."""
+    """Whether a text contains a name of at least three characters as whole words, with the same capitals."""
     return len(name) > 2 and name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
@@ -104,40 +107,40 @@ def rarity(total: int, count: int) -> float:
 
 
 class Meaning(NamedTuple):
-    """The words used to compare statements."""
+    """The words of a text by which it is compared with others."""
 
     stems: frozenset[str]
     """Stems of the content words; of all words if there are no content words."""
     decisive: frozenset[str]
-    """Numbers, negations and question words; statements that differ in them are different."""
+    """Its numbers, negations and question words; statements that differ in them are different."""
     names: frozenset[str]
-    """Stems of the names."""
+    """Stems of its names (see `_inner_names`)."""
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def meaning(text: str) -> Meaning:
-    """Return the words used to compare a text."""
-    words = tokens(expand_negations(text))
+    """Return the words by which a text is compared with others."""
+    words = tokens(_expand_negations(text))
     decisive = frozenset(word for word in words if word in _DECISIVE or any(map(str.isdigit, word)))
-    return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, decisive, inner_names(text))
+    return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, decisive, _inner_names(text))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def normalised(text: str) -> str:
-    """Return the text's stems, without function words; texts with equal results count as the same."""
-    words = tokens(expand_negations(text))
+    """Return the stems of a text without stop words, joined with spaces; texts with equal results say the same."""
+    words = tokens(_expand_negations(text))
     kept = [word if word in _DECISIVE else stem(word) for word in words if word in _DECISIVE or word not in STOP_WORDS]
     return " ".join(kept or words) or " ".join(text.split())
 
 
-def expand_negations(text: str) -> str:
-    """Return the text with `n't` written as `not`."""
+def _expand_negations(text: str) -> str:
+    """Return the text with contracted negations (can't, won't, isn't) written out: can not, will not, is not."""
     for short, whole in _WRITTEN_OUT:
         text = short.sub(whole, text)
     return text
 
 
-def inner_names(text: str) -> frozenset[str]:
+def _inner_names(text: str) -> frozenset[str]:
     """Return the stems of capitalised words that do not begin a sentence."""
     inner = (match.group(1) for match in _LATER_WORD.finditer(text))
     return frozenset(part for word in inner if word[0].isupper() for part in stems(word))
@@ -153,7 +156,10 @@ def is_same_statement(first: Meaning, second: Meaning) -> bool:
 
 
 def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:
-    """Return the connected components of a relation; the groups do not depend on the order of the items."""
+    """Group items so that two alike items, and items connected by alike ones, are in one group.
+
+    `are_alike` must be symmetric. The order of the items changes only the order of the groups and within them.
+    """
     left, groups = list(items), []
     while left:
         group, left = [left[0]], left[1:]
@@ -166,37 +172,40 @@ def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -
 
 
 def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """Return groups of keys whose texts are nearly the same, by containment of shingles (Broder 1997)."""
-    runs = {key: shingles_of(text) for key, text in texts.items()} if len(texts) > 1 else {}
-    groups = components(runs, lambda first, second: overlap(runs[first], runs[second]) >= _REPRINT)
+    """Return the sorted groups of keys whose texts are nearly the same, by containment of shingles (Broder 1997)."""
+    shingles = {key: _shingles_of(text) for key, text in texts.items()} if len(texts) > 1 else {}
+    groups = components(shingles, lambda first, second: _overlap(shingles[first], shingles[second]) >= _REPRINT)
     return sorted(tuple(sorted(group)) for group in groups if len(group) > 1)
 
 
-def shingles_of(text: str) -> frozenset[int]:
-    """Return checksums of a text's shingles, to save memory."""
+def _shingles_of(text: str) -> frozenset[int]:
+    """Return the shingles of a text (see `_SHINGLE`), as checksums to save memory."""
     words = tokens(text[:COMPARED_CHARACTERS])
-    runs = zip(*(words[start:] for start in range(_SHINGLE)), strict=False)
-    return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
+    shingles = zip(*(words[start:] for start in range(_SHINGLE)), strict=False)
+    return frozenset(crc32(" ".join(shingle).encode("utf-8", "surrogatepass")) for shingle in shingles)
 
 
-def overlap(first: frozenset[int], second: frozenset[int]) -> float:
-    """Return the share of the shorter text's shingles found in the longer one; 0 if either text is too short."""
+def _overlap(first: frozenset[int], second: frozenset[int]) -> float:
+    """Return the share of the smaller set of shingles that the larger set contains; 0 if the smaller has too few."""
     fewest = min(len(first), len(second))
     return len(first & second) / fewest if fewest >= _FEWEST else 0.0
 
 
 class _Comparable:
+    """A text, prepared for comparison with many others."""
+
     def __init__(self, text: str) -> None:
         self.words = tokens(text)
-        self.runs = shingles_of(text)
-        self.specifics = {*_FIGURE.findall(text), *inner_names(text)}
+        self.shingles = _shingles_of(text)
+        self.specifics = {*_FIGURE.findall(text), *_inner_names(text)}
 
     def is_contained_in(self, other: _Comparable) -> bool:
         """Whether the other text says everything in this one, with the same numbers and names."""
         if self.words == other.words:
             return True
-        is_specific = len(self.runs) >= _FEWEST and self.specifics <= other.specifics
-        return is_specific and len(self.runs & other.runs) >= _REPEATED * len(self.runs)
+        if len(self.shingles) < _FEWEST or not self.specifics <= other.specifics:
+            return False
+        return len(self.shingles & other.shingles) >= _REPEATED * len(self.shingles)
 
 
 def without_repeated(items: Iterable[Item], text_of: Callable[[Item], str]) -> list[Item]:

@@ -1,4 +1,4 @@
-"""Splits texts and questions into index terms: stems according to the rules of their language."""
+"""Splits documents and questions into index terms: the stems of words, by the rules of the text's language."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from operator import add
 from threading import Lock
 from zlib import crc32
@@ -18,30 +17,36 @@ STEMMED = frozenset((
     "ar", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fa", "fi", "fr", "ga", "hi", "hr", "hu", "hy", "id",
     "it", "lt", "ne", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sr", "sv", "ta", "tr",
 ))  # fmt: skip
-"""Languages with a Snowball algorithm; others use the English one, since English names occur everywhere."""
+"""ISO 639-1 codes of languages with a Snowball stemmer; others use the English one, since English names are common."""
 _RELATIVES = {"bs": "sr", "hr": "sr", "nn": "no"}
-"""Languages that use the algorithm of a related language."""
+"""Languages without a stemmer of their own, and the related language whose stemmer they use."""
 LANGUAGE_SEPARATOR = "_"
-"""Separates language code and stem, so that words of two languages never match; no word contains it."""
+"""Separates language code and stem in an index term (`de_turm`), so that words of two languages never match.
+
+No word contains it.
+"""
 _CACHED = 60_000
 """Maximum number of cached stems per language."""
 _ACCENTS = re.compile(
     r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
-_FIRST = re.compile(f"[{UNSPACED}]")
-_RUN = rf"[{UNSPACED}][{UNSPACED}MARKS]*"
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+_UNSPACED_TEXT = rf"[{UNSPACED}][{UNSPACED}MARKS]*"
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 def index_terms(text: str, language: str) -> list[str]:
-    """Return the index terms of a text in this language: stems, or for unspaced scripts characters and pairs."""
+    """Return the index terms of a text: stems, and for unspaced scripts each character and pair of neighbours.
+
+    `language` is the ISO 639-1 code of the text's language; empty if unknown.
+    """
     words, pieces = words_and_pieces(text)
     return [*map(_stems_of(language).__getitem__, words), *pieces]
 
 
 def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the possible index terms of each word of a question, in these languages and in English."""
+    """Return the index terms that each word of a question may have in texts in these languages and in English."""
     codes = ("", *languages)
     # Without its accents, a word means the same but may have another stem.
     return [
@@ -51,19 +56,19 @@ def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, 
 
 
 def index_term(word: str, language: str) -> str:
-    """Return the index term of a word in this language."""
+    """Return the index term of a lower-case word in texts in this language."""
     return _stems_of(language)[word]
 
 
 def stemmer_version() -> int:
-    """Return a number that changes whenever stems may change."""
+    """Return a checksum of the versions of the stemmer and of Unicode; other versions may give other stems."""
     import Stemmer
 
     return crc32(f"{Stemmer.version()} {unicodedata.unidata_version}".encode())
 
 
 class _Stems(dict[str, str]):
-    """A cache of the index terms of one language."""
+    """The index terms of words in one language, computed on first access; at most `_CACHED` are kept."""
 
     def __init__(self, language: str) -> None:
         import Stemmer
@@ -89,53 +94,57 @@ class _Stems(dict[str, str]):
 
 @cache
 def _stems_of(language: str) -> _Stems:
-    """Return the cache of a language; languages without an algorithm share one."""
+    """Return the index terms of a language; languages without a stemmer share those of the code ""."""
     return _Stems(language) if language in STEMMED or not language else _stems_of("")
 
 
 def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
-    """Return a text's words in lower case, and for unspaced scripts each character and pair of neighbours."""
-    plain, unspaced = _plain(text), _with_marks(_RUN)
-    runs = [] if plain.isascii() else unspaced.findall(plain)
-    if not runs:
+    """Return the words of a text in lower case; and of its parts in unspaced scripts, each character and pair."""
+    plain, unspaced = _plain(text), _with_marks(_UNSPACED_TEXT)
+    parts = [] if plain.isascii() else unspaced.findall(plain)
+    if not parts:
         return _words(plain), []
-    units = map(_units, _words(" ".join(runs)))
-    return _words(unspaced.sub(" ", plain)), [*chain.from_iterable((*of_run, *_pairs(of_run)) for of_run in units)]
+    pieces = list[str]()
+    for word in _words(" ".join(parts)):
+        characters = _characters(word)
+        pieces += [*characters, *_pairs(characters)]
+    return _words(unspaced.sub(" ", plain)), pieces
 
 
 def sought_words(question: str) -> list[str]:
-    """Return the words of a question in lower case; for unspaced scripts, pairs of neighbouring characters."""
+    """Return the words of a question in lower case; for unspaced scripts, each pair of neighbouring characters."""
     found = list[str]()
     # Words in other scripts may adjoin unspaced ones.
-    for word in _words(_with_marks(_RUN).sub(r" \g<0> ", _plain(question))):
-        units = _units(word) if is_unspaced(word) else [word]
-        found += _pairs(units) or units
+    for word in _words(_with_marks(_UNSPACED_TEXT).sub(r" \g<0> ", _plain(question))):
+        characters = _characters(word) if is_unspaced(word) else [word]
+        found += _pairs(characters) or characters
     return found
 
 
 def unaccented_words(text: str) -> list[str]:
-    """Return the words of a question or title in order, without accents."""
+    """Return `sought_words` of a question or title, without accents."""
     return [unaccented(word) for word in sought_words(text)]
 
 
 def unaccented(word: str) -> str:
-    """Return the word without accents and vowel points, which unspaced scripts keep as part of the letters."""
+    """Return the word without accents and vowel points; words in unspaced scripts stay unchanged."""
     if word.isascii() or is_unspaced(word):
         return word
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether the word is in a script without spaces between words."""
-    return not word.isascii() and _FIRST.match(word) is not None
+    """Whether the word begins with a character of a script without spaces between words."""
+    return not word.isascii() and _UNSPACED_LETTER.match(word) is not None
 
 
 def title_key(title: str) -> str:
-    """Return the normalised words of a title, without a remark in brackets at the end, to look it up in questions."""
+    """Return the words of a title by which questions that name it can be found: unaccented, without final brackets."""
     return " ".join(unaccented_words(_IN_BRACKETS.sub("", title)) or unaccented_words(title))
 
 
 def _plain(text: str) -> str:
+    """Return the text in lower case, with variants of letters unified, and with spaces instead of underscores."""
     return (text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()).replace("_", " ")
 
 
@@ -144,13 +153,13 @@ def _words(plain: str) -> list[str]:
     return words
 
 
-def _units(run: str) -> list[str]:
-    """Return the characters with their combining marks; Chinese, Japanese and Korean have none."""
-    return _with_marks(r"\w[MARKS]*").findall(run) if _with_marks("[MARKS]").search(run) else list(run)
+def _characters(word: str) -> list[str]:
+    """Return the characters of a word, each with its combining marks."""
+    return _with_marks(r"\w[MARKS]*").findall(word) if _with_marks("[MARKS]").search(word) else list(word)
 
 
-def _pairs(units: list[str]) -> list[str]:
-    return [*map(add, units, units[1:])]
+def _pairs(characters: list[str]) -> list[str]:
+    return [*map(add, characters, characters[1:])]
 
 
 @cache
@@ -163,19 +172,19 @@ class QuestionWords:
     """Recognises the words of a question in texts of any language."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        """`words`: the words of the question; function words are ignored."""
+        """`words`: the words of the question (see `sought_words`); stop words are ignored."""
         self._words = tuple(dict.fromkeys(words))
         self._roots: dict[str, Mapping[str, str]] = {}
 
     def stems(self, text: str, language: str) -> frozenset[str]:
-        """Return the stems of a text's words; forms of the question's words get the stem of the question's form."""
+        """Return the stems of a text's words, and of the question's words that the text has in any form."""
         return frozenset((*stems(text), *self.counted(text, language)))
 
     def counted(self, text: str, language: str) -> Counter[str]:
-        """Count each word of the question in a text; keys are stems (see `words.stem`).
+        """Count the forms of each word of the question in a text, by the stem (`words.stem`) of that word.
 
-        `language` is the ISO 639-1 code of the text. For English and languages without stemming rules, nothing is
-        counted, since `words.stem` covers their forms.
+        `language` is the ISO 639-1 code of the text's language. For English and languages without a stemmer, the result
+        is empty, since `words.stem` covers their forms.
         """
         if language not in STEMMED:
             return Counter()

@@ -1,4 +1,4 @@
-"""Splits text into words, stems and names, finds its dates, and loads the word tables."""
+"""Splits text into words, English stems and names, finds the dates in it, and loads the word tables."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from typing import NamedTuple
 
 _LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
 _AMBIGUOUS = frozenset({"ago", "out", "set"})
-"""Short month names that are also English words; they mean a month only after a day."""
+"""Spanish, Italian and Portuguese short month names that are also English words; months only after a day number."""
 _EVERYDAY = 6000
-"""Number of words that `everyday_words` returns."""
+"""Number of most common words that `everyday_words` returns."""
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
 NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS.split(), 1)}
+"""The numbers 1 to 12 by their English words."""
 UNSPACED = (
     "\u0e00-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e80-\u0eff\u1000-\u1049\u1050-\u109d\u1780-\u17d3\u17d7\u17dc-\u17ff"
     "\u1950-\u19dd\u1a20-\u1a9f\u1aa7\ua9e0-\ua9ff\uaa60-\uaa76\uaa7a-\uaadd"
     "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003134f"
 )
-"""Regular expression class of scripts without spaces between words, which are split into pairs of characters.
+"""Character ranges, for a regular expression, of scripts that are split into pairs of characters instead of words.
 
-Thai, Lao, Burmese, Khmer, Tai, Japanese, Chinese and (because its words are long) Korean.
+Thai, Lao, Burmese, Khmer, Tai, Japanese and Chinese have no spaces between words; Korean has, but its words are long.
 """
 _MARKED = (0x300, 0xFE30)
-"""Range of code points that contains all combining marks."""
+"""Code points between which all combining marks are."""
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
+"""A phrase in quotation marks; group 1 is the phrase."""
 POSSESSIVE = re.compile(r"['’]s\b")
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
@@ -52,7 +54,7 @@ def without_accents(text: str) -> str:
 
 
 WORDS: Mapping[str, str] = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
-"""The word tables of `words.toml`, by name."""
+"""The tables of `words.toml` by name; each is a text of words, some with one entry a line."""
 
 
 def _table(name: str) -> frozenset[str]:
@@ -65,17 +67,18 @@ STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 GENERIC_WORDS = _table("generic")
 """Words of requests that say nothing about the subject."""
 FAMILIES = {member: line.split()[0] for line in WORDS["families"].strip().splitlines() for member in line.split()}
-"""Base forms of irregular words, by form."""
+"""The word whose stem stands for a group of related words (death: died, mort), by each word of the group."""
 ABBREVIATIONS = _table("abbreviations")
-"""Words whose full stop does not end a sentence."""
+"""Abbreviations, in lower case, whose full stop usually does not end a sentence."""
 CLOSING_ABBREVIATIONS = _table("closing_abbreviations")
-"""Abbreviations that often do end a sentence."""
+"""Abbreviations such as "Inc." that may also end a sentence."""
 NEGATIONS = _table("negations")
+"""Words such as "not", "never" and "nicht"."""
 QUESTION_WORDS = _table("question_words")
 UNSURE = _table("unsure")
 """Words that make a statement uncertain or limited to some cases."""
 THIRD_PERSONS = _table("third_persons")
-"""Pronouns that refer to somebody or something mentioned before."""
+"""Pronouns that refer to somebody or something mentioned before: she, it, they."""
 _UNSPECIFIC_WORDS = STOP_WORDS | GENERIC_WORDS
 
 
@@ -86,24 +89,30 @@ def _month_names(tables: Iterable[str]) -> Mapping[str, int]:
 
 
 MONTHS = frozenset(_month_names(["months_en"]))
-"""The months in English."""
+"""The English names of the months, in lower case."""
 
 
 @cache
 def all_month_names() -> Mapping[str, int]:
-    """Return the month numbers (from 1) by all known names, in lower case, with and without accents."""
+    """Return the number of each month (from 1) by its full and short names in seven languages.
+
+    The names are in lower case, with and without accents.
+    """
     return _month_names(f"{length}_{code}" for length in ("months", "short_months") for code in _LANGUAGES_OF_MONTHS)
 
 
 @cache
 def sure_month_names() -> frozenset[str]:
-    """Return the month names that have no other meaning."""
+    """Return the names in `all_month_names` that are not also English words."""
     return frozenset(all_month_names()) - _AMBIGUOUS
 
 
 @cache
 def everyday_words(language: str) -> frozenset[str]:
-    """Return a language's most common words, without accents; empty if unavailable. The first call takes a second."""
+    """Return the most common words, without accents, of a language (ISO 639-1 code); empty if it has no word list.
+
+    The first call for a language takes a second.
+    """
     # Loading the lists is too slow for an import.
     from spellchecker import SpellChecker
 
@@ -115,7 +124,10 @@ def everyday_words(language: str) -> frozenset[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return case-folded words without accents and possessive endings; pairs of characters for unspaced scripts."""
+    """Split a text into lower-case words without accents and possessive endings.
+
+    Text in unspaced scripts (see `UNSPACED`) gives each pair of neighbouring characters instead.
+    """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return _ASCII_TOKEN.findall(plain)
@@ -137,29 +149,29 @@ def _token() -> re.Pattern[str]:
 
 @cache
 def marks() -> str:
-    """Return all combining marks, for a regular expression; Python's `\\w` does not match them."""
+    """Return all combining marks as one string, for use in a regular expression; Python's `\\w` does not match them."""
     return "".join(mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
 
 
 @lru_cache(maxsize=20_000)
 def joined_words(name: str) -> str:
-    """Return the normalised words of a name, separated by spaces."""
+    """Return the words of a name as `tokens` returns them, joined with spaces."""
     return " ".join(tokens(name))
 
 
 def padded_words(text: str) -> str:
-    """Return the normalised words of a text, each between spaces, to search it for phrases."""
+    """Return the words of a text (see `tokens`), each between spaces, so that `in` finds only whole words."""
     return f" {' '.join(tokens(text))} "
 
 
 def padded_stems(text: str) -> str:
-    """Return the stems of a text's words, each between spaces, to search it for phrases."""
+    """Return the stems of a text's words, each between spaces, so that `in` finds only whole stems."""
     return f" {' '.join(map(stem, tokens(text)))} "
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return the word without common English endings; the forms of an irregular word share a stem."""
+    """Return a word (see `tokens`) without common English endings; related words in `FAMILIES` share a stem."""
     if word in FAMILIES:
         return FAMILIES[word]
     short = _without_ending(word)
@@ -167,23 +179,23 @@ def stem(word: str) -> str:
 
 
 def stems(text: str) -> list[str]:
-    """Return the stems of the words that are not stop words, in order."""
+    """Return the stems of a text's words in order, without stop words."""
     return [stem(token) for token in tokens(text) if token not in STOP_WORDS]
 
 
 def names(text: str) -> list[str]:
-    """Return the distinct phrases in quotation marks and runs of capitalised words, in order."""
+    """Return the distinct names in a text: first phrases in quotation marks, then sequences of capitalised words."""
     quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
     matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
-    runs = dict.fromkeys(_trimmed(match.group()) for match in matches)
-    specific = [name for name in runs if not _UNSPECIFIC_WORDS.issuperset(joined_words(name).split())]
+    capitalised = (_trimmed(match.group()) for match in matches)
+    specific = [name for name in capitalised if not _UNSPECIFIC_WORDS.issuperset(joined_words(name).split())]
     found = [*(name for name in quoted if stems(name)), *specific]
     return list(dict.fromkeys(name for name in found if len(name) > 1))
 
 
 @cache
 def _name() -> re.Pattern[str]:
-    """Return the pattern of a run of capitalised words."""
+    """Return the pattern of a sequence of capitalised words, with words such as "of the" between them."""
     # Python's patterns have no class for lower-case letters.
     small = "".join(letter for letter in map(chr, range(0x10000)) if letter.islower())
     word = rf"(?:[A-Z]\.(?=[\s,;])|[^\W\d_{small}][\w’'\-.]*\w|[A-Z])"
@@ -192,6 +204,7 @@ def _name() -> re.Pattern[str]:
 
 
 def _trimmed(run: str) -> str:
+    """Return a sequence of words without stop words and lower-case words at its ends."""
     parts = run.split()
     while parts and (parts[0].lower() in STOP_WORDS or not (parts[0][0].isupper() or parts[0].isdigit())):
         parts.pop(0)
@@ -201,6 +214,7 @@ def _trimmed(run: str) -> str:
 
 
 def _without_ending(word: str) -> str:
+    """Return an English word without a plural, "-ing" or "-ed" ending."""
     for ending, rest, replacement in (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, "")):
         if word.endswith(ending) and len(word) >= len(ending) + rest and not word.endswith(("ss", "us", "is")):
             short = word.removesuffix(ending) + replacement
@@ -211,11 +225,12 @@ def _without_ending(word: str) -> str:
 
 
 class WrittenDate(NamedTuple):
-    """A date and its offsets in the text."""
+    """A date found in a text."""
 
     iso: str
     """ISO year, month or day: 2024, 2024-05, 2024-05-03."""
     start: int
+    """Offset in the text, in characters."""
     end: int
 
 
@@ -229,7 +244,7 @@ def date_at(words: str, position: int) -> WrittenDate | None:
 
 
 def dates_in(words: str) -> Iterator[WrittenDate]:
-    """Yield the dates from left to right, except inside a longer date, number or word."""
+    """Yield the dates in a text from left to right; parts of a longer date, number or word do not count."""
     position = 0
     # Every date has a year.
     for year in _ANY_YEAR.finditer(words):
@@ -245,6 +260,7 @@ def dates_in(words: str) -> Iterator[WrittenDate]:
 
 
 def _iso(found: re.Match[str]) -> str:
+    """Return the date matched by one of `_forms`, as far as it is certain; empty if there is no such date."""
     parts = found.groupdict()
     year, month, day = int(parts["year"]), int(parts.get("month") or 0), int(parts.get("day") or 0)
     if not FIRST_YEAR <= year <= LAST_YEAR:
@@ -268,6 +284,7 @@ def _iso(found: re.Match[str]) -> str:
 
 
 def _day(year: int, month: int, day: int) -> str:
+    """Return the ISO date; empty if the calendar has no such day."""
     try:
         return date(year, month, day).isoformat()
     except ValueError:
@@ -276,7 +293,7 @@ def _day(year: int, month: int, day: int) -> str:
 
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of dates, longest first, so that no match is part of a longer date."""
+    """Return the patterns of dates; the first that matches at an offset gives the longest date there."""
     name, sure_name = (
         f"(?P<name>{'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})"
         for names in (all_month_names(), sure_month_names())
