@@ -1,10 +1,11 @@
-"""Reads the citations of streamed and whole texts, edits them, and numbers sources."""
+"""Finds citations in streamed and whole texts, rewrites their numbers, and numbers sources."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
+from itertools import count
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -16,14 +17,14 @@ from .markers import Marker, ScannedPart, settle_fences
 from .scanner import KnownMarkers, scan
 
 UNKNOWN = 0
-"""Number used in a draft for a citation of an unknown source."""
+"""The number in a draft's citation of a source that is not known."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TRACKING = re.compile(
     r"utm_.*|_ga|_gl|_hsenc|_hsmi|dclid|fbclid|gbraid|gclid|gclsrc|igsh|igshid|li_fat_id|mc_cid|mc_eid|mkt_tok|msclkid"
     r"|oly_anon_id|oly_enc_id|srsltid|ttclid|twclid|vero_id|wbraid|yclid",
     re.DOTALL,
 )
-"""Query parameters that only track visitors."""
+"""Names of query parameters that only track visitors."""
 
 
 class Text(NamedTuple):
@@ -38,33 +39,32 @@ class Cited(NamedTuple):
     number: int
     """The number of the source in the thread."""
     key: str
-    """Key of the source."""
+    """The key of the source (see `source_key`)."""
     is_first: bool
-    """Whether this is the stream's first citation of the source."""
+    """Whether the stream has not cited the source before."""
 
 
 CitedPiece = Text | Cited
+"""A piece of a stream: a citation, or the text between two."""
 
 
 class CitationStream:
-    """Splits streamed text into text and citations; the result does not depend on the chunk boundaries.
-
-    `numbers` maps numbers to source keys. It may grow during the stream.
-    """
+    """Splits streamed text into text and citations; the result does not depend on the chunk boundaries."""
 
     def __init__(self, numbers: Mapping[int, str]) -> None:
+        """`numbers`: the keys of the sources that may be cited, by number; may grow during the stream."""
         self._numbers = numbers
         self._markers = KnownMarkers(numbers)
         self.cited: dict[int, str] = {}
-        """Keys of the sources cited so far, by number."""
+        """The keys of the sources cited so far, by number."""
 
     @property
     def dropped(self) -> int:
-        """Number of citations removed so far because they named no source."""
+        """How many citations were removed so far, since their number is no source's."""
         return self._markers.dropped
 
     def feed(self, text: str) -> list[CitedPiece]:
-        """Process the next chunk; return the pieces that later text can no longer change."""
+        """Process the next chunk; return the pieces that are complete."""
         return self._pieces(self._markers.feed(text))
 
     def finish(self) -> list[CitedPiece]:
@@ -75,7 +75,7 @@ class CitationStream:
         pieces: list[CitedPiece] = []
         for part in parts:
             found: list[CitedPiece] = [Text(part)] if isinstance(part, str) else []
-            for separator, number in _once(part) if isinstance(part, Marker) else ():
+            for separator, number in _distinct_numbers(part) if isinstance(part, Marker) else ():
                 is_first = number not in self.cited
                 self.cited[number] = self._numbers[number]
                 found += [Text(separator if found else ""), Cited(number, self._numbers[number], is_first)]
@@ -89,7 +89,7 @@ class CitationStream:
 
 
 def numbers_of(parts: Iterable[ScannedPart]) -> tuple[int, ...]:
-    """Return the numbers of all markers, in order, including repeats."""
+    """Return the numbers in all markers among these parts, in order, including repeats."""
     return tuple(number for part in parts if isinstance(part, Marker) for number in part.numbers)
 
 
@@ -100,11 +100,13 @@ def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:
 
 
 class Edit(NamedTuple):
-    """A replacement for a span of a text."""
+    """A replacement of a part of a text."""
 
     start: int
+    """Offset of the part, in characters."""
     end: int
     words: str
+    """The new text."""
 
 
 def with_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -115,23 +117,24 @@ def with_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def without_unknown(text: str) -> str:
-    """Return the text without citations of unknown sources."""
+    """Return a draft without its citations of unknown sources (`[0]`)."""
     return _bracketed(text, {*numbers_of(scan(text))} - {UNKNOWN})
 
 
 def _bracketed(text: str, numbers: Container[int]) -> str:
+    """Return a text with each cited number in its own brackets, without numbers that are not among these."""
     markers = KnownMarkers(numbers)
     parts = [*markers.feed(text), *markers.finish()]
     return "".join(part if isinstance(part, str) else bracketed(part) for part in parts)
 
 
 def bracketed(marker: Marker) -> str:
-    """Return a marker with each number in its own brackets."""
-    return "".join(f"{gap}[{number}]" for gap, number in _once(marker))
+    """Return a marker with each of its numbers in its own brackets: `[1], [2]` for `[1, 2]`."""
+    return "".join(f"{gap}[{number}]" for gap, number in _distinct_numbers(marker))
 
 
-def _once(marker: Marker) -> Iterable[tuple[str, int]]:
-    """Yield (separator, number) for each distinct number of a marker."""
+def _distinct_numbers(marker: Marker) -> Iterable[tuple[str, int]]:
+    """Yield each distinct number of a marker, after the separator before it."""
     gaps: dict[int, str] = {}
     for gap, number in zip(marker.separators, marker.numbers, strict=True):
         gaps.setdefault(number, gap)
@@ -139,15 +142,18 @@ def _once(marker: Marker) -> Iterable[tuple[str, int]]:
 
 
 def known_citations(text: str, keys: Mapping[int, str]) -> tuple[str, dict[int, str]]:
-    """Return a text with each number in its own brackets, and the source keys that it cites, by number.
+    """Return a draft with each cited number in its own brackets, and the keys of the sources that it cites, by number.
 
-    Numbers that are not in `keys` are removed, except `[0]`, which cites no source.
+    Numbers that are not in `keys` are removed, except `[0]` for unknown sources.
     """
     return _bracketed(text, {*keys, UNKNOWN}), {number: keys[number] for number in sorted(cited_numbers(text, keys))}
 
 
 def source_key(address: str) -> str:
-    """Return a canonical key for the document at an address; idempotent, never raises."""
+    """Return the key of the source at an address, which is the same for all spellings of the address.
+
+    Web addresses lose fragment, default port and tracking parameters. The key of a key is the key; nothing is raised.
+    """
     bare = address.strip().partition("#")[0].strip()
     try:
         parts = urlsplit(bare)
@@ -175,9 +181,9 @@ class NumberedFinding(NamedTuple):
     text: str
     """The text with markers `[n]` and `[n, m]`."""
     numbers: dict[str, int]
-    """All numbers of the thread by source key, including new ones."""
+    """The numbers of all sources cited in the thread, by source key, including the new ones."""
     dropped: int
-    """Number of citations removed because they named no source."""
+    """How many citations were removed, since their number is no source's."""
 
 
 def by_number(sources: Iterable[Source]) -> dict[int, Source]:
@@ -186,21 +192,22 @@ def by_number(sources: Iterable[Source]) -> dict[int, Source]:
 
 
 def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, int]) -> NumberedFinding:
-    """Replace a researcher's local numbers with the thread's; newly cited sources get the next numbers in text order.
+    """Return a finding with the thread's source numbers instead of those that its researcher used.
 
-    `local` maps local numbers to source keys, `numbers` maps keys to the thread's numbers. Numbers never change, and
-    uncited sources get none. An unclosed code fence counts as text.
+    `local` are the source keys by the researcher's numbers, `numbers` the thread's numbers by source key. Sources that
+    have no number yet get the next free ones in the order in which the text cites them. Unclosed code is text.
     """
     given = dict(numbers)
     # Unused lower numbers stay unused.
-    following = max(given.values(), default=0) + 1
+    free = count(max(given.values(), default=0) + 1)
     markers = KnownMarkers(local)
     written: list[str] = []
     for part in markers.feed(settle_fences(text)) + markers.finish():
         if isinstance(part, Marker):
-            for key in (keys := dict.fromkeys(local[number] for number in part.numbers)):
+            keys = dict.fromkeys(local[number] for number in part.numbers)
+            for key in keys:
                 if key not in given:
-                    given[key], following = following, following + 1
+                    given[key] = next(free)
             part = f"[{', '.join(str(given[key]) for key in keys)}]"
         written.append(part)
     return NumberedFinding("".join(written), given, markers.dropped)
@@ -209,9 +216,10 @@ def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, in
 def number_findings(
     findings: Iterable[Finding], sources: Mapping[str, Source]
 ) -> tuple[dict[str, Finding], dict[str, Source]]:
-    """Number the findings that are not numbered yet; return them by id, and the newly numbered sources by key.
+    """Replace the researchers' source numbers with the thread's in each finding in which that was not done yet.
 
-    The numbers follow the order of the tasks, not the order in which findings arrived.
+    Returns these findings by id, and the sources that got a number by key. New numbers follow the order of the tasks,
+    not the order in which findings arrived.
     """
     new = [finding for finding in findings if finding.numbered is None]
     numbers = {source.key: source.number for source in sources.values() if source.number}

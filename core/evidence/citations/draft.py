@@ -1,4 +1,4 @@
-"""Cleans the citations in a draft by our model: keeps markers of known sources, removes its source list."""
+"""Cleans a draft by our writer: its citations become `[n]` with our source numbers, its source list is removed."""
 
 from __future__ import annotations
 
@@ -16,17 +16,28 @@ _HEADINGS = (
     "|referências|referenties|referenser|литература|список литературы|(?:主要)?(?:参考|參考|引用)(?:文献|资料|来源)"
 )
 """Headings of a source list, in addition to the report's own heading in each language."""
-_RANGE, _WIDEST_RANGE, _FIRST_YEAR, _FIRST_WIDE = "–—~～−-", 40, 1000, "\u2e80"
+_RANGE = "–—~～−-"
+"""Signs between the first and last number of a range."""
+_WIDEST_RANGE = 40
+"""Maximum number of sources in a range; a wider one names no source."""
+_FIRST_YEAR = 1000
+"""Unknown numbers from here on are years, not citations."""
+_FIRST_WIDE = "\u2e80"
+"""The first Chinese or Japanese character; no space follows these."""
 _INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSING_BRACKETS, "\\]"))
+"""Escapes brackets, so that they form no marker."""
 _ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
 _COUNTED = r"\^?\d+(?: *[,，、;；–—~～−-] *\^?\d+)*+(?:†[^\[\]【】［］\n]*)?"
 _MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]】］])"
+# What a line may contain besides plain text: escapes, code and HTML, which stay; markers and addresses; links.
 _TOKEN = re.compile(
     r"(?i)(?P<kept>\\[^`]|(?P<ticks>`++)(?:.*?(?<!`)(?P=ticks)(?!`))?|<(?!https?:|file:)[a-z!/][^<>]*>)"
     rf"|(?P<open>[(（])?(?:(?P<marker>{_MARKER})(?:{TARGET.format('linked')})?|<?(?P<address>{_ADDRESS})>?)(?(open)[)）])"
     rf"|!?\[(?P<words>(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*+\])*+)\]{TARGET.format('target')}"
 )
+# What may separate markers that form one citation.
 _BETWEEN = re.compile(r"[ \u3000]?[,，、;；]?[ \u3000]?")
+# The lines of source lists.
 _BULLET = r"[ \t]*(?:[-*+•][ \t]+|\d+\.[ \t]+(?=\[))"
 _NUMBER = r"[ \t]*(?:\*\*)?(?:[\[【［]{1,2}\^?\d{1,3}[\]】］]{1,2}|[（(]?\d{1,3}[.)）、．:：](?=\D))"
 _NUMBERED = rf"(?:{_BULLET})?(?:{_NUMBER})++(?=.*[^\W\d_])(?:.*://|(?!.*[\[【]\d{{1,3}}[,\]】])).*"
@@ -37,7 +48,7 @@ _LINE = rf"(?m)^(?P<bullet>{_BULLET})?(?:[*\s]*[\[【［（(]*\^?(?P<number>\d{{
 
 
 def _lists() -> str:
-    """Return the pattern of source lists: below a heading, or lines that begin with a number and contain an address."""
+    """Return the pattern of source lists: entries below a heading, or numbered lines with an address."""
     level = r" {0,3}(?:(?P<level>#{1,6}) +|\*\*|__)?(?:[\d一二三四五六七八九十]+[.)、．]\s*)?"
     names = f"sources?|{'|'.join(own.sources for own in all_labels().values())}|{_HEADINGS}"
     heading = rf"(?:(?<=\n\n)(?:-|\*|_){{3,}}\s*\n)?^{level}(?:{names})[ :：#*_]*\n(?:[=-]+\n)?"
@@ -48,41 +59,51 @@ def _lists() -> str:
 
 
 def clean_draft(text: str, sources: Mapping[int, Source]) -> tuple[str, int]:
-    """Return a draft with citations in the form `[n]`, and the number of citations that named no source.
+    """Return a draft with all its citations as `[n]`, and how many numbers in its markers named no source.
 
-    `n` are the numbers of `sources`; `[0]` marks a citation of none of them. Known addresses become markers, unknown
-    addresses are removed, link text stays. A source list is removed; if it numbers a known source differently, the
-    draft's own numbering is translated. Code stays unchanged.
+    `n` is a key of `sources`, or 0 for a citation of another source. Addresses of known sources become citations, other
+    addresses become `[0]`, and the text of a link stays. A source list is removed; if it numbers a known source
+    differently, the draft's numbers are translated to ours. Code stays unchanged.
     """
     lines = text.replace("\0", "").split("\n")
     lists = _lists() if re.search(rf"{_MARKER}|://", text) else "(?!)"
     shown = "\n".join(f"\0{number}" if is_code else lines[number] for number, is_code in enumerate(code_lines(lines)))
-    known = _Known(sources, "\n".join(found[0] for found in re.finditer(lists, shown)))
+    numbering = _Numbering(sources, "\n".join(found[0] for found in re.finditer(lists, shown)))
     body = re.sub(lists, "", shown).split("\n")
-    cleaned = [lines[int(line[1:])] if line[:1] == "\0" else known.clean(line) for line in body]
-    return "\n".join(cleaned).rstrip(), known.removed
+    cleaned = [lines[int(line[1:])] if line[:1] == "\0" else numbering.clean(line) for line in body]
+    return "\n".join(cleaned).rstrip(), numbering.removed
 
 
-class _Known:
-    """Maps the numbers, addresses and titles in a draft to our source numbers."""
+class _Numbering:
+    """Translates the numbers, addresses and titles in a draft to our source numbers."""
 
     def __init__(self, sources: Mapping[int, Source], listed: str) -> None:
-        self.removed, self._names = 0, dict[str, list[int]]()
+        """`listed`: the source lists of the draft."""
+        self.removed = 0
+        """How many numbers in markers named no source so far."""
+        self._names = dict[str, list[int]]()
         for number, source in sources.items():
             for name in {*map(_name, (source.key, source.location, source.address, source.title))}:
                 self._names.setdefault(name, []).append(number)
-        self._names[""], meant, is_own, number = [UNKNOWN], dict[int, int](), False, UNKNOWN
+        self._names[""] = [UNKNOWN]
+        self._ours = self._translation(sources, listed)
+
+    def _translation(self, sources: Mapping[int, Source], listed: str) -> dict[int, int]:
+        """Return our number by the draft's number, according to its source lists."""
+        ours, is_translated, number = dict[int, int](), False, UNKNOWN
         for line in re.finditer(_LINE, listed):
             # A line without a list mark continues the previous entry.
             number = int(line["number"] or (UNKNOWN if line["bullet"] else number))
             address = re.search(_ADDRESS, line["words"], re.IGNORECASE)
-            ours = self._number(address[0] if address else line["words"], number)
-            meant[number] = meant.get(number) or ours
+            found = self._number(address[0] if address else line["words"], number)
+            ours[number] = ours.get(number) or found
             # Titles may be in any order; only an address, or a number that we never assigned, proves another numbering.
-            is_own |= bool(number and ours not in (number, UNKNOWN) and (address or number not in sources))
-        self._meant = meant if is_own else meant | {number: number for number in sources}
+            is_different = number != UNKNOWN and found not in (number, UNKNOWN)
+            is_translated |= is_different and (address is not None or number not in sources)
+        return ours if is_translated else ours | {number: number for number in sources}
 
     def _number(self, text: str, wanted: int = UNKNOWN) -> int:
+        """Return our number of the source with this address or title, `wanted` if several have it; else `UNKNOWN`."""
         numbers = self._names.get(_name(text), [UNKNOWN])
         return wanted if wanted in numbers else numbers[0]
 
@@ -113,32 +134,39 @@ class _Known:
         return texts, citations
 
     def _token(self, found: re.Match[str]) -> tuple[str, list[int]]:
-        """Return the text that remains of a token, and the numbers that it cites."""
-        ours = self._number(address := found["address"] or found["linked"] or found["target"] or "")
+        """Return the text that remains of a token, and our numbers of the sources that it cites."""
+        address = found["address"] or found["linked"] or found["target"] or ""
+        ours = self._number(address)
         if found["marker"] and not ours and "://" not in address:
-            numbers = list[int]()
-            for before, digits in re.findall(r"([^\d†]*)(\d+)", found["marker"].partition("†")[0]):
-                number, is_range = int(digits[:20]), bool(numbers) and not {*before}.isdisjoint(_RANGE)
-                first = numbers[-1] + 1 if is_range else number
-                numbers += range(first, number + 1) if first - 1 <= number < first + _WIDEST_RANGE else [0]
-            meant = [self._meant.get(number, UNKNOWN) for number in numbers]
-            if 0 in numbers or (not any(meant) and min(numbers) >= _FIRST_YEAR):
-                # Years and intervals such as [0, 1] are no citations.
-                return found["marker"].translate(_INERT), []
-            self.removed += meant.count(UNKNOWN)
-            return "", meant
+            return self._marker(found["marker"])
         if found["marker"] or found["address"]:
             self.removed += not (ours or found["address"])
             return "", [ours]
         if found["words"] is None:
             return found[0], []
         texts, citations = self._read(found["words"])
-        left, numbers = "".join(texts), [number for cited in citations for number in cited] + [ours] * bool(ours)
+        left = "".join(texts)
+        numbers = [number for cited in citations for number in cited] + [ours] * bool(ours)
         is_joined = not left or left[-1] >= _FIRST_WIDE or left[-1] in "([{| \t"
         return f"{left} " if numbers and not is_joined else left, numbers
 
+    def _marker(self, marker: str) -> tuple[str, list[int]]:
+        """Return the text that remains of a marker without a link, and our numbers of the sources that it cites."""
+        written = list[int]()
+        for before, digits in re.findall(r"([^\d†]*)(\d+)", marker.partition("†")[0]):
+            number = int(digits[:20])
+            is_range = bool(written) and not {*before}.isdisjoint(_RANGE)
+            first = written[-1] + 1 if is_range else number
+            written += range(first, number + 1) if first - 1 <= number < first + _WIDEST_RANGE else [0]
+        ours = [self._ours.get(number, UNKNOWN) for number in written]
+        if 0 in written or (not any(ours) and min(written) >= _FIRST_YEAR):
+            # Years and intervals such as [0, 1] are no citations.
+            return marker.translate(_INERT), []
+        self.removed += ours.count(UNKNOWN)
+        return "", ours
+
 
 def _name(text: str) -> str:
-    """Return a normal form, so that variants of an address or a title compare equal."""
+    """Return a normal form of an address or a title, in which spellings of the same one are equal."""
     page = re.sub(r"^https?://(?:www\.)?", "", source_key(text)).rstrip("?&/")
     return (page if "://" in text else " ".join(re.findall(r"\w+", text))).casefold()

@@ -1,4 +1,4 @@
-"""Reads a report written elsewhere: its text with all citations as `[n]`, and the target of each number."""
+"""Reads a report written by another program: its text with all citations as `[n]`, and the source of each number."""
 
 from __future__ import annotations
 
@@ -35,34 +35,37 @@ _FARTHEST = 3
 
 
 class Target(NamedTuple):
-    """The source that a citation names."""
+    """A source, as the report names it."""
 
     title: str
-    """Its text in the source list; empty for a link in the report's text."""
+    """Its words in the report's source list; empty if only a link in the text names it."""
     address: str
     """A web address or a file name."""
 
 
 class ForeignReport(NamedTuple):
-    """A report from elsewhere, converted to our citation form."""
+    """A report written by another program, with citations in our form."""
 
     text: str
-    """Markdown without its source list; its citations are `[n]`."""
+    """Markdown without the source list, with all citations as `[n]`."""
     targets: Mapping[int, Target]
     """The cited sources, by number."""
 
 
 class _Entry(NamedTuple):
+    """An entry of a source list."""
+
     line: int
+    """Index of its (first) line."""
     number: int
     target: Target
 
 
 def read_foreign(markdown: str) -> ForeignReport:
-    """Convert a report whose citations are numbers with a source list, footnotes or links.
+    """Return a Markdown report whose citations are numbers with a source list, footnotes or links, in our form.
 
     The source list is the longest list of numbered entries that each have an address or file name; it is removed.
-    Numbers that name nothing stay unchanged.
+    Numbers without an entry stay as they are.
     """
     lines = _ANCHOR.sub(r"\1", markdown).split("\n")
     entries = _source_list(lines)
@@ -94,12 +97,12 @@ def read_foreign(markdown: str) -> ForeignReport:
 
 
 def _plain(address: str) -> str:
-    """Return a normal form, so that spellings of the same address compare equal."""
+    """Return a normal form of an address, in which spellings of the same one are equal."""
     return _START.sub("", address.partition("#")[0]).rstrip("/").casefold()
 
 
 def _source_list(lines: Sequence[str]) -> list[_Entry]:
-    """Return the entries of the longest source list (the last one if several are equal); empty if there is none."""
+    """Return the entries of the longest source list (the last if several are equally long); empty if there is none."""
     best, current = list[_Entry](), list[_Entry]()
     for number, is_code in enumerate(code_lines(lines)):
         found = None if is_code else _ENTRY.fullmatch(lines[number].rstrip())
@@ -120,7 +123,7 @@ def _source_list(lines: Sequence[str]) -> list[_Entry]:
 
 
 def _without(lines: Sequence[str], entries: Iterable[_Entry]) -> str:
-    """Return the text without these entries, their address lines, and the heading above the first entry."""
+    """Return the lines as a text, without these entries, their address lines, and the heading above the first one."""
     gone = set[int]()
     for entry in entries:
         gone.add(entry.line)

@@ -1,4 +1,4 @@
-"""The labels of a report in each language (`labels.toml`): headings, verdicts, statistics."""
+"""The fixed words of a report in each language (`labels.toml`): headings, verdicts, kinds of sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RIGHT_TO_LEFT = {"ar", "fa", "he"}
 
 
 class Labels:
-    """The labels of a report in one language, as attributes; `labels.toml` explains each in its English table."""
+    """The fixed words of a report in one language, as attributes named as in `labels.toml`, which explains them."""
 
     def __init__(self, words: Mapping[str, str]) -> None:
         vars(self).update(words)
@@ -39,7 +39,7 @@ class Labels:
         return names.get(origin_of(source), "")
 
     def remark(self, source: Source) -> str:
-        """Return a source's standing, and how it was read unless it was read completely in this run."""
+        """Return the standing of a source, and how it was read unless completely and in this run; may be empty."""
         extent = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
         host_and_day = ", ".join(filter(None, (urlsplit(source.copy_address).netloc, source.copied_on)))
         copy = self.read_copy.replace("{copy}", host_and_day) if host_and_day else ""
@@ -55,7 +55,7 @@ def labels(language_code: str) -> Labels:
 
 
 def labels_of_named(language: str) -> Labels:
-    """Return the labels for a language's English name ("Brazilian Portuguese"); English for unknown names."""
+    """Return the labels for a language by its English name ("Brazilian Portuguese"); English for unknown names."""
     known = all_labels()
     return next((own for own in known.values() if own.name in language), known["en"])
 

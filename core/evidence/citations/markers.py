@@ -10,11 +10,16 @@ from contextlib import suppress
 from typing import NamedTuple
 
 OPENERS = "[【［"
+"""The brackets that may open a citation marker."""
 CLOSING_BRACKETS = "]】］"
 TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
-"""Pattern of a link target after brackets; text without any of `/ : . #` is a remark, such as a year."""
-_PREFIX = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
-_OPENING = re.compile(_PREFIX + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
+"""Pattern of a link target after brackets, with a name to fill in for its group.
+
+Text without any of `/ : . #` is a remark, such as a year.
+"""
+BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
+"""Pattern of white space, list marks and quotation marks before a block on its first line."""
+_OPENING = re.compile(BEFORE_BLOCK + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
 _MARKDOWN_FENCE = re.compile(r"(?:`{3,}|~{3,})(?:markdown|md)\s*", re.IGNORECASE)
 _CLOSING = re.compile(r"[ \t>]*(`{3,}|~{3,})\s*")
 _RANGE = re.compile(r"(\d{1,3})\s*[-–]\s*(\d{1,3})")
@@ -29,16 +34,16 @@ _TAG = re.compile(r"</?(?:p|sup)>")
 """HTML tags that models write and that are removed; other tags are left alone."""
 _LINE_PARTS = re.compile(r"(`+[^`]*`+)")
 _MOST_IN_RANGE = 10
-"""Maximum number of sources in a marker; a wider range is not a citation."""
+"""Maximum number of sources in a marker with a range; a wider range, such as [1-90], is not a citation."""
 
 
 class Marker(NamedTuple):
-    """One citation marker, as written."""
+    """A citation marker in a text, such as `[1]` or `[1, 2]`."""
 
     raw: str
-    """Its text."""
+    """The marker as written."""
     numbers: tuple[int, ...]
-    """The numbers in it."""
+    """The source numbers in it."""
     separators: tuple[str, ...]
     """The text before each number: nothing, a comma, or a comma and a space."""
     is_enclosed: bool = False
@@ -46,10 +51,14 @@ class Marker(NamedTuple):
 
 
 ScannedPart = str | Marker
+"""A part of a text that was searched for markers: a marker, or the text between two."""
 
 
 def fence_after(fence: str, line: str) -> str:
-    """Return the code fence that is open after a line, given the one open before it (`fence`); empty if none is."""
+    """Return the opening mark (backticks or tildes) of the code block that a line leaves open; empty if none is.
+
+    `fence` is the mark of the block that is open before the line, or empty.
+    """
     if not fence:
         opening = _OPENING.fullmatch(line)
         return (opening["ticks"] or opening["tildes"]) if opening else ""
@@ -58,7 +67,7 @@ def fence_after(fence: str, line: str) -> str:
 
 
 def code_lines(lines: Iterable[str]) -> list[bool]:
-    """Return whether each line belongs to a code block, including the fences."""
+    """Return for each line whether it belongs to a fenced code block; the fences do."""
     fence, inside = "", list[bool]()
     for line in lines:
         after = fence_after(fence, line)
@@ -68,9 +77,9 @@ def code_lines(lines: Iterable[str]) -> list[bool]:
 
 
 def plain_prose(text: str, known: Container[int]) -> str:
-    """Unwrap a model's text from a surrounding code fence, JSON or HTML, and write all its citations as `[n]`.
+    """Return a model's text without a code fence, JSON or HTML around it, and with all its citations as `[n]`.
 
-    Only markers outside code that name a `known` number are changed.
+    Only markers outside code are changed, and only if one of their numbers is `known`.
     """
 
     def marker(found: re.Match[str]) -> str:
@@ -81,7 +90,7 @@ def plain_prose(text: str, known: Container[int]) -> str:
         is_marker = len(numbers) <= _MOST_IN_RANGE and any(number in known for number in numbers)
         return f"[{', '.join(map(str, numbers))}]" if is_marker else found[0]
 
-    lines = unwrapped(text).split("\n")
+    lines = _unwrapped(text).split("\n")
     for number, (line, is_code) in enumerate(zip(lines, code_lines(lines), strict=True)):
         if not is_code:
             parts = _LINE_PARTS.split(line)
@@ -90,10 +99,10 @@ def plain_prose(text: str, known: Container[int]) -> str:
     return "\n".join(lines)
 
 
-def unwrapped(text: str) -> str:
-    """Remove a code fence around the whole text, since some models wrap their answer in one.
+def _unwrapped(text: str) -> str:
+    """Return a model's answer without a code fence around all of it.
 
-    Also removes a Markdown fence after an introduction, and a JSON object whose only value is the text.
+    A Markdown fence is also removed with the introduction before it, and so is a JSON object around a single text.
     """
     with suppress(ValueError, RecursionError):
         whole = json.loads(text)
@@ -112,7 +121,7 @@ def unwrapped(text: str) -> str:
 
 
 def settle_fences(text: str) -> str:
-    """Remove unclosed code fences, so that a text that was cut off does not count as code."""
+    """Return a text without the marks of unclosed code fences, so that the end of a truncated text is not code."""
     lines = text.split("\n")
     while True:
         fence, opened = "", 0

@@ -1,4 +1,4 @@
-"""Renders a report: its text with numbers and marks, its source list, its notes."""
+"""Renders a report in Markdown: its text with numbers and marks, its source list, its notes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from ...records.sources import DOCUMENT_SCHEME, Source
 from ..text.words import UNSPACED
 from .citing import Edit, bracketed, cited_numbers, without_unknown
 from .labels import Labels, all_labels
-from .markers import Marker
+from .markers import BEFORE_BLOCK, Marker
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
 from .scanner import scan
 
 LONGEST_LINK_QUOTE = 60
-"""Maximum length of a quote in a link; of longer quotes, the link has only the beginning and end."""
-_WORDS = 5
-_CHARACTERS = 12
+"""Maximum length of a quote that is completely in a link, in characters; longer ones are cut to their two ends."""
+_WORDS, _CHARACTERS = 5, 12
+"""Length of each end, in words, or in characters of a script without spaces."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_ALLOWED = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
+_LINKABLE = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
 # An IPv6 host keeps its brackets.
-_NUMBERED = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
+_IPV6_HOST = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
 _PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
 _LONGEST_TITLE = 200
 _INVISIBLE = {"Cc", "Cf", "Cs"}
+"""Unicode categories of control and formatting characters, and of surrogates."""
 # Markdown ignores underscores within words, ampersands that begin no entity, and the brackets of package[extra].
 _SPECIAL = re.compile(
     rf"(?P<extra>(?<=[\w.])\[[a-z]+\](?![(\[:{{]))|(?P<sign>{EMAIL_SIGN})|[\\`*\[\]<>|~$@]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.",
@@ -36,25 +37,24 @@ _SPECIAL = re.compile(
 )
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _CLASHES = {"][", "](", "!["}
-"""Neighbouring characters that Markdown would read as a link or image."""
-_BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
-_FIRST_IN_BLOCK = re.compile(rf"{_BEFORE_BLOCK}\[\d+\]")
-"""A number in brackets that would become a link definition if a colon followed."""
-_DEFINES = re.compile(rf"^({_BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)?\S*\Z)", re.MULTILINE)
-"""A link definition that would take the following number as its target."""
+"""Pairs of neighbouring characters that Markdown would read as part of a link or image."""
+_FIRST_IN_BLOCK = re.compile(rf"{BEFORE_BLOCK}\[\d+\]")
+"""A number in brackets that a following colon would turn into a link definition."""
+_DEFINES = re.compile(rf"^({BEFORE_BLOCK}\[[^\[\]\n]+\]):(?=[ \t]*(?:\n[ \t>]*)?\S*\Z)", re.MULTILINE)
+"""The start of a link definition that would take the following number as its target."""
 _BRACKETS = str.maketrans("【［】］", "[[]]")
 _ADDRESS = re.compile(r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE)
 _TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
-_QUOTED = "“[^”]+”"
+_QUOTED_NAME = "“[^”]+”"
 
 
 def link_to(source: Source, quote: str = "", page: int = 0) -> str:
-    """Return a link that opens a source at the quote; empty if there is none.
+    """Return a link that opens a source at a quote; empty if the source cannot be opened by a link.
 
-    Documents with pages open at `page` (from 1; 0: unknown), using the PDF parameter of RFC 8118. Web addresses get the
-    quote as a text fragment (WICG draft, "Scroll to Text Fragment"); browsers without support, and changed pages, show
-    the beginning of the page.
+    Documents open at `page` (from 1; 0 if unknown), using the PDF parameter of RFC 8118. Web addresses get the quote as
+    a text fragment (WICG draft, "Scroll to Text Fragment"); browsers without support, and changed pages, show the
+    beginning of the page.
     """
     # The quote is from the text that was read, possibly a copy.
     link = safe_link(source.copy_address if quote and source.copy_address else source.location)
@@ -79,17 +79,17 @@ def link_to(source: Source, quote: str = "", page: int = 0) -> str:
 
 
 def safe_link(location: str) -> str:
-    """Return a link target that Markdown cannot misparse; empty unless it is a web or file address."""
+    """Return a web or file address, encoded so that Markdown cannot misparse it; empty for any other address."""
     stripped = location.strip()
-    if not _ALLOWED.match(stripped):
+    if not _LINKABLE.match(stripped):
         return ""
-    found = _NUMBERED.match(stripped)
-    begin = found.group() if found else ""
-    return begin + percent_encoded(stripped.removeprefix(begin), safe=_PLAIN_IN_LINKS, errors="replace")
+    found = _IPV6_HOST.match(stripped)
+    host = found.group() if found else ""
+    return host + percent_encoded(stripped.removeprefix(host), safe=_PLAIN_IN_LINKS, errors="replace")
 
 
 def plain_citations(text: str) -> str:
-    """Put each cited number in its own brackets, so that Markdown links it to its definition and nothing else."""
+    """Return a text with each cited number in its own brackets; Markdown then links it to the number's definition."""
     plain, was_marker = "", False
     for part in scan(text):
         is_marker = isinstance(part, Marker)
@@ -108,10 +108,10 @@ def plain_citations(text: str) -> str:
 
 
 def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = None) -> str:
-    """Return a list of the sources by number, with their link definitions below; empty if there are no sources.
+    """Return a Markdown list of the sources, with their link definitions below; empty if there are no sources.
 
-    Entries have title, path or host, kind of publisher, date, standing, and how the source was read unless completely.
-    `reader` as in `links_of`.
+    An entry has the number, title, path or host, kind of publisher, date, standing, and how the source was read unless
+    completely. `reader` as in `links_of`.
     """
     if not sources:
         return ""
@@ -128,12 +128,12 @@ def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = 
 
 
 def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, str]:
-    """Return the links of sources that have one, by number (as a string).
+    """Return the links of the sources that have one, by number (as a string).
 
-    `reader` is the prefix of the address at which a server shows a document by its number; empty if there is none,
-    None if the reader can open the file itself.
+    If readers cannot open files, `reader` is the address, up to the number, at which a server shows a document; it is
+    empty if no server does. None: readers can open files.
     """
-    links = {}
+    links = dict[str, str]()
     for source in sources:
         link = safe_link(source.location)
         if reader is not None and link.lower().startswith("file:"):
@@ -144,12 +144,12 @@ def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, 
 
 
 def source_name(source: Source, number: int | None) -> str:
-    """Return the title of a source, with its number in the report if it has a number."""
+    """Return the escaped title of a source, followed by its number in the report if it has one: `A light [1]`."""
     return _escaped(shown_title(source)) + (f" [{number}]" if number else "")
 
 
 def short_location(source: Source) -> str:
-    """Return the path of a document in its folder, the host of a web page, or the name of a retriever."""
+    """Return the path of a document in its folder, the host of a web page, or the name of an app's retriever."""
     if source.kind == "document" and (source.address.startswith(DOCUMENT_SCHEME) or not source.location):
         folder, _, path = source.address.removeprefix(DOCUMENT_SCHEME).partition("/")
         return _visible(path or folder)
@@ -169,7 +169,7 @@ def plain_line(text: str) -> str:
 
 
 def shown_title(source: Source) -> str:
-    """Return the title of a source in one line, not escaped; the location replaces a missing or misleading title."""
+    """Return the title of a source in one line, not escaped; if it is empty or an address, the host or file name."""
     title = _visible(source.title)
     if not title or _ADDRESS.fullmatch(title):
         # A title that looks like an address might not be the linked address.
@@ -180,6 +180,8 @@ def shown_title(source: Source) -> str:
 
 
 def _escaped(text: str) -> str:
+    """Return the text with all Markdown characters escaped."""
+
     def escape(found: re.Match[str]) -> str:
         return found[0] if found["extra"] else "`@`" if found["sign"] else f"\\{found[0]}"
 
@@ -187,11 +189,13 @@ def _escaped(text: str) -> str:
 
 
 def _visible(text: str) -> str:
+    """Return the text in one line, without invisible characters."""
     kept = (char for char in text if char.isspace() or unicodedata.category(char) not in _INVISIBLE)
     return " ".join("".join(kept).split())
 
 
 def _site(location: str) -> str:
+    """Return the host of a web address, or the name of a file."""
     scheme, _, rest = location.strip().partition(":")
     if scheme.lower() == "file":
         return unquote(rest.rstrip("/").rpartition("/")[2])
@@ -201,10 +205,11 @@ def _site(location: str) -> str:
 def with_marks(
     text: str, claims: Iterable[ClaimCheck], labels: Labels, sources: Sequence[Source] = (), *, doubts: bool = True
 ) -> tuple[str, tuple[ClaimCheck, ...]]:
-    """Return the text with marks after unsupported claims, and the claims with their new offsets.
+    """Return a report's text with a mark after each unsupported claim, and the claims with their new offsets.
 
-    `claims` must be in text order; if `doubts` is false, no claim is marked. Notes below tables say which cited
-    `sources` are not in force. Citations that name no source (`[0]`) are removed, and the result is sanitized.
+    `claims` must be in text order; if `doubts` is false, no claim is marked. Notes below tables say which of the cited
+    `sources` are drafts, superseded or not in force. Citations of unknown sources (`[0]`) are removed, and the result
+    is sanitized.
     """
     marked, done, moved = "", 0, list[ClaimCheck]()
 
@@ -216,8 +221,9 @@ def with_marks(
     standings = {source.number: words for source in sources if (words := labels.standing(source))}
     notes = list[Edit]()
     for table in _TABLE.finditer(text):
-        if said := [f"[{number}] {standings[number]}" for number in sorted(cited_numbers(table[0], standings))]:
-            notes.append(Edit(table.end(), table.end(), f"\n\n*{', '.join(said)}*"))
+        cited = [f"[{number}] {standings[number]}" for number in sorted(cited_numbers(table[0], standings))]
+        if cited:
+            notes.append(Edit(table.end(), table.end(), f"\n\n*{', '.join(cited)}*"))
     for claim in claims:
         while notes and notes[0].start <= claim.start:
             copy_to(notes[0].start)
@@ -246,7 +252,7 @@ def with_marks(
 
 
 def read_body(document: str) -> str:
-    """Return the body of a document written by `write_document`, with its marks but without source list and notes."""
+    """Return the marked text in a document by `write_document`, without contradictions, source list and notes."""
     every = all_labels().values()
     endings = {f"## {words}" for own in every for words in (own.contradictions, own.sources, own.notes)}
     headings = list(_SECTION.finditer(document))
@@ -271,10 +277,10 @@ def write_document(
     reader: str | None = None,
     title: str = "",
 ) -> str:
-    """Return the report in Markdown: title, text, table, source list and notes, as far as present.
+    """Return a report as a Markdown document: title, text, table, source list and notes, as far as there are any.
 
-    `table` (of contradicting claims) follows the answer, before related passages. `was_researched` says whether any
-    source was found (see `warning_above`). `reader` as in `links_of`.
+    `table` (of contradicting claims) follows the answer, before related passages. `was_researched` says whether the
+    research found any source (see `warning_above`). `reader` as in `links_of`.
     """
     answer, heading, rest = report.text.partition(f"## {labels.related}\n")
     texts = [answer.strip(), table, f"{heading}{rest}"]
@@ -296,7 +302,7 @@ def title_line(title: str) -> str:
 def warning_above(report: Report, labels: Labels, *, was_researched: bool) -> str:
     """Return the warning to put above a report that is mostly unverified or cites nothing; otherwise empty.
 
-    A report that only says that the documents have no answer needs no citation.
+    A report that only says that the sources have no answer (see `is_refusal`) needs no citation.
     """
     if report.audit and report.audit.is_unverified:
         return labels.mostly_unverified
@@ -307,14 +313,14 @@ def warning_above(report: Report, labels: Labels, *, was_researched: bool) -> st
 
 @cache
 def _marks() -> re.Pattern[str]:
-    """Return the pattern of the marks after sentences and below tables, in all languages."""
+    """Return the pattern of the marks after sentences and the notes below tables, in all languages."""
     names = ("not_verified", "outdated", "draft", "to_come", "retracted")
     marks = "|".join(sorted({re.escape(getattr(own, name)) for own in all_labels().values() for name in names}))
     return re.compile(rf" \*\((?:{marks})\)\*|\n\n\*(?:(?:, )?\[\d+\] (?:{marks}))+\*")
 
 
 def refusal_spans(text: str) -> list[range]:
-    """Return the offsets of lines that only say what was not found, in any supported language."""
+    """Return the offsets of the lines that only say what was not found, in any language that has labels."""
     return [range(*found.span()) for found in _refusal().finditer(text)]
 
 
@@ -325,10 +331,11 @@ def is_refusal(text: str) -> bool:
 
 @cache
 def _refusal() -> re.Pattern[str]:
+    """Return the pattern of a line that only says what was not found, as our extractive writer words it."""
     forms = list[str]()
     for own in all_labels().values():
         before, _, behind = own.nothing_on.partition("{names}")
-        nothing = rf"{re.escape(before)}{_QUOTED}(?:, {_QUOTED})*{re.escape(behind)}"
+        nothing = rf"{re.escape(before)}{_QUOTED_NAME}(?:, {_QUOTED_NAME})*{re.escape(behind)}"
         forms.append(rf"(?:{re.escape(own.unanswered)}\s?)?{nothing}(?:\s?{nothing})*")
     # Only a whole line counts, so that a claim on the same line is still checked.
     return re.compile(rf"^(?:{'|'.join(forms)})$", re.MULTILINE)

@@ -20,16 +20,17 @@ from markdown_it.token import Token
 from .citing import Edit, with_edits
 
 EMAIL_SIGN = r"(?<=[\w.+;-])(?:\\?@|&(?:#0*64|#x0*40|commat);)(?=[\w&\\][^\s@]*[.&])"
-"""The @ of an e-mail address, which GitHub turns into a link unless it is in code."""
+"""Pattern of the @ of an e-mail address, which GitHub turns into a link unless it is in code."""
 _DEEPEST = 100
 """Maximum depth of nested blocks."""
 _MOST_ROUNDS = 40
+"""Maximum number of times that a text is rewritten; then all of it becomes code."""
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SUSPECT = re.compile(r"[<@&]|\][(\[:]|!\[|//|www\.|\\href", re.IGNORECASE)
 """A text without any of these is inert and need not be parsed."""
 _TAG = re.compile(r"<(?=[a-z/!?])", re.IGNORECASE)
-# MathJax makes links in formulas, and they cannot be escaped.
+# MathJax makes links of "\href" in formulas, where it cannot be escaped.
 _BARE = re.compile(
     rf"(?P<sign>{EMAIL_SIGN})|(?P<command>(?<!\\)\\+href\b)"
     # Only GitHub's parser makes links around citations, and links with unbalanced brackets.
@@ -53,20 +54,20 @@ class Sanitized(NamedTuple):
 
     text: str
     positions: tuple[int, ...]
-    """The requested offsets, mapped from the original to this text."""
+    """The offsets in this text of the positions asked for in the original."""
 
 
 class _Unreadable(Exception):
-    """The text is nested too deeply, or the parse cannot be mapped back to it."""
+    """The text is nested too deeply, or what the parser found cannot be located in it."""
 
 
 def sanitized(markdown: str, links: Mapping[str, str] = _NO_LINKS) -> str:
-    """Return the text with all active markup removed or escaped; `[n]` may link to `links["n"]`."""
+    """Return a Markdown text with all active markup removed or escaped, except links of `[n]` to `links["n"]`."""
     return sanitized_at(markdown, (), links).text
 
 
 def sanitized_at(markdown: str, positions: Sequence[int], links: Mapping[str, str] = _NO_LINKS) -> Sanitized:
-    """Like `sanitized`; also return the new offsets of `positions`."""
+    """Like `sanitized`, but also return where the offsets `positions` of the original are in the result."""
     result = _changed(markdown, positions, [Edit(*found.span(), "") for found in _CONTROL.finditer(markdown)])
     if not _SUSPECT.search(result.text):
         return result
@@ -78,7 +79,7 @@ def sanitized_at(markdown: str, positions: Sequence[int], links: Mapping[str, st
         if not edits:
             return result
         result = _changed(*result, edits)
-    # Code is always inert.
+    # What cannot be made inert becomes code, which always is.
     fence = "`" * max(3, 1 + _longest_run(result.text))
     return Sanitized(
         f"{fence}\n{result.text}\n{fence}", tuple(position + len(fence) + 1 for position in result.positions)
@@ -94,7 +95,7 @@ def commonmark(*extensions: str) -> MarkdownIt:
 
 @cache
 def _parsers() -> tuple[MarkdownIt, ...]:
-    # Table parsing changes which parts of a line are code.
+    """Return parsers of CommonMark with and without tables, since tables change which parts of a line are code."""
     parsers = commonmark("table", "strikethrough"), commonmark()
     for parser in parsers:
         for name, rule in _RULES.items():
@@ -103,7 +104,7 @@ def _parsers() -> tuple[MarkdownIt, ...]:
 
 
 def _with_span(rule: _Rule) -> _Rule:
-    """Wrap a rule so that its tokens record their start, the end of the link text, and their end."""
+    """Wrap a rule of the parser so that its tokens record three offsets: start, end of the link text, end."""
 
     def with_span(state: StateInline, silent: bool) -> bool:
         start, count = state.pos, len(state.tokens)
@@ -119,6 +120,8 @@ def _with_span(rule: _Rule) -> _Rule:
 
 
 def _changed(text: str, positions: Sequence[int], edits: Sequence[Edit]) -> Sanitized:
+    """Return a text with these edits, and the new offsets of `positions`."""
+
     def moved(position: int) -> int:
         return position + sum(
             len(edit.words) + edit.start - min(edit.end, position) for edit in edits if edit.start < position
@@ -128,7 +131,7 @@ def _changed(text: str, positions: Sequence[int], edits: Sequence[Edit]) -> Sani
 
 
 def _edits(text: str, parser: MarkdownIt, links: Mapping[str, str]) -> list[Edit]:
-    """Return the edits that turn the active markup found by a parser into plain text."""
+    """Return the edits that turn the active markup that a parser finds in a text into plain text."""
     lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     cursors, edits, before = dict[int, int](), list[Edit](), ""
@@ -154,11 +157,12 @@ def _edits(text: str, parser: MarkdownIt, links: Mapping[str, str]) -> list[Edit
 
 
 def _escape(position: int) -> Edit:
+    """Return the edit that puts a backslash before this offset."""
     return Edit(position, position, "\\")
 
 
 def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
-    """Yield these edits for the text of one block, excluding the block's own markup."""
+    """Yield the edits for the text of one block; offsets refer to that text, without the markup of the block."""
     left = block.content
     for token in block.children or ():
         if "span" not in token.meta:
@@ -185,7 +189,11 @@ def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
 def _positions(
     content: str, lines: Sequence[str], first: int, starts: Sequence[int], cursors: dict[int, int]
 ) -> list[int]:
-    """Return the offset of each character of a block's text; `cursors` has the position reached in each line."""
+    """Return the offset in the whole text of each character of a block's text.
+
+    `lines` and `starts` are those of the whole text, `first` is the block's first line, and `cursors` says how far each
+    line has been searched.
+    """
     positions = list[int]()
     for number, words in enumerate(content.split("\n"), first):
         line, bare = lines[number], words.strip()
@@ -205,4 +213,5 @@ def _positions(
 
 
 def _longest_run(text: str) -> int:
+    """Return the length of the longest sequence of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)

@@ -1,4 +1,4 @@
-"""Finds citation markers in streamed Markdown, outside code and links; buffers text that is still ambiguous."""
+"""Finds citation markers in streamed Markdown, outside code and links."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from functools import reduce
 
-from .markers import CLOSING_BRACKETS, OPENERS, TARGET, Marker, ScannedPart, fence_after
+from .markers import BEFORE_BLOCK, CLOSING_BRACKETS, OPENERS, TARGET, Marker, ScannedPart, fence_after
 
 _OPENER, _CLOSER = (f"[{re.escape(signs)}]" for signs in (OPENERS, CLOSING_BRACKETS))
 _NUMBERS = r"\d++(?:, ?\d++)*+"
@@ -14,7 +14,9 @@ _MARKER = re.compile(rf"(?P<openers>{_OPENER}{{1,5}}+)(?P<numbers>{_NUMBERS})(?P
 _BEGUN_MARKER = re.compile(rf"{_OPENER}{{1,5}}+(?:{_NUMBERS},? ?)?")
 _NUMBER = re.compile(r"(,? ?)(\d+)")
 _LONGEST_NUMBER = 20
+"""Maximum number of digits of a source number; Python refuses to parse very long numbers."""
 _UNKNOWN_NUMBER = -1
+"""Stands for a longer number, which names no source."""
 _TEXT = re.compile(rf"[^`\\{re.escape(OPENERS + CLOSING_BRACKETS)}]+")
 _ESCAPED = re.compile(r"\\[^`]?")
 _BACKTICKS = re.compile(r"`+")
@@ -23,18 +25,18 @@ _BRACKETS = re.compile(reduce(lambda inner, _: rf"\[(?:\\.|[^\[\]\\]|{inner})*+\
 _TARGET = re.compile(TARGET.format("target"))
 _BEGUN_TARGET = re.compile(r"\(\s*<?(?:\([^\s()]*\)|[^\s<>()])*(?:\([^\s()]*|>?(?:\s+(?:[\"'][^\"'\n]*[\"']?)?\s*)?)")
 _HORIZON = 4000
-"""Maximum length of inline code and links, so that text is not buffered for long."""
-_FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:```|~~~)")
+"""Maximum length of inline code and links, in characters, so that text is not buffered for long."""
+_FENCE = re.compile(BEFORE_BLOCK + "(?:```|~~~)")
 _FENCE_CHARACTERS = 200
 """Number of characters at the start of a line to check for a code fence."""
 
 
 class _Undecided(Exception):
-    """More text is needed to decide what this is."""
+    """More text is needed to know what the buffered text is."""
 
 
 class MarkerScanner:
-    """Splits a stream into text and markers; the result does not depend on the chunk boundaries.
+    """Splits streamed Markdown into text and citation markers; the result does not depend on the chunk boundaries.
 
     Plain text is passed on at once. After a bracket or backtick, a line is buffered until it is certain whether code or
     a link begins there; both must end on the line on which they begin.
@@ -42,12 +44,18 @@ class MarkerScanner:
 
     def __init__(self) -> None:
         self._line: list[str] = []
-        self._start = self._held = self._fence = ""
+        """The chunks of the current line."""
+        self._start = ""
+        """Its first characters, which may be a code fence."""
+        self._held = ""
+        """Its end that is still buffered."""
+        self._fence = ""
+        """The opening mark of the code block that it is in; empty outside code blocks."""
         self._open = 0
-        """Number of unclosed brackets and backticks on this line that begin neither code nor a link."""
+        """Number of its unclosed brackets and backticks that begin neither code nor a link."""
 
     def feed(self, text: str) -> list[ScannedPart]:
-        """Process the next chunk; return the parts that later text can no longer change."""
+        """Process the next chunk; return the parts that are complete."""
         parts = list[ScannedPart]()
         *ended, last = text.split("\n")
         for line in ended:
@@ -75,12 +83,12 @@ class MarkerScanner:
         return parts
 
     def _read(self, *, is_ended: bool) -> Iterator[ScannedPart]:
+        """Yield the complete parts of the buffered text; all of it if the line has ended."""
         text, position = self._held, 0
         try:
             while position < len(text):
-                part, size = self._part(
-                    text[position : position + _HORIZON], is_ended or len(text) - position > _HORIZON
-                )
+                ahead = text[position : position + _HORIZON]
+                part, size = self._part(ahead, is_ended or len(text) - position > _HORIZON)
                 yield part
                 position += size
         except _Undecided:
@@ -88,7 +96,10 @@ class MarkerScanner:
         self._held = text[position:]
 
     def _part(self, text: str, is_ended: bool) -> tuple[ScannedPart, int]:
-        """Return the first part of a text, and its length. Raises `_Undecided`."""
+        """Return the first part of a text, and its length; raise `_Undecided` if it depends on text to come.
+
+        `is_ended` says that no text to come matters, since the line ends here or too much is buffered.
+        """
         if found := _TEXT.match(text):
             return found[0], found.end()
         if self._fence:
@@ -133,13 +144,14 @@ class MarkerScanner:
 
 
 def _link_end(text: str, start: int, is_ended: bool) -> int:
-    """Return the end of the link target that begins at `start`; 0 if there is none."""
+    """Return the end of the link target that begins at `start`; 0 if none does. Raises `_Undecided`."""
     _decided(start, is_ended or start < len(text))
     target = _TARGET.match(text, start)
     return target.end() if target else _decided(0, is_ended or not _BEGUN_TARGET.fullmatch(text, start))
 
 
 def _decided(size: int, is_decided: bool) -> int:
+    """Return the size if it is certain; otherwise raise `_Undecided`."""
     if not is_decided:
         raise _Undecided
     return size
@@ -153,25 +165,28 @@ def _marker(raw: str, *, is_enclosed: bool) -> Marker:
 
 
 def scan(text: str) -> list[ScannedPart]:
-    """Split a whole text into text and markers."""
+    """Split a whole text into the citation markers and the text between them."""
     scanner = MarkerScanner()
     return scanner.feed(text) + scanner.finish()
 
 
 class KnownMarkers:
-    """Splits a stream into text and markers of known numbers; `dropped` counts the removed numbers.
+    """Splits streamed Markdown into text and citation markers, and removes numbers that are not known.
 
-    A trailing space is buffered, since it is removed if the next marker is.
+    A space before a removed marker is removed too, so a space is buffered until it is clear what follows.
     """
 
     def __init__(self, known: Container[int]) -> None:
         self.dropped = 0
+        """How many numbers were removed so far."""
         self._known = known
         self._scanner = MarkerScanner()
         self._parts: list[ScannedPart] = []
         self._space = ""
+        """The buffered space; empty if there is none."""
         self._is_line_start = True
-        self._is_after_gap = False
+        self._is_after_removed = False
+        """Whether a marker was removed since the last part."""
 
     def feed(self, text: str) -> list[ScannedPart]:
         """Process the next chunk; return the parts that later text can no longer change."""
@@ -181,7 +196,7 @@ class KnownMarkers:
         """Return the remaining parts; call once, at the end."""
         rest = self._take(self._scanner.finish())
         space, self._space = self._space, ""
-        return [*rest, space] if space and not self._is_after_gap else rest
+        return [*rest, space] if space and not self._is_after_removed else rest
 
     def _take(self, parts: Iterable[ScannedPart]) -> list[ScannedPart]:
         for part in parts:
@@ -193,18 +208,18 @@ class KnownMarkers:
             if pairs:
                 separators, numbers = zip(*pairs, strict=True)
                 self._parts += [self._space, Marker(part.raw, numbers, separators)]
-                self._space, self._is_line_start, self._is_after_gap = "", False, False
+                self._space, self._is_line_start, self._is_after_removed = "", False, False
             elif part.is_enclosed:
                 # Text left in brackets or backticks must not become a marker or code.
                 self._add_text(" ")
             else:
-                self._is_after_gap = True
+                self._is_after_removed = True
         known, self._parts = self._parts, []
         return known
 
     def _add_text(self, text: str) -> None:
-        if self._is_after_gap:
-            self._is_after_gap = False
+        if self._is_after_removed:
+            self._is_after_removed = False
             if text[0] in "(`" and not self._is_line_start:
                 # Without the space, this text could form a link or code with the text before the removed marker.
                 self._space = " "
