@@ -38,9 +38,9 @@ def passages(text: str, wanted: str, excerpt: str, characters: int, *, has_offse
             room -= length
     if not chosen:
         return window(text, excerpt, characters)
-    runs = windows.runs(chosen)
     mark = "[… {}]" if has_offsets else CUT
-    parts = "\n".join(f"{mark.format(start)} {words}" if start else words for start, words in runs)
+    joined = windows.joined(chosen)
+    parts = "\n".join(f"{mark.format(start)} {words}" if start else words for start, words in joined)
     return parts if max(chosen) == len(windows.windows) - 1 else f"{parts}\n{CUT}"
 
 

@@ -55,7 +55,7 @@ def _says(known: Known, unit: ReportUnit, own_names: list[str]) -> bool:
     for text in known.texts:
         windows = text.windows
         for most in (1, 2):
-            words = "\n".join(words for _, words in windows.runs(windows.best(unit.text, most)))
+            words = "\n".join(words for _, words in windows.joined(windows.best(unit.text, most)))
             has_names = all(stands_in(name, f"{words} {known.about}") for name in own_names)
             shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
             if has_names and shared >= _SHARE and not prove(unit, words, Calculation(), {"": known}).fault:

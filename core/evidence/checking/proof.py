@@ -1,4 +1,4 @@
-"""Verifies a model's judgement of a unit using the source words it cites and the numbers in them."""
+"""Checks whether the words of sources that a model quotes for a unit are in the sources and prove its numbers."""
 
 from __future__ import annotations
 
@@ -23,39 +23,40 @@ from .source_text import SourceText, comparable
 from .units import ReportUnit
 
 _SHORTEST_QUOTATION = 3
-"""Quotations of at least this many words must be in a source verbatim."""
+"""Minimum number of words of a quotation that must be in a source verbatim."""
 _PIECES = re.compile(r"\s*(?:\[?…\]?|\[?\.\.\.\]?|\n)\s*")
 _PER = re.compile(r"(?i)\b(per|pro|je|par|por)\s+([^\W\d_]+(?:\s+[^\W\d_]+){0,3})")
 _NUMBERED = re.compile(r"^[^\W\d_]+ \d+[.:] ")
-"""A caption's table or figure number (Table 1: …)."""
+"""The number of a table or figure at the start of its caption: `Table 1: `."""
 _LIKELIEST = 12
-"""Number of a source's most similar windows to search for the words."""
+"""Number of windows of a text, the most similar ones, that are searched for words."""
 
 
 class ProofPassage(NamedTuple):
-    """Sentences or rows of a source that contain the words supporting a verdict."""
+    """Sentences or rows of a source that have the words quoted for a unit."""
 
     source: str
     """Key of the source."""
     words: str
+    """Their text."""
     above: str = ""
     """The heading above them, or their table's header."""
     around: str = ""
     """The paragraph or row that contains them."""
     content_hash: str = ""
-    """Hash of the text; empty if the words are from the title or date."""
+    """SHA-256 (hex) of the source's text; empty if the words are only in its title or date."""
     start: int = 0
     """Offset in the text, in characters."""
     end: int = 0
 
 
 class Proof(NamedTuple):
-    """The source passages that support or contradict a unit."""
+    """The passages of sources quoted for or against a unit, and whether they prove it."""
 
     passages: tuple[ProofPassage, ...] = ()
-    """The passages with the deciding words, cited sources first."""
+    """The passages in the order of the quoted words."""
     fault: str = ""
-    """Why the passages prove nothing, for the reader; empty if they prove the unit."""
+    """Why they do not prove the unit, in words for the reader; empty if they do."""
 
     @property
     def words(self) -> str:
@@ -64,27 +65,30 @@ class Proof(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The texts and description of a source."""
+    """What was read of a source."""
 
     texts: Sequence[SourceText]
+    """Its whole text, or excerpts."""
     about: str
-    """Its title and its date."""
+    """Its title and date."""
 
 
 def prove(unit: ReportUnit, words: str, calculation: Calculation, sources: Mapping[str, Known]) -> Proof:
-    """Check whether `words` are in one of the sources and contain, or yield by calculation, all numbers of a unit.
+    """Return whether `words`, quoted by a model, are in the sources and have all numbers, months and units of measure.
 
-    Line breaks or ellipses separate words of different passages. `sources` are by key, cited ones first. Numbers,
-    months and units of measure are compared by value; they may also be in the heading or table header above the words,
-    or in the source's title and date. Quotations must be verbatim.
+    Line breaks and ellipses separate words from different passages. `sources` are by key, cited ones first. Numbers are
+    compared by value, and may follow from `calculation`; they may also be in the heading or table header above the
+    words, or in the source's title and date. Quotations in the unit must be in a source verbatim.
     """
     pieces = [piece for piece in _PIECES.split(words) if tokens(piece)]
+    # The passages that have each piece.
     found = list[list[ProofPassage]]()
     for piece in pieces:
         texts = ((key, text) for key, known in sources.items() for text in known.texts if _holds(text, piece))
-        described = (key for key, known in sources.items() if stands_in(piece, known.about))
         by_key = {key: _passage_with(piece, key, text) for key, text in texts}
-        by_key = by_key or {key: ProofPassage(key, piece) for key in described}
+        if not by_key:
+            described = (key for key, known in sources.items() if stands_in(piece, known.about))
+            by_key = {key: ProofPassage(key, piece) for key in described}
         # All cited sources count, or else the first other source.
         own = [passage for key, passage in by_key.items() if key in unit.sources]
         found.append(own or [*by_key.values()][:1])
@@ -95,16 +99,15 @@ def prove(unit: ReportUnit, words: str, calculation: Calculation, sources: Mappi
     # A title may name the year; a table header may name the year of each column.
     titles = (known.about for key, known in sources.items() if key in unit.sources)
     around = " ".join([*(passage.around for passage in passages), *titles])
-    fault = unproved(
-        unit, evidence, calculation, around, [text for passage in passages for text in sources[passage.source].texts]
-    )
+    read = [text for passage in passages for text in sources[passage.source].texts]
+    fault = unproved(unit, evidence, calculation, around, read)
     return Proof(passages, fault or _misquoted(unit, sources))
 
 
 def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
-    """Return the number, month or quotation of a unit that no source states near its words; empty if all are stated."""
+    """Return a message about a number, month or quotation of a unit that no source has near its words; else empty."""
     texts = [text for known in sources.values() for text in known.texts]
-    near = (words for text in texts for _, words in text.windows.runs(text.windows.best(unit.text, _LIKELIEST)))
+    near = (words for text in texts for _, words in text.windows.joined(text.windows.best(unit.text, _LIKELIEST)))
     evidence = " ".join([*near, *(known.about for known in sources.values())])
     return unproved(unit, evidence, Calculation(), texts=texts) or _misquoted(unit, sources)
 
@@ -117,15 +120,15 @@ def has_something_to_look_up(unit: ReportUnit) -> bool:
 def unproved(
     unit: ReportUnit, evidence: str, calculation: Calculation, around: str = "", texts: Sequence[SourceText] = ()
 ) -> str:
-    """Return a message about a number, fraction, month or unit of measure missing from the evidence; empty if none is.
+    """Return a message about a number, month or unit of measure of a unit that the evidence lacks; empty if it has all.
 
-    Counts in words (two studies, in three respects) need no evidence. Years, months and units of measure may also be
-    `around` the deciding words. A number's missing unit, and numbers in names (the 7 of "Route 7"), may be
-    anywhere in the `texts`.
+    `evidence` are the quoted words. Years, months and units of measure may also be in the text `around` them; units of
+    measure, and numbers that belong to names (the 7 of "Route 7"), anywhere in `texts`. Counts in words (two studies)
+    need no evidence.
     """
-    claim, wide = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text), f"{evidence} {around}"
+    claim = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text)
+    wide = f"{evidence} {around}"
     numbers, shares = numbers_in(evidence), fractions_in(evidence)
-    held = [*numbers, *shares]
     # A year needs no word "year" beside it.
     is_dated = any(number.is_year for number in numbers_in(wide))
     measures = measures_in(wide) | ({"year"} if is_dated else set())
@@ -138,39 +141,38 @@ def unproved(
     def is_known(measure: str) -> bool:
         return measure in measures or any(measure in measures_in(text.text) for text in texts)
 
-    def is_held(number: Number) -> bool:
+    def is_given(number: Number) -> bool:
         is_share = number.measure == "%" and any(is_about(number, share) for share in shares)
-        return (
-            number.value in years
-            or is_share
-            or any(is_same_quantity(number, other, evidence, is_known) for other in numbers)
-        )
+        if is_share or number.value in years:
+            return True
+        return any(is_same_quantity(number, other, evidence, is_known) for other in numbers)
 
     is_prose = unit.kind not in ("head", "label", "cell")
     stated = [number for number in numbers_in(claim) if not (is_prose and number.is_count)]
-    missing = [number for number in stated if not is_held(number)]
+    missing = [number for number in stated if not is_given(number)]
     missing = [number for number in missing if not (number.name and any(_holds(text, number.name) for text in texts))]
     # In a table header, "half" names a quantity, such as half a year.
     fractions = [] if unit.kind == "head" else fractions_in(claim)
-    missing += [number for number in fractions if not any(is_about(number, other) for other in held)]
+    missing += [number for number in fractions if not any(is_about(number, other) for other in (*numbers, *shares))]
     named = f"{wide} {unit.text} {unit.around}"
-    results = calculation.results(held, lambda words: stands_in(words, named)) if missing else []
+    results = calculation.results([*numbers, *shares], lambda words: stands_in(words, named)) if missing else []
     is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
-    if missing := [
-        number for number in missing if not follows(number._replace(measure="%") if is_percent else number, results)
-    ]:
+    wanted = [number._replace(measure="%") if is_percent else number for number in missing]
+    unproved_numbers = [number for number in wanted if not follows(number, results)]
+    if unproved_numbers:
         tried = ", and the calculations given do not lead to it" if calculation.lines else ""
-        return f"{round(missing[0].figure, 2):g} is not in those words{tried}"
+        return f"{round(unproved_numbers[0].figure, 2):g} is not in those words{tried}"
     if months_in(claim) - months_in(wide):
         return "its month is not in those words"
-    # "Daily operation" states no quantity.
-    names_none = (is_prose and not stated) or not (measures_alone_in(claim) - measures or _other_than(claim, wide))
-    has_measures = bool(results) or names_none
-    return "" if has_measures else "its unit of measure is not in those words"
+    if results or (is_prose and not stated):
+        # A calculation may change the unit of measure; "daily operation" states no quantity.
+        return ""
+    lacks_unit = measures_alone_in(claim) - measures or _has_other_rate(claim, wide)
+    return "its unit of measure is not in those words" if lacks_unit else ""
 
 
-def _other_than(claim: str, evidence: str) -> bool:
-    """Whether a claim gives a rate (per day) where the evidence, in the same language, gives one per another unit."""
+def _has_other_rate(claim: str, evidence: str) -> bool:
+    """Whether a claim says "per day" where the evidence, with the same word for "per", only has other units."""
     others: dict[str, set[str]] = {}
     for found in _PER.finditer(evidence):
         others.setdefault(found[1].casefold(), set()).update(stems(found[2]))
@@ -179,16 +181,17 @@ def _other_than(claim: str, evidence: str) -> bool:
 
 
 def stands_in(words: str, text: str) -> bool:
-    """Whether a text contains `words`, ignoring white space, dash and quotation styles, emphasis and digit grouping."""
+    """Whether a text has these words; capitals, layout, markup, digit grouping and kinds of signs do not matter."""
     return bool(tokens(words)) and comparable(words) in comparable(text)
 
 
 def _holds(text: SourceText, words: str) -> bool:
+    """Like `stands_in`, for a source's text."""
     return bool(tokens(words)) and comparable(words) in text.comparable
 
 
 def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
-    """Return the fewest sentences of a window that contain `piece`; `piece` alone if it spans windows."""
+    """Return the fewest neighbouring sentences of a source that have `piece`; `piece` alone if it spans windows."""
     windows = text.windows
     for window in (windows.windows[number] for number in windows.best(piece, _LIKELIEST)):
         if not stands_in(piece, text.text[window.start : window.end]):
@@ -205,6 +208,7 @@ def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
 
 
 def _misquoted(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
+    """Return a message if a quotation in a unit is in no source; otherwise empty."""
     quotations = (quoted[1].rstrip(" .,;:!?…") for quoted in QUOTED.finditer(unit.text))
     long = (words for words in quotations if len(tokens(words)) >= _SHORTEST_QUOTATION)
     texts = [text for known in sources.values() for text in known.texts]

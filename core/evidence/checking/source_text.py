@@ -1,4 +1,4 @@
-"""The text of a source, prepared for comparison with many claims: its sentences, and windows of a few lines."""
+"""The text of a source, prepared for comparison with many claims: its sentences, and its windows of a few lines."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from ..text.sentences import sentence_spans
 from ..text.words import stems
 
 _LONGEST_WINDOW = 400
-"""Approximate maximum length of a window; longer paragraphs are cut between sentences, at half this length or later."""
+"""Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence past half of it."""
 _LONGEST_HEADING = 200
-"""Maximum length of a heading; longer lines are text."""
+"""Maximum length of a heading, in characters; a longer line with a heading mark is text."""
 _OPENING = 200
-"""Number of characters at the start of a source that are always shown, for its kind, author and date."""
+"""Number of characters at the start of a source that a model is always shown, for its kind, author and date."""
 _WHOLE = 0.6
-"""If at least this share of a text of at most `_SHORT` characters would be shown, all of it is."""
+"""Share of a short text from which on all of it is shown."""
 _SHORT = 6000
+"""Maximum length of a short text, in characters."""
 NUMBER_WEIGHT = 1.5
-"""Weight of a number relative to an equally rare word."""
+"""Weight of a number in a comparison, relative to an equally rare word."""
 _BLOCK = re.compile(r"[^\n]+(?:\n(?![ \t]*(?:\n|[-*+•|#]|\d{1,3}[.)][ \t]))[^\n]+)*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _RULE = re.compile(r"[\s|:=+-]*")
 _LONGEST_SENTENCE = 600
-"""Maximum length of a sentence; a longer sentence is cut at a space."""
+"""Maximum length of a sentence, in characters; a longer sentence is cut at a space."""
 _FULL = 40
-"""Minimum length of a line that may have been wrapped."""
+"""Minimum length of a line that continues on the next one, in characters."""
+# Lines that continue no other line, and lines that no other line continues.
 _APART = re.compile(r"\s*(?:#|>|[-*+•–]\s|\(?\d{1,3}[.)]\s|\[\d|={3}|-{3})|.*[|\t]")
 _TITLE = re.compile(r"\s*(?:#|={3}|-{3})|.*[|\t]")
 _GROUPED = re.compile(r"(?<=\d)[,' ](?=\d{3}(?!\d))")
@@ -42,17 +44,17 @@ _FAST = 1
 
 
 class Window(NamedTuple):
-    """A few lines of a source."""
+    """A paragraph, table row, or part of a long paragraph of a source."""
 
     start: int
     """Offset in the text, in characters."""
     end: int
     head: str
-    """The heading above it, or its table's header."""
+    """The heading above it, or the header of its table."""
 
 
 class Windows:
-    """A source text split into windows of a few lines, searchable by claim."""
+    """The windows of a source, to find those that are most similar to a claim."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -62,7 +64,7 @@ class Windows:
         self._counts = Counter(key for keys in self._keys for key in keys)
 
     def best(self, claim: str, most: int) -> list[int]:
-        """Return the indexes of at most `most` windows, those most similar to a claim first."""
+        """Return the indexes of at most `most` windows that have words of a claim, most similar first."""
         wanted, total = words_and_figures(claim), len(self.windows)
         weights = {
             key: math.log(1 + total / self._counts[key]) * (NUMBER_WEIGHT if key[:1].isdigit() else 1.0)
@@ -75,25 +77,28 @@ class Windows:
         return sorted(similar, key=lambda number: -scores[number])[:most]
 
     def share(self, claim: str) -> float:
-        """Return the share of a claim's stems and numbers that the best window contains, from 0 to 1."""
+        """Return the share (0 to 1) of a claim's stems and numbers that are together in one window, at best."""
         wanted = words_and_figures(claim)
         return max((len(wanted & keys) / len(wanted) for keys in self._keys if wanted), default=0.0)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
-        """Return the texts of these windows and the opening, neighbours joined; the whole text if it is most of it."""
+        """Return the texts of the windows with these indexes and of the first ones, neighbours joined.
+
+        If that is most of a short text, it is the whole text.
+        """
         opening = (number for number, window in enumerate(self.windows) if window.start < _OPENING)
         wanted = sorted({*numbers, *opening})
         length = sum(self.windows[number].end - self.windows[number].start for number in wanted)
         if len(self.text) <= _SHORT and length >= _WHOLE * len(self.text.strip()):
             return [self.text.strip()]
-        return [words for _, words in self.runs(wanted)]
+        return [words for _, words in self.joined(wanted)]
 
-    def runs(self, numbers: Iterable[int]) -> list[tuple[int, str]]:
-        """Return the offsets and texts of these windows, neighbours joined, each with its heading or table header."""
+    def joined(self, numbers: Iterable[int]) -> list[tuple[int, str]]:
+        """Return the offset and text of the windows with these indexes, neighbours joined, each below its heading."""
         found = list[tuple[int, str]]()
         # Neighbours are equally far ahead of their position in the sorted list.
-        for _, run in groupby(enumerate(sorted({*numbers})), key=lambda pair: pair[1] - pair[0]):
-            indexes = [number for _, number in run]
+        for _, neighbours in groupby(enumerate(sorted({*numbers})), key=lambda pair: pair[1] - pair[0]):
+            indexes = [number for _, number in neighbours]
             first = self.windows[indexes[0]]
             start = first.start if indexes[0] else 0
             words = self.text[start : self.windows[indexes[-1]].end]
@@ -102,18 +107,21 @@ class Windows:
 
 
 def words_and_figures(text: str) -> frozenset[str]:
-    """Return the stems of a text's words, and its numbers."""
+    """Return the stems of a text's words (see `stems`), and its numbers (see `plain_figures`)."""
     return frozenset(stems(text)) | plain_figures(text)
 
 
 def comparable(text: str) -> str:
-    """Return a text in lower case without markup and digit grouping, and with uniform dashes, quotes and spaces."""
+    """Return a text in a form in which quotations can be found in it.
+
+    It is in lower case, without markup and digit grouping, and with uniform dashes, quotation marks and spaces.
+    """
     plain = _MARKUP.sub(" ", text.translate(UNIFORM_SIGNS)).casefold()
     return _GROUPED.sub("", " ".join(plain.split()))
 
 
 def _short_spans(text: str, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) offsets of sentences, cut at spaces into parts of at most `longest` characters."""
+    """Yield the (start, end) offsets of a text's sentences; those longer than `longest` characters are cut."""
     for start, end in sentence_spans(text):
         while end - start > longest:
             cut = text.rfind(" ", start + longest // 2, start + longest)
@@ -124,6 +132,7 @@ def _short_spans(text: str, longest: int) -> Iterator[tuple[int, int]]:
 
 
 def _windows(text: str) -> Iterable[Window]:
+    """Yield the windows of a text, without its headings."""
     head, table = "", ""
     for block in _BLOCK.finditer(text):
         raw = block.group()
@@ -148,7 +157,7 @@ def _windows(text: str) -> Iterable[Window]:
 
 
 def unwrap(text: str) -> str:
-    """Return the text with a space for each line break within a paragraph; offsets stay valid."""
+    """Return a text with a space instead of each line break at which a sentence was wrapped; offsets stay valid."""
     parts = list[str]()
     for _, block in groupby(text.split("\n"), key=lambda line: bool(line.strip())):
         lines = list(block)
@@ -169,11 +178,11 @@ class SourceSentence(NamedTuple):
     """Offset in the text, in characters."""
     end: int
     keys: frozenset[str]
-    """Stems of its words, and its numbers."""
+    """Its stems and numbers (see `words_and_figures`)."""
 
 
 class SourceText:
-    """A text of a source; derived forms are computed when a claim is first compared with it."""
+    """A text of a source; all forms of it are computed on first use."""
 
     def __init__(self, content_hash: str, text: str) -> None:
         self.content_hash = content_hash
@@ -188,22 +197,22 @@ class SourceText:
 
     @cached_property
     def comparable(self) -> str:
-        """The text as `comparable` returns it."""
+        """The text in the form in which quotations are found (see the function `comparable`)."""
         return comparable(self.text)
 
     @cached_property
     def windows(self) -> Windows:
-        """The text split into windows of a few lines."""
+        """Its windows of a few lines."""
         return Windows(self.text)
 
     @cached_property
     def sentences(self) -> tuple[SourceSentence, ...]:
-        """Its sentences that have a word or number, in order."""
+        """Its sentences, in order, except those without a word or number."""
         spans = _short_spans(unwrap(self.text), _LONGEST_SENTENCE)
         found = (SourceSentence(start, end, words_and_figures(self.text[start:end])) for start, end in spans)
         return tuple(sentence for sentence in found if sentence.keys)
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """The number of sentences that contain each stem or number."""
+        """In how many sentences each stem or number is."""
         return Counter(key for sentence in self.sentences for key in sentence.keys)

@@ -1,4 +1,4 @@
-"""Splits a report into the units that are checked: headings, clauses, sentences, and table cells."""
+"""Splits a report into units, the parts that are checked one by one: headings, sentences or clauses, table cells."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..text.words import tokens
 
 UnitKind = Literal["heading", "intro", "statement", "cell", "label", "head"]
 _NEARBY = 6
-"""For a unit without citations: maximum number of sources cited nearby to check it against."""
+"""Maximum number of sources cited nearby against which a unit without citations is checked."""
 _AROUND = 600
-"""Number of characters of a list shown with its introduction."""
+"""Number of characters from the start of a list's introduction that are its context."""
 _FEWEST_WORDS = 2
-"""Minimum number of words after a citation that make a separate clause."""
+"""Minimum number of words after a citation that form a unit of their own."""
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+")
 _RULE = re.compile(r"[\s|:=+*_-]*")
@@ -31,7 +31,8 @@ _BAR = re.compile(r"(?<!\\)\|")
 _LETTER = re.compile(r"[^\W\d_]")
 _FIGURE = re.compile(r"\d")
 _IN_BRACKETS = re.compile(r"(?<=\s)\0+(?=\))")
-"""A citation that the text in brackets needs to make sense: (calculated from [2])."""
+"""Citations at the end of a remark in brackets, which needs them to make sense: (calculated from [2])."""
+# Between two clauses, and at the end of one.
 _JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
 _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
 _EMPHASIS = re.compile(r"[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
@@ -41,11 +42,11 @@ class ReportUnit(NamedTuple):
     """A part of a report that is checked against sources."""
 
     raw: str
-    """As written, with citation markers."""
+    """As written, with citation markers and emphasis."""
     start: int
     """Offset in the text of the report, in characters."""
     text: str
-    """Its words without markers; for a cell, preceded by its row label and column header."""
+    """Its words without both; for a cell, preceded by its row label and column header: `Lit, year: 1844`."""
     sources: tuple[str, ...]
     """Keys of the sources that it cites; for a cell without citations, those of its row or column."""
     is_cited: bool
@@ -53,16 +54,16 @@ class ReportUnit(NamedTuple):
     sentence: str
     """The sentence or row that contains it, as written."""
     sentence_start: int
-    """Offset of the sentence."""
+    """Offset of that sentence or row."""
     of_sentence: tuple[str, ...] = ()
     """Keys of all sources cited in the sentence."""
     rows: tuple[str, ...] = ()
-    """For a cell: its table's header and its row, as a source would contain them; else empty."""
+    """For a cell: the table's header and the cell's row, as a source would have them; else empty."""
     kind: UnitKind = "statement"
-    """A heading or bold lead-in, the introduction of a list, a clause or sentence, or a part of a table: a cell, a row
-    label, or the whole header."""
+    """`heading`: also a bold line; `intro`: the introduction of a list; `statement`: a sentence or clause; parts of a
+    table: `cell`, `label` (the first cell of a row), `head` (its whole header)."""
     around: str = ""
-    """Its context: its sentence, its row with the header, or the items that it introduces."""
+    """Its context: for a clause its sentence, for a cell its row below the header, for an introduction its list."""
     nearby: tuple[str, ...] = ()
     """For a unit without sources: keys of the most cited sources of its paragraph, then section, then report."""
     rests_on: tuple[int, ...] = ()
@@ -70,7 +71,7 @@ class ReportUnit(NamedTuple):
 
     @property
     def raw_words(self) -> str:
-        """Its words without markers; for a cell, without row label and column header."""
+        """Its words without markers and emphasis; for a cell, without row label and column header."""
         return _words(self.raw)
 
     @property
@@ -80,9 +81,9 @@ class ReportUnit(NamedTuple):
 
 
 def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
-    """Return the units of a report in order, leaving out rules, questions, code, and lines saying what was not found.
+    """Return the units of a report in order, without rules, questions, code, and lines that say what was not found.
 
-    `sources` maps citation numbers, from 1, to source keys. Offsets refer to the text after `settle_fences`.
+    `sources` are the source keys by citation number. Offsets refer to the text after `settle_fences`.
     """
     settled = settle_fences(text)
     tables = list(_tables(settled))
@@ -92,30 +93,33 @@ def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
         if not any(sentence.start in span for span in skipped):
             units += _clauses(sentence, sources)
     units.sort(key=lambda unit: unit.start)
+    # Paragraphs, sections, the whole report.
     borders = (r"\n[ \t]*\n|\n(?=#)", r"(?m)^#{1,6}\s", r"(?!)")
     edges_by_level = [
         [0, *(found.start() for found in re.finditer(border, settled)), len(settled) + 1] for border in borders
     ]
 
-    def cited_in(position: int, edges: Sequence[int]) -> list[str]:
-        start, end = next(((first, last) for first, last in pairwise(edges) if first <= position < last), (0, 0))
+    def cited_around(position: int, edges: Sequence[int]) -> list[str]:
+        """Return the keys of the sources cited in the part between two edges around a position, most cited first."""
+        start, end = next((first, last) for first, last in pairwise(edges) if first <= position < last)
         counts = Counter(key for unit in units if start <= unit.start < end for key in unit.sources)
         return [key for key, _ in counts.most_common()]
 
-    found = []
+    found = list[ReportUnit]()
     for unit in units:
         if unit.kind == "intro":
             first, *below = settled[unit.start :][:_AROUND].split("\n")
             items = takewhile(lambda line: not line.strip() or LINE_MARK.match(line), below)
             unit = unit._replace(around="\n".join([first, *(line for line in items if line.strip())]))
         if not (unit.sources or unit.of_sentence):
-            near = dict.fromkeys(key for edges in edges_by_level for key in cited_in(unit.start, edges))
+            near = dict.fromkeys(key for edges in edges_by_level for key in cited_around(unit.start, edges))
             unit = unit._replace(nearby=tuple(near)[:_NEARBY])
         found.append(unit)
     return found
 
 
 def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportUnit]:
+    """Yield the clauses of a sentence; nothing for a rule or a question."""
     text = sentence.text or LINE_MARK.sub("", without_markers(_HASHES.sub("", sentence.raw)))
     cells = (cell.strip() for cell in text.strip().strip("|").split("|"))
     whole = _EMPHASIS.sub("", ", ".join(cell for cell in cells if cell))
@@ -147,7 +151,7 @@ def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportU
 
 
 def _bounds(raw: str) -> list[tuple[int, int]]:
-    """Return the (start, end) offsets of a sentence's clauses; a citation followed by another clause ends a clause."""
+    """Return the (start, end) offsets of a sentence's clauses, which end at citations with more words after them."""
     parts = scan(raw)
     positions = accumulate(len(part.raw if isinstance(part, Marker) else part) for part in parts)
     ends = [position for position, part in zip(positions, parts, strict=True) if isinstance(part, Marker)]
@@ -164,7 +168,7 @@ def _bounds(raw: str) -> list[tuple[int, int]]:
 
 
 def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
-    """Yield the rows of each table with their offsets, including the header and the rule below it."""
+    """Yield each table as its rows (offset, line), including the header and the rule below it."""
     lines = text.split("\n")
     starts = accumulate((len(line) + 1 for line in lines), initial=0)
     located = zip(starts, lines, code_lines(lines), strict=False)
@@ -175,6 +179,7 @@ def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
 
 
 def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Iterator[ReportUnit]:
+    """Yield the header of a table, its row labels and its other cells that have words."""
     (head_start, head_line), *lines = [row for row in rows if not _RULE.fullmatch(row[1])]
     head, *body = [list(_cut(line)) for _, line in (rows[0], *lines)]
     of_columns = [_numbers(raw) for _, raw in head]
@@ -218,12 +223,12 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Itera
 
 
 def _row_of(cells: Sequence[tuple[int, str]], columns: Collection[int]) -> str:
-    """Return these columns of a row without markers, as a source would contain them."""
+    """Return these columns of a row without markers and emphasis, as a source would have them."""
     return " | ".join(_words(raw) for column, (_, raw) in enumerate(cells) if column in columns)
 
 
 def _cut(line: str) -> Iterator[tuple[int, str]]:
-    """Yield the cells of a row with their offsets, trimmed of white space."""
+    """Yield the offset and the text of each cell of a row, without white space around it."""
     for start, end in pairwise(match.end() for match in _BAR.finditer(line)):
         raw = line[start : end - 1]
         yield start + len(raw) - len(raw.lstrip()), raw.strip()
@@ -234,16 +239,17 @@ def _numbers(raw: str) -> tuple[int, ...]:
 
 
 def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]:
+    """Return the keys of the sources that have these numbers."""
     return tuple(sources[number] for number in dict.fromkeys(numbers) if number in sources)
 
 
 def _words(raw: str) -> str:
-    """Return the words of a part of a line without markers, emphasis and list marks."""
+    """Return a part of a line without citation markers, emphasis and list marks."""
     parts = "".join(part if isinstance(part, str) else "\0" for part in scan(raw))
     plain = _IN_BRACKETS.sub("[…]", parts).replace("\0", "")
     return _EMPHASIS.sub("", re.sub(r"\s+([,.;:)])", r"\1", " ".join(LINE_MARK.sub("", plain).split())))
 
 
 def states_figures(words: str) -> bool:
-    """Whether the words contain a digit and are neither a question nor an introduction."""
+    """Whether a text has a digit and is neither a question nor the introduction of a list."""
     return bool(_FIGURE.search(words)) and not words.endswith((":", "?", "：", "？"))

@@ -1,6 +1,6 @@
-"""Checks the units of a report against their cited sources without a model; only verbatim quotes count as supported.
+"""Checks the units of a report against their cited sources without a model: only verbatim quotes count as supported.
 
-Also compares a second check with the first, and the stored source texts with their hashes and quotes.
+Also compares a second check of a report with the first, and finds source texts that have changed since.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ from .units import ReportUnit
 
 _NO_TEXT = "the source's text is not stored"
 _LONGEST = 2000
-"""Maximum number of characters of a unit to search for."""
-_WIDEST = 3
+"""Number of characters at the start of a unit that are searched for; a longer unit is never a quote."""
+_MOST_SENTENCES = 3
 """Maximum number of neighbouring sentences in a passage."""
-_WIDER = 0.04
-"""Share of the unit that each further sentence must add to be included in a passage."""
+_LEAST_ADDED = 0.04
+"""Minimum share of a unit's words, weighted by rarity, that each further sentence of a passage must add."""
 _AROUND = 80
-"""Number of characters before and after a quote to search for a sentence end."""
+"""Number of characters before and after a quote in which the sentences around it may end and begin."""
 _LONGEST_ROWS = 500
 """Maximum length of the rows added below a table header, in characters."""
 _ROWS = re.compile(r"[ \t|]*\n[ \t]*\|[ \t:|-]+(?:\n[ \t]*\|.*)+")
 _PIECE = re.compile(r"\w+|[^\w\s]")
 _HAS_WORD = re.compile(r"[^\W_]")
+# Characters that a whole sentence or line ends with, and that may precede one; empty at the ends of a text.
 _ENDS = ("", *".!?…。！？\n\r")
 _OPENS = (*_ENDS, *"'\"”»]#*_`-•>|")
 
 
 def with_independence(claims: Iterable[ClaimCheck], organisations: Mapping[str, str]) -> tuple[ClaimCheck, ...]:
-    """Return the claims with the number of supporting organisations set; `organisations` are by source key."""
+    """Return the claims with the number of organisations that support each set; `organisations` are by source key."""
     counted = list[ClaimCheck]()
     for claim in claims:
         supporting = {organisations[found.source] for found in claim.passages if found.verdict == "supported"}
@@ -48,34 +49,39 @@ def with_independence(claims: Iterable[ClaimCheck], organisations: Mapping[str, 
 
 
 def read_sources(sources: Mapping[str, Source], found: Iterable[str]) -> int:
-    """Count the sources with keys in `found` whose text was read."""
+    """Return the number of sources in `sources` that have a key in `found` and whose text was read."""
     return sum(1 for key in {*found} if key in sources and sources[key].content_hash)
 
 
 class Verifier:
-    """Finds (and caches) each unit's best passages; verbatim quotes are `supported`, everything else is `unchecked`."""
+    """Finds the passages of sources behind the units of a report, and caches them.
+
+    A passage is `supported` if it has the unit word for word, otherwise `unchecked`.
+    """
 
     def __init__(self, texts: Mapping[str, Sequence[SourceText]]) -> None:
-        """`texts`, by source key: the whole text of each source, or its excerpts."""
+        """`texts`: the whole text of each source, or its excerpts, by source key."""
         self._texts = texts
         self._passages: dict[tuple[str, str], CitedPassage] = {}
 
     def passage(self, unit: ReportUnit, source: str) -> CitedPassage:
-        """Return the passage of a source that matches a unit best."""
-        if (unit.text, source) not in self._passages:
-            found = [(best_passage(unit, text), text) for text in self._texts.get(source, ())]
-            if found:
-                best, text = max(found, key=lambda pair: pair[0].share)
-                passage = _passage(source, text, best.start, best.end, "supported" if best.is_quote else "unchecked")
-            else:
-                passage = CitedPassage(
-                    source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(_NO_TEXT,)
-                )
-            self._passages[unit.text, source] = passage
-        return self._passages[unit.text, source]
+        """Return the passage of a source that has most of a unit's words; an empty one if the source has no text."""
+        key = (unit.text, source)
+        if key not in self._passages:
+            self._passages[key] = self._best(unit, source)
+        return self._passages[key]
+
+    def _best(self, unit: ReportUnit, source: str) -> CitedPassage:
+        found = [(best_passage(unit, text), text) for text in self._texts.get(source, ())]
+        if not found:
+            return CitedPassage(
+                source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(_NO_TEXT,)
+            )
+        best, text = max(found, key=lambda pair: pair[0].share)
+        return _passage(source, text, best.start, best.end, "supported" if best.is_quote else "unchecked")
 
     def check(self, unit: ReportUnit) -> ClaimCheck:
-        """Return the verdict on a unit, and its passages."""
+        """Return the verdict on a unit, and the best passage of each source that it cites."""
         passages = tuple(self.passage(unit, source) for source in unit.sources)
         # A cited unit may have no sources, if its citation names an unknown source.
         verdict: ClaimVerdict = "unchecked" if passages else "unsupported" if unit.is_cited else "uncited"
@@ -84,7 +90,7 @@ class Verifier:
         return ClaimCheck(start=unit.start, end=unit.end, verdict=verdict, passages=passages)
 
     def at(self, passage: ProofPassage) -> CitedPassage:
-        """Convert a proof's passage to a supported cited passage."""
+        """Return a passage that proves a unit as a supported passage of its source, with its page."""
         text = next(text for text in self._texts[passage.source] if text.content_hash == passage.content_hash)
         return _passage(passage.source, text, passage.start, passage.end, "supported")
 
@@ -94,6 +100,7 @@ class Verifier:
 
 
 def _passage(source: str, text: SourceText, start: int, end: int, verdict: SupportVerdict) -> CitedPassage:
+    """Return the part of a source's text between two offsets, with its page."""
     page = page_of(text.text, start)
     return CitedPassage(
         source=source,
@@ -108,21 +115,21 @@ def _passage(source: str, text: SourceText, start: int, end: int, verdict: Suppo
 
 
 class PassageMatch(NamedTuple):
-    """A part of a source, and how much of a unit it contains."""
+    """A part of a source, and how many of a unit's words it has."""
 
     start: int
     """Offset in the text, in characters."""
     end: int
     share: float
-    """Share of the unit's words and numbers in it, weighted by rarity; 1 for a quote."""
+    """Share (0 to 1) of the unit's words and numbers in it, weighted by rarity; 1 for a quote."""
     is_quote: bool = False
-    """Whether it contains the unit word for word."""
+    """Whether it has the unit word for word."""
 
 
 def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
-    """Return the passage that contains a unit word for word, or else the most similar sentences.
+    """Return the passage of a source that has a unit word for word, or else the most similar sentences.
 
-    This is the first sentence if none is similar, and empty if the source has no sentences.
+    Without any similarity, that is the first sentence; empty if the source has no sentences.
     """
     if quote := find_quote(unit, source):
         return quote
@@ -135,10 +142,10 @@ def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
     best, whole = PassageMatch(opening.start, opening.end, 0.0), math.fsum(weights.values())
     for first, sentence in enumerate(source.sentences):
         held = frozenset[str]()
-        for size, last in enumerate(source.sentences[first : first + _WIDEST]):
+        for further, last in enumerate(source.sentences[first : first + _MOST_SENTENCES]):
             held |= last.keys & wanted
             # Summing the same numbers in another order changes the last digit.
-            share = min(1.0, math.fsum(weights[key] for key in held) / whole) - _WIDER * size if held else 0.0
+            share = min(1.0, math.fsum(weights[key] for key in held) / whole) - _LEAST_ADDED * further if held else 0.0
             if share > best.share:
                 best = PassageMatch(sentence.start, last.end, share)
     # A table header alone proves nothing, so the rows below it are added.
@@ -149,9 +156,10 @@ def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
 
 
 def find_quote(unit: ReportUnit, source: SourceText) -> PassageMatch | None:
-    """Find where a source contains a unit word for word, as a whole sentence, line or table row; None if nowhere.
+    """Return where a source has a unit word for word, as a whole sentence, line or table row; None if nowhere.
 
-    White space and emphasis are ignored. A quote may begin with its heading or title: "Report of May: It rained."
+    White space and emphasis do not matter. The unit may begin with the heading or title above the quote: "Report of
+    May: It rained."
     """
     if unit.rows:
         lines = (rf"(?m)^[ \t|]*{_pattern(words)}[ \t|]*$" for words in unit.rows)
@@ -175,7 +183,7 @@ def find_quote(unit: ReportUnit, source: SourceText) -> PassageMatch | None:
 
 
 def _pattern(words: str) -> str:
-    """Return a regular expression for words that may be emphasised or span lines."""
+    """Return a regular expression for these words, each of which may be emphasised and on the next line."""
     pattern, end = "", 0
     for piece in _PIECE.finditer(words):
         gap = r"[*_`]*\s[\s*_`]*" if piece.start() > end else "[*_`]*"
@@ -185,25 +193,26 @@ def _pattern(words: str) -> str:
 
 
 def _found(pattern: str, words: str, text: str) -> Iterator[PassageMatch]:
+    """Yield the quotes in a text that match the pattern of these words; none if the words are too long or empty."""
     if len(words) <= _LONGEST and _HAS_WORD.search(words):
         yield from (PassageMatch(*found.span(), 1.0, is_quote=True) for found in re.finditer(pattern, text))
 
 
 class Rechecked(NamedTuple):
-    """A unit of a report, checked again."""
+    """A unit of a report that was checked a second time."""
 
     words: str
-    """Its words in the report, without the verification mark."""
+    """Its words in the report, without the mark for unsupported statements."""
     check: ClaimCheck
     """The result of the second check."""
     before: ClaimVerdict | None
-    """The verdict of the first check; None if it was not a separate unit then."""
+    """The verdict of the first check; None if that had no such unit."""
     is_marked: bool
     """Whether the report marks it as not verified."""
 
     @property
     def is_new(self) -> bool:
-        """Whether the first check had a different verdict."""
+        """Whether its verdict differs from that of the first check."""
         return self.before not in (None, self.check.verdict)
 
 
@@ -211,9 +220,9 @@ class Reaudit(NamedTuple):
     """The result of a second check of a report."""
 
     claims: tuple[Rechecked, ...]
-    """The units, in order."""
+    """The units, in the order of the report."""
     faults: tuple[str, ...]
-    """Messages about texts or quotes that have changed."""
+    """Messages about source texts or quotes that have changed since the first check."""
 
     @property
     def unmarked(self) -> list[Rechecked]:
@@ -222,7 +231,7 @@ class Reaudit(NamedTuple):
 
 
 def compare_checks(report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Compare a report with the same report checked again; `texts` are by source key."""
+    """Compare a report with the same report checked a second time; `texts` are the sources' texts by source key."""
     before = defaultdict[str, list[ClaimCheck]](list)
     for words, claim in checks_of(report):
         before[words].append(claim)
@@ -235,12 +244,15 @@ def compare_checks(report: Report, again: Report, texts: Mapping[str, Sequence[S
 
 
 def checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
-    """Return the words and the check of each unit of a report."""
+    """Return the words (without marks) and the check of each unit of a report."""
     return [(without_marks(report.text[claim.start : claim.end]), claim) for claim in report.claims]
 
 
 def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
-    """Return messages about source texts or quotes of a report that have changed since its check."""
+    """Return messages about the source texts and quotes of a report that have changed since its check.
+
+    `texts` are the stored texts by source key.
+    """
     faults = list[str]()
     for passage in (passage for claim in report.claims for passage in claim.passages if passage.content_hash):
         source, stored = passage.source, texts.get(passage.source, ())
