@@ -1,9 +1,9 @@
-"""Extracts learnings from findings, merges them into facts, and computes the confidence in them."""
+"""Extracts learnings (statements with their source) from findings, merges them into facts, and rates confidence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from itertools import chain
 
 from ....state import ResearchState
 from ...records.plan import Fact, Learning, Observation
@@ -17,18 +17,21 @@ from ..text.words import tokens
 from .observations import close_gap, gap_of, open_gaps, relevance
 
 _CHARACTERS_PER_TOKEN = 4
+"""Assumed average length of a token."""
 _OVERHEAD = 15
-"""Tokens that a learning's number, document and step add to it in a prompt."""
+"""Assumed tokens that a learning's number, source and step take in a prompt."""
 CONFIDENT = 0.6
-"""Insights are derived from results with a confidence above this."""
+"""Confidence above which insights are derived from the learnings of a step."""
 _AGREEMENT, _COVERAGE, _PROMPTNESS = 0.5, 0.4, 0.1
+"""Weights in the confidence."""
 _ITERATIONS = 5
+"""Number of iterations after which promptness is 0."""
 
 
 def learnings_of(finding: Finding) -> list[Learning]:
-    """Return a learning for each cited sentence of a finding and each source that it cites.
+    """Return the learnings of a finding: one for each sentence with citations and each source that it cites.
 
-    Withheld or failed findings, and excerpts that no model has read, give no learnings.
+    Findings that were withheld, had failures or are only excerpts have none.
     """
     if finding.is_withheld or finding.failures or finding.is_excerpt:
         return []
@@ -40,22 +43,24 @@ def learnings_of(finding: Finding) -> list[Learning]:
         for number in sentence.numbers
         if number in known
     )
-    same = {"step": finding.id, "question_id": finding.question_id}
-    return [Learning(text=text, source=key, **same) for text, key in dict.fromkeys(cited)]
+    return [
+        Learning(text=text, source=key, step=finding.id, question_id=finding.question_id)
+        for text, key in dict.fromkeys(cited)
+    ]
 
 
 def without_markers(text: str) -> str:
-    """Return a text in one line without markers, since those in a source's text are not our citations."""
+    """Return a source's text in one line without citation markers, since they are not ours."""
     markers = KnownMarkers(())
     parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
     return "".join(part for part in parts if isinstance(part, str)).strip()
 
 
 def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
-    """Merge learnings into distinct facts, in order of first appearance; thoughts stay separate.
+    """Merge learnings into facts, in order of first appearance; learnings without a source merge only with each other.
 
-    Learnings of different sources are the same fact only if their words are the same, since contradictions use nearly
-    the same words. Learnings from one source, read twice, may differ slightly.
+    Learnings from different sources are the same fact only if their words are the same, since contradictions use nearly
+    the same words. Learnings from one source, which may have been read twice, may differ slightly.
     """
     groups = grouped(learnings, lambda learning: (bool(learning.source), " ".join(learning.text.casefold().split())))
     facts = [Fact(tuple(group)) for group in groups.values()]
@@ -70,36 +75,35 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
 
 
 def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
-    """Return each source with the facts that were first learned from it, in order of first appearance, no thoughts."""
+    """Return (source key, facts) pairs in order of first appearance; each fact is at the source that stated it first.
+
+    Learnings without a source are left out.
+    """
     facts = facts_of(learning for learning in learnings if learning.source)
     return list(grouped(facts, lambda fact: fact.sources[0]).items())
 
 
 def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
-    """Return the learnings that fit into `tokens`, in their order; earlier groups take precedence.
+    """Return as many learnings as fit into `tokens` tokens of a prompt, in their order; earlier groups come first.
 
-    In a group that does not fit completely, the steps take turns adding their learning most relevant to `about`. The
+    Of a group that does not fit completely, each step in turn adds its learning that is most relevant to `about`. The
     same words from the same source are returned once.
     """
     kept: dict[tuple[str, str], Learning] = {}
     for group in groups:
-        by_step = grouped(group, lambda learning: learning.step)
-        ranked = (
-            sorted(of_step, key=lambda learning: -relevance(learning.text, about)) for of_step in by_step.values()
-        )
+        by_step = grouped(group, lambda learning: learning.step).values()
+        ranked = (sorted(of_step, key=lambda learning: -relevance(learning.text, about)) for of_step in by_step)
         for learning in interleave(ranked):
             cost = _OVERHEAD + len(learning.text) // _CHARACTERS_PER_TOKEN
             if (learning.source, learning.text) not in kept and cost <= tokens:
                 tokens -= cost
                 kept[learning.source, learning.text] = learning
-    order = {
-        learning.id: position for position, learning in enumerate(learning for group in groups for learning in group)
-    }
+    order = {learning.id: position for position, learning in enumerate(chain.from_iterable(groups))}
     return sorted(kept.values(), key=lambda learning: order[learning.id])
 
 
 def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
-    """Return the learnings without a source, without duplicates."""
+    """Return the learnings without a source, in order; the same words once."""
     return distinct([learning for learning in learnings if not learning.source], lambda learning: learning.text)
 
 
@@ -110,12 +114,12 @@ def confidence(
     iteration: int,
     completeness: float | None = None,
 ) -> float:
-    """Return the confidence (0 to 1, two decimals) in a task's learnings after an iteration, which counts from 1.
+    """Return the confidence (0 to 1, two decimals) in what was learned for a task up to an iteration (from 1).
 
-    0.5 × agreement + 0.4 × coverage + 0.1 × promptness; 0 if nothing was learned. Agreement is 1 - 0.5ⁿ for n
-    independent sources: all pages of a host count as one source, thoughts as none. Coverage is a model's judgement
-    (`completeness`, 0 to 1), or else the share of the task's specific words in the learnings. Promptness is 1 at the
-    first iteration and falls by a fifth with each further one, down to 0.
+    It is 0.5 × agreement + 0.4 × coverage + 0.1 × promptness, and 0 if nothing was learned. Agreement is 1 - 0.5ⁿ for n
+    independent sources; all pages of a host count as one. Coverage is a model's judgement (`completeness`, 0 to 1), or
+    else the share of the task's specific words in the learnings. Promptness is 1 at the first iteration and falls by a
+    fifth with each further one, down to 0.
     """
     if not learnings:
         return 0.0
@@ -136,41 +140,56 @@ def is_confident(value: float) -> bool:
 def notice_findings(
     findings: Sequence[Finding], memory: Mapping[str, Observation]
 ) -> tuple[dict[str, Learning], dict[str, Observation]]:
-    """Return a round's learnings by id; and its contradictions, and gaps opened or closed, as observations by key.
+    """Return the learnings from a round's findings by id, and the observations about them by key.
 
-    A finding closes a gap only if the gap was its whole task; the orchestrator decides about the others.
+    The observations are the gaps that the findings open or close, and their contradictions. A finding closes a gap only
+    if the gap was its whole task; the orchestrator decides about other gaps. `memory` are the earlier observations.
     """
     learned = {finding.id: learnings_of(finding) for finding in findings}
     said = [learning for own in learned.values() for learning in own]
     opened, closed, disputed = list[Observation](), list[Observation](), list[Observation]()
     for finding in findings:
-        same: Any = {"step": finding.id, "question_id": finding.question_id}
-        missing = [*finding.missing, *([] if finding.ended == "done" else [finding.task])]
         if not learned[finding.id]:
-            missing = [finding.task]
-        opened += [gap_of(text, **same, round=finding.cycle, about=finding.task) for text in missing]
-        if not learned[finding.id]:
-            # Findings without learnings close no gaps and give no contradictions.
+            # Such a finding closes no gap and shows no contradiction.
+            opened.append(_gap(finding, finding.task))
             continue
+        opened += (_gap(finding, text) for text in finding.missing)
+        if finding.ended != "done":
+            opened.append(_gap(finding, finding.task))
         for gap in open_gaps(memory.values()):
             if gap.text == finding.task and gap.question_id == finding.question_id:
                 closed += close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
         for found in finding.contradictions:
-            claims = zip(found.claims, found.sources, strict=True)
-            pair = [Learning(text=text, source=key, **same) for text, key in claims]
-            about: Any = {"text": found.claims[0], "other": found.claims[1], "round": finding.cycle, **same}
-            ids = tuple(learning.id for learning in pair)
+            pair = [
+                Learning(text=text, source=key, step=finding.id, question_id=finding.question_id)
+                for text, key in zip(found.claims, found.sources, strict=True)
+            ]
             said += pair
-            disputed.append(Observation(kind="contradiction", learnings=ids, **about))
+            first, second = found.claims
+            disputed.append(
+                Observation(
+                    kind="contradiction",
+                    text=first,
+                    other=second,
+                    question_id=finding.question_id,
+                    round=finding.cycle,
+                    step=finding.id,
+                    learnings=tuple(learning.id for learning in pair),
+                )
+            )
     noted = (*opened, *closed, *disputed)
     return {learning.id: learning for learning in said}, {found.key: found for found in noted}
 
 
+def _gap(finding: Finding, text: str) -> Observation:
+    return gap_of(text, finding.question_id, finding.cycle, finding.id, about=finding.task)
+
+
 def own_learnings(state: ResearchState) -> list[Learning]:
-    """Return the learnings for the current question, in order."""
+    """Return what was learned for the current question, in order."""
     return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
 
 
 def own_observations(state: ResearchState) -> list[Observation]:
-    """Return the observations for the current question."""
+    """Return the observations made for the current question."""
     return [observation for observation in state.memory.values() if observation.question_id == state.run.id]

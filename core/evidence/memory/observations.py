@@ -1,6 +1,6 @@
-"""The research memory: a growing set of observations, its views, and the notes below a report.
+"""The research memory (observations, of which insights, open gaps and contradictions are computed), and report notes.
 
-Views do not depend on the order or repetition of observations.
+What is computed does not depend on the order or repetition of the observations.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ..text.similarity import components, distinct, grouped, is_same_statement, 
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
 _PRIORITY = 0.8
-"""Minimum confidence of insights that are listed first."""
+"""Minimum confidence of insights that `elements_for` lists first."""
 _LISTED = 20
-"""Maximum number of unread sources named in the notes."""
+"""Maximum number of failed searches, and of unread sources, named in the notes."""
 _WORDS_NAMED = 5
-"""Maximum number of redacted query words named in the notes."""
+"""Maximum number of words left out of web queries that are named in the notes."""
 WITHHELD_REASON = "the provider of the model refuses such text"
 
 
 def insights(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the insights, most confident first; those that say nearly the same thing about one question are merged.
+    """Return the insights, most confident first; those of a question that say nearly the same are merged.
 
-    A merged insight has the highest confidence and all learnings of its group.
+    A merged insight has the highest confidence and all learnings of those that it is merged from.
     """
     return _by_score(_of_kind("insight", observations))
 
@@ -38,27 +38,28 @@ def insights(observations: Iterable[Observation]) -> list[Observation]:
 def open_gaps(observations: Iterable[Observation]) -> list[Observation]:
     """Return the open gaps, most relevant first, merged like insights.
 
-    Gaps with the same question and words are the same gap. Its latest observation decides whether it is open; among
-    simultaneous observations, a closing one wins.
+    The latest observation of a gap (same question, same words) decides whether it is open. If several are equally late,
+    one that closes it wins.
     """
     return _by_score(_open(observations))
 
 
 def contradictions(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the distinct contradictions, earliest first; the order of the two claims does not matter."""
+    """Return the contradictions, earliest first; those with nearly the same two claims, in any order, once."""
 
     def are_same(first: Observation, second: Observation) -> bool:
-        text, other, second_text, second_other = map(meaning, (first.text, first.other, second.text, second.other))
-        is_straight = is_same_statement(text, second_text) and is_same_statement(other, second_other)
-        is_crossed = is_same_statement(text, second_other) and is_same_statement(other, second_text)
+        claim, other = meaning(first.text), meaning(first.other)
+        second_claim, second_other = meaning(second.text), meaning(second.other)
+        is_straight = is_same_statement(claim, second_claim) and is_same_statement(other, second_other)
+        is_crossed = is_same_statement(claim, second_other) and is_same_statement(other, second_claim)
         return first.question_id == second.question_id and (is_straight or is_crossed)
 
     groups = components(_of_kind("contradiction", observations), are_same)
-    return sorted((min(group, key=order_of) for group in groups), key=order_of)
+    return sorted((min(group, key=_order) for group in groups), key=_order)
 
 
 def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
-    """Return a gap that opens in this round and step; `about` is its task or question."""
+    """Return the observation that opens a gap; its relevance is that of its text to the task or question `about`."""
     score = relevance(text, about)
     return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
 
@@ -66,7 +67,7 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
 def declare_missing(
     missing: Iterable[str], observations: Sequence[Observation], question_id: str, round: int, *, about: str
 ) -> list[Observation]:
-    """Return the observations that make `missing` the only open gaps of a question from this round on."""
+    """Return the observations after which `missing` are the only open gaps of a question; `about` as in `gap_of`."""
     opened = [gap_of(text, question_id, round, "", about=about) for text in missing]
     kept = {_identity(gap) for gap in opened}
     mine = [gap for gap in open_gaps(observations) if gap.question_id == question_id and _identity(gap) not in kept]
@@ -82,7 +83,7 @@ def declare_missing(
 def close_gap(
     gap: Observation, observations: Iterable[Observation], round: int, step: str, iteration: int
 ) -> list[Observation]:
-    """Return the observations that close a gap returned by `open_gaps`, and all gaps merged into it."""
+    """Return the observations that close a gap from `open_gaps`, and all gaps merged into it, in a step's iteration."""
     groups = components(_open(observations), _are_same)
     same = [found for group in groups if _identity(gap) in map(_identity, group) for found in group]
     closed = {"round": round, "step": step, "iteration": iteration, "is_open": False}
@@ -90,7 +91,10 @@ def close_gap(
 
 
 def relevance(text: str, task: str) -> float:
-    """Return the share (0 to 1) of a task's specific words that a text contains; 0 if the task has none."""
+    """Return the share (0 to 1) of a task's words that a text has in any form; 0 if the task has none.
+
+    Stop words and generic words (see `GENERIC_WORDS`) do not count.
+    """
     specific = (word for word in tokens(task) if word not in STOP_WORDS and not {word, stem(word)} & GENERIC_WORDS)
     asked = {stem(word) for word in specific}
     return len(asked.intersection(stems(text))) / len(asked) if asked else 0.0
@@ -99,10 +103,10 @@ def relevance(text: str, task: str) -> float:
 def elements_for(
     task: str, observations: Iterable[Observation], reasonings: Iterable[tuple[str, str]], most: int
 ) -> list[Element]:
-    """Return at most `most` distinct insights, contradictions and thoughts for a task.
+    """Return at most `most` insights, contradictions and thoughts as input of a task, without repetitions.
 
-    `reasonings` are (step id, thought) pairs. Insights with at least `_PRIORITY` confidence come first; in both groups,
-    more relevant elements come first.
+    `reasonings` are (step id, thought) pairs. Insights with a confidence of at least `_PRIORITY` come first; these and
+    the rest are each sorted by relevance.
     """
 
     def element(content: str, kind: Literal["insight", "contradiction", "reasoning"], step: str) -> Element:
@@ -122,10 +126,12 @@ def elements_for(
 
 
 def _of_kind(kind: ObservationKind, observations: Iterable[Observation]) -> list[Observation]:
+    """Return the observations of a kind, without repetitions."""
     return list({found.key: found for found in observations if found.kind == kind}.values())
 
 
 def _by_score(observations: Iterable[Observation]) -> list[Observation]:
+    """Return the observations by descending score; those of a question that say nearly the same are merged."""
     merged = list[Observation]()
     for group in components(observations, _are_same):
         learnings = tuple(sorted({learning for found in group for learning in found.learnings}))
@@ -139,6 +145,8 @@ def _are_same(first: Observation, second: Observation) -> bool:
 
 
 def _open(observations: Iterable[Observation]) -> list[Observation]:
+    """Return the latest observations of each open gap (see `open_gaps`), not merged."""
+
     def stamp(gap: Observation) -> tuple[int, tuple[tuple[int, str], ...], int]:
         return gap.round, _step_order(gap.step), gap.iteration
 
@@ -151,21 +159,22 @@ def _open(observations: Iterable[Observation]) -> list[Observation]:
 
 
 def _identity(gap: Observation) -> tuple[str, str]:
+    """Return what is equal for observations of the same gap."""
     return gap.question_id, normalised(gap.text)
 
 
-def order_of(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
-    """Return a sort key by round, then by step."""
+def _order(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
+    """Return a key by which observations are sorted by round, then by step."""
     return found.round, _step_order(found.step), found.key
 
 
 def _step_order(step: str) -> tuple[tuple[int, str], ...]:
-    # Step 10 comes after step 9.
+    # Step 2.10 comes after step 2.9.
     return tuple((len(part), part) for part in step.split("."))
 
 
 class ConfirmedPair(NamedTuple):
-    """Two contradicting claims with their sources."""
+    """Two contradicting claims, each with a source."""
 
     claims: tuple[str, str]
     sources: tuple[Source, Source]
@@ -188,9 +197,10 @@ def confirmed_contradictions(
     *,
     were_checked: bool,
 ) -> list[ConfirmedPair]:
-    """Return the contradictions of this question in which both claims have a source.
+    """Return the contradictions found for a question in which both claims have a source.
 
-    If a final check compared all learnings (`were_checked`), returns only contradictions that it confirmed.
+    If the final check compared all learnings (`were_checked`), only those that it found count. `learnings` are by id,
+    `sources` by key.
     """
     own = (observation for observation in memory if observation.question_id == question_id)
     confirmed = [observation for observation in own if observation.step == FINAL_CHECK or not were_checked]
@@ -203,7 +213,10 @@ def confirmed_contradictions(
 
 
 def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Mapping[str, int]) -> str:
-    """Return a Markdown table of the pairs, empty if there are none; `numbers` are the report's, by source key."""
+    """Return a Markdown table of contradicting claims; empty if there are none.
+
+    `numbers` are the source numbers in the report, by source key.
+    """
     if not pairs:
         return ""
     head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
@@ -219,14 +232,14 @@ def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Ma
 
 
 def contradiction_line(pair: ConfirmedPair) -> str:
-    """Return the pair in one line for a model, with source numbers only, since titles may contain anything."""
+    """Return contradicting claims as a line of a prompt; sources have only numbers, since titles may say anything."""
     named = [f"{claim} [{source.number}] ({source.time or 'undated'})" for claim, source in zip(*pair, strict=True)]
     newer = f"; [{pair.newer.number}] is newer" if pair.newer else ""
     return f"- {named[0]} – but: {named[1]}{newer}"
 
 
 def own_actions(state: ResearchState) -> list[Action]:
-    """Return the tool calls for the current question."""
+    """Return the tool calls made for the current question."""
     own = (finding for finding in state.findings.values() if finding.question_id == state.run.id)
     return [*state.brief.actions, *(action for finding in own for action in finding.actions)]
 
@@ -238,7 +251,7 @@ def not_read(state: ResearchState) -> list[NotRead]:
 
 
 def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:
-    """Return the sources that could not be opened, by key, with `failure` set."""
+    """Return the sources of which no text was read since they could not be opened, by key, with `failure` set."""
     codes = {failed.path: failed.code for failed in unread}
     failed = {key: codes.get(source.address) or codes.get(source.location, "") for key, source in sources.items()}
     return {
@@ -249,7 +262,7 @@ def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[s
 
 
 def report_notes(state: ResearchState) -> list[str]:
-    """Return the notes below the report of the current question."""
+    """Return the notes below the report of the current question, each one sentence or more."""
     run, findings = state.run, state.findings.values()
     unasked = "No clarification was possible, so the question was taken as written. Left open:"
     notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
@@ -266,7 +279,7 @@ def report_notes(state: ResearchState) -> list[str]:
         notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
     actions = own_actions(state)
     notes += source_notes(state.report.cited(state.sources) if state.report else ())
-    notes += redacted_notes(actions)
+    notes += _redacted_notes(actions)
     failures = Counter((action.tool, kind) for action in actions for kind in action.failed)
     for (tool, kind), times in failures.items():
         notes.append(f"The tool {tool} failed {'once' if times == 1 else f'{times} times'} ({kind}).")
@@ -285,7 +298,7 @@ def report_notes(state: ResearchState) -> list[str]:
 
 
 def source_notes(cited: Iterable[Source]) -> Iterator[str]:
-    """Yield a note on each source that was retracted or read from a copy."""
+    """Yield the notes on sources that were retracted or read in a copy."""
     for source in cited:
         if source.is_retracted:
             yield f"Source {source.number} was retracted (Crossref)."
@@ -295,13 +308,13 @@ def source_notes(cited: Iterable[Source]) -> Iterator[str]:
 
 
 def asked_notes(names: Iterable[str]) -> list[str]:
-    """Return a note on the third parties that were asked about papers and pages; empty if there are none."""
+    """Return a note that names the services asked for copies and retractions (`names`); empty if there are none."""
     named = ", ".join(dict.fromkeys(names))
     return [f"Asked for open or archived copies and for retractions: {named} (open_copies)."] if named else []
 
 
 def unanswered(state: ResearchState) -> list[str]:
-    """Return the checklist items that the report leaves open; if it was not graded, its researchers' gaps.
+    """Return the checklist items that the report does not meet; if it was not graded, the gaps of its researchers.
 
     The checklist is preferred, since researchers' gaps go beyond the request and repeat each other.
     """
@@ -310,8 +323,8 @@ def unanswered(state: ResearchState) -> list[str]:
     return missing_of(state.run, state.findings.values(), state.memory.values())
 
 
-def redacted_notes(actions: Iterable[Action]) -> list[str]:
-    """Return a note on the words that were left out of web queries; empty if there are none."""
+def _redacted_notes(actions: Iterable[Action]) -> list[str]:
+    """Return a note that names the words left out of web queries; empty if there are none."""
     words = list({word.casefold(): word for action in actions for word in action.redacted}.values())
     if not words:
         return []
@@ -323,18 +336,18 @@ def redacted_notes(actions: Iterable[Action]) -> list[str]:
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
-    """Return what was not found, in order, except tasks that `research_gaps` reports with a reason."""
+    """Return the open gaps of a question in order, except tasks that `research_gaps` reports with a reason."""
     own = [observation for observation in memory if observation.question_id == run.id]
     explained = {
         finding.task
         for finding in findings
         if finding.question_id == run.id and (finding.ended != "done" or finding.is_withheld or finding.failures)
     }
-    return [gap.text for gap in sorted(open_gaps(own), key=order_of) if gap.text not in explained]
+    return [gap.text for gap in sorted(open_gaps(own), key=_order) if gap.text not in explained]
 
 
 def research_gaps(run: Run, findings: Collection[Finding]) -> list[str]:
-    """Return notes on what was not fully researched, left out, or not searchable, and why."""
+    """Return notes on tasks that were not finished or had errors, and on what was left out or not searchable."""
     own = [finding for finding in findings if finding.question_id == run.id]
     unfinished = [finding for finding in own if finding.ended != "done"]
     faults = {action.fault for finding in own for action in finding.actions if action.fault}
@@ -353,7 +366,7 @@ def research_gaps(run: Run, findings: Collection[Finding]) -> list[str]:
 
 
 def _line(*parts: str) -> str:
-    """Join the parts of a note with colons, replacing their final punctuation, and end it with a full stop."""
+    """Return the parts of a note joined with colons, without their own final punctuation, and with a full stop."""
     text = ""
     for part in (part.rstrip(" .:") for part in parts):
         is_after_question = text.endswith(("?", "!"))
