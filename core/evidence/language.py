@@ -1,4 +1,4 @@
-"""Detects which language a text is written in, offline."""
+"""Detects offline in which language a text is written."""
 
 from __future__ import annotations
 
@@ -17,53 +17,56 @@ from .text.words import WORDS
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-_APART = frozenset({"de", "en", "es", "fr", "nl"})
-"""Languages whose close relatives all have word tables; Russian's relative Bulgarian, for example, has none."""
+_TOLD_BY_WORDS = frozenset({"de", "en", "es", "fr", "nl"})
+"""Languages that common words tell from all similar languages, since those have word tables too.
+
+Russian is not among them, for example, since Bulgarian has no table.
+"""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 COMMON = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh"
-"""Codes of the languages that most questions are in."""
+"""ISO 639-1 codes of the languages that most questions are in."""
 OTHERS = (
     "af am az be bg ca cy et eu ga gl gu hr hy is ka kk km kn lo lt lv mk ml mn mr ms my ne pa ps si sk sl sq sr sw "
     "ta te tl ur uz"
 )
-"""Codes of the other detectable languages."""
+"""ISO 639-1 codes of the other languages that can be detected."""
 _OTHERS_WEIGHT = 0.3
-"""Prior probability of these languages, relative to common ones."""
+"""Prior probability of each of these languages, relative to one of the common ones."""
 _SURE = 0.7
-"""Minimum likelihood to accept a question's detected language."""
+"""Minimum likelihood of the language that is detected for a question."""
 _FOREIGN = 0.9
-"""Minimum likelihood of another language for a text to count as being in the wrong language."""
+"""Minimum likelihood of another language if a text is said to be in the wrong one."""
 _LEAST_LETTERS = 60
-"""Minimum letters of prose for detection; Chinese, Japanese and Korean characters count three times."""
-_KIN = (
+"""Minimum letters of a text whose language is judged; Chinese, Japanese and Korean characters count three times."""
+_SIMILAR = (
     *({"da", "nn", "no"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"cs", "sk"}, {"af", "nl"}),
     *({"bg", "mk"}, {"hi", "mr", "ne"}, {"fa", "ps"}),
 )
-"""Languages too similar to count as foreign to each other."""
+"""Languages that are too similar to tell one from the other for certain."""
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Threshold(NamedTuple):
-    """Requirements for detecting a language by its most common words."""
+    """How many common words of a language a text needs for that language to be detected."""
 
     fewest: int
-    """Minimum number of common words of the language."""
+    """Minimum number."""
     share: float
-    """Minimum share of these among all words."""
+    """Minimum share of all words."""
     ahead: float
     """Minimum ratio to the number of common words of any other language."""
 
 
 IN_TEXT = Threshold(4, 0.1, 1.5)
-"""For stemming a text, where a mistake costs a few word forms."""
+"""For stemming a text, where a mistake means that some word forms are not found."""
 IN_QUESTION = Threshold(2, 0.1, 1.5)
-"""For stemming a question, which has few words."""
+"""For stemming a question, which has only few words."""
 _BEYOND_DOUBT = Threshold(3, 0.25, 3)
 """For the language of a report, where a mistake spoils the report."""
 
 
 def language_by_words(words: Sequence[str], threshold: Threshold) -> str:
-    """Return the ISO 639-1 code of the language whose common words are most frequent in `words`; empty if unclear."""
+    """Return the ISO 639-1 code of the language with most common words among `words`; empty if that is not clear."""
     owners = _owners()
     hits = Counter(chain.from_iterable(owners[word] for word in words if word in owners))
     (best, most), (_, next_most) = [*hits.most_common(2), ("", 0), ("", 0)][:2]
@@ -72,19 +75,20 @@ def language_by_words(words: Sequence[str], threshold: Threshold) -> str:
 
 
 def language_beyond_doubt(text: str) -> str:
-    """Return the ISO 639-1 code of the text's language if that is certain; else empty."""
+    """Return the ISO 639-1 code of a text's language if its common words leave no doubt; else empty."""
     found = language_by_words(sought_words(text), _BEYOND_DOUBT)
-    return found if found in _APART else ""
+    return found if found in _TOLD_BY_WORDS else ""
 
 
 @cache
 def common_words() -> Mapping[str, frozenset[str]]:
-    """Return the most common words of each language, by code."""
+    """Return the most common words of each language that has a word table, by ISO 639-1 code."""
     return {code: frozenset(WORDS[f"common_{code}"].split()) for code in _WITH_COMMON_WORDS}
 
 
 @cache
 def _owners() -> Mapping[str, tuple[str, ...]]:
+    """Return the languages in which each common word is common."""
     lists = common_words()
     words = frozenset(chain.from_iterable(lists.values()))
     return {word: tuple(code for code, common in lists.items() if word in common) for word in words}
@@ -96,7 +100,7 @@ def detect_language(question: str) -> str:
     # A few common words tell English from all other languages, but not the others from their relatives.
     if language_beyond_doubt(prose) == "en":
         return "en"
-    code, likelihood = _best(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
+    code, likelihood = _likeliest(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
     return code if likelihood >= _SURE else ""
 
 
@@ -111,16 +115,17 @@ def is_written_in(passage: str, code: str) -> bool | None:
     likelihoods = _likelihoods(prose, code)
     if code not in likelihoods:
         return None
-    best, likelihood = _best(likelihoods)
-    if best == code or any({best, code} <= kin for kin in _KIN):
+    best, likelihood = _likeliest(likelihoods)
+    if best == code or any({best, code} <= similar for similar in _SIMILAR):
         return True
     return False if likelihood >= _FOREIGN else None
 
 
 def foreign_sections(markdown: str, code: str) -> list[Section]:
-    """Return the sections, or else the paragraphs, that are certainly not in the language with this ISO 639-1 code.
+    """Return the sections of a Markdown text that are certainly not in the language with this ISO 639-1 code.
 
-    Short texts and text that is not prose (see `prose_of`) are ignored; if `code` is empty, the result is empty.
+    Of a section that is not as a whole in another language, the paragraphs that are. Short texts and text that is not
+    prose (see `prose_of`) do not count; if `code` is empty, the result is empty.
     """
     foreign = list[Section]()
     for section in sections_of(markdown):
@@ -129,24 +134,30 @@ def foreign_sections(markdown: str, code: str) -> list[Section]:
     return foreign
 
 
-def _best(likelihoods: Mapping[str, float]) -> tuple[str, float]:
+def _likeliest(likelihoods: Mapping[str, float]) -> tuple[str, float]:
     return max(likelihoods.items(), key=lambda pair: pair[1])
 
 
 def _likelihoods(prose: str, code: str) -> dict[str, float]:
-    """Return the likelihood of each language: the geometric mean over the text with and without names."""
-    whole, bare = _ranked(prose, code), _ranked(without_names(prose), code)
-    joint = {language: sqrt(whole[language] * bare[language]) for language in whole}
-    total = sum(joint.values())
-    return {language: value / total for language, value in joint.items()}
+    """Return the likelihood of each language: the geometric mean of those of the prose with and without names.
+
+    The language `code` counts as a common one.
+    """
+    whole, nameless = _ranked(prose, code), _ranked(without_names(prose), code)
+    return _scaled({language: sqrt(whole[language] * nameless[language]) for language in whole})
 
 
 def _ranked(text: str, code: str) -> dict[str, float]:
+    """Return the likelihood of each language of a text by our priors, with the language `code` as a common one."""
     weights = {**dict.fromkeys(OTHERS.split(), _OTHERS_WEIGHT), **dict.fromkeys([*COMMON.split(), code], 1.0)}
-    known = ((language, value) for language, value in _identifier().rank(text) if language in weights)
-    ranked = {language: value * weights[language] for language, value in known}
-    total = sum(ranked.values())
-    return {language: value / total for language, value in ranked.items()}
+    ranked = _identifier().rank(text)
+    return _scaled({language: value * weights[language] for language, value in ranked if language in weights})
+
+
+def _scaled(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the values in the same proportions, with a sum of 1."""
+    total = sum(values.values())
+    return {name: value / total for name, value in values.items()}
 
 
 @cache

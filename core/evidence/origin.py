@@ -1,4 +1,4 @@
-"""Classifies the publisher of each source, and groups sources by organisation."""
+"""Tells what kind of publisher each source has, and which sources are from the same organisation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from ..records.sources import DOCUMENT_SCHEME, Origin, Source
 
+# Patterns of hosts, as `_is_at` reads them.
 _HOSTS: dict[Origin, str] = {
     "scholarly": """
     edu ac.* arxiv.org doi.org ncbi.nlm.nih.gov biorxiv.org medrxiv.org ssrn.com jstor.org nature.com science.org
@@ -31,13 +32,13 @@ _HOSTS: dict[Origin, str] = {
     "company": "ir.* investor.* investors.*",
 }
 _SECOND_LEVELS = {"ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "gub", "net", "ne", "nic", "or", "org"}
-"""Second-level labels of country domains under which organisations register."""
+"""Second-level labels of country domains under which organisations register, such as the `co` of `co.uk`."""
 _SHARED = {"github.io", "gitlab.io", "blogspot.com", "wordpress.com", "substack.com", "medium.com", "netlify.app"}
-"""Domains whose subdomains belong to different owners."""
+"""Domains whose subdomains belong to different organisations."""
 
 
 def origin_of(source: Source) -> Origin:
-    """Return the kind of a source's publisher: by host, else as its page states; `other` if unknown."""
+    """Return the kind of a source's publisher: `own` for a document, by its host, or else as the page itself states."""
     if source.address.startswith(DOCUMENT_SCHEME):
         return "own"
     host = web_host(source.location or source.key)
@@ -46,9 +47,10 @@ def origin_of(source: Source) -> Origin:
 
 
 def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]) -> dict[str, str]:
-    """Return the organisation of each source, by key; `reprints` (groups of keys) share an organisation.
+    """Return the organisation behind each source, by source key.
 
-    A page's organisation is its registered domain. A document's is the publisher that it names, or else its folder.
+    For a page, this is its registered domain; for a document, the publisher that it names, or else its folder. Sources
+    that reprint each other (`reprints`: groups of keys) count as one organisation.
     """
     found = dict[str, str]()
     for source in sources:
@@ -62,13 +64,13 @@ def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]
             is_long = (len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVELS) or ".".join(labels[-2:]) in _SHARED
             found[source.key] = ".".join(labels[-3 if is_long else -2 :])
     for group in reprints:
-        same = {found[key] for key in group if key in found}
-        found = {key: min(same) if owner in same else owner for key, owner in found.items()}
+        owners = {found[key] for key in group if key in found}
+        found = {key: min(owners) if owner in owners else owner for key, owner in found.items()}
     return found
 
 
 def web_host(address: str) -> str:
-    """Return the host of a web address without `www.`; empty for any other address."""
+    """Return the host of an address without `www.`; empty if it has none."""
     try:
         return (urlsplit(address).hostname or "").removeprefix("www.")
     except ValueError:
@@ -76,7 +78,7 @@ def web_host(address: str) -> str:
 
 
 def _is_at(host: str, pattern: str) -> bool:
-    """Whether a host matches a suffix; `gov.*` matches any country's `gov` domain, `ir.*` a host's first label."""
+    """Whether a host is a domain or below it; `gov.*` matches `gov` of any country, `ir.*` all hosts that begin so."""
     name, labels = pattern.removesuffix(".*"), host.split(".")
     if name == pattern:
         return f".{host}".endswith(f".{pattern}")

@@ -1,4 +1,4 @@
-"""Reads a document's standing from its text: draft, superseded, or not yet in force."""
+"""Reads from a document's text whether it is a draft, superseded, or not yet in force."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from .dating import HEAD, in_force_from
 from .text.words import WORDS, tokens
 
 _DRAFT = frozenset(WORDS["draft_words"].split())
-"""Words that mark a draft."""
+"""Words for a draft, such as "draft" and "entwurf"."""
 _MARK_WORDS = 2
-"""Maximum words of the part of a title that marks a draft: "(draft)", "- first draft"; "Draft horses" has none."""
+"""Maximum words of the part of a title that says it is a draft: "(draft)", "- first draft"."""
 
+# Signs between the parts of a title.
 _APART = re.compile(r"[()\[\]:;,/_–—]|\s-\s|(?<=\w)-(?=\w)|(?<=\w)-$")
 _VERSION = re.compile(r"\bv?\d+(?:\.\d+)*\b")
 _STATUS = r"^\W*(?:(?:status|state|statut|estado|stato)\W+)?"
@@ -30,7 +31,7 @@ _SUPERSEDED = re.compile(
 
 
 class Standing(NamedTuple):
-    """Whether a document is in force, as it states."""
+    """What a document says about whether it is in force."""
 
     is_draft: bool = False
     superseded_by: str = ""
@@ -40,7 +41,7 @@ class Standing(NamedTuple):
 
 
 def standing_of(title: str, name: str, text: str) -> Standing:
-    """Return the standing that a document's title, file name and first lines state."""
+    """Return the standing of a document, according to its title, file name and first lines."""
     lines, stem = text[:HEAD].splitlines(), name.rpartition(".")[0]
     in_title, in_name = (frozenset(tokens(_APART.sub(" ", words))) for words in (title, stem))
     # A document that has no title gets its file name, without separators, as title.
