@@ -138,7 +138,7 @@ class ReportEvents(ProseEvents):
         if pieces and self._title and not self.written:
             self.stream(f"{self._title}\n\n")
         for piece in pieces:
-            words = f"[{piece.number}]" if isinstance(piece, Cited) else piece.text
+            words = f"[{piece.number}]" if isinstance(piece, Cited) else piece
             self.written += words
             self.stream(words)
             if isinstance(piece, Cited) and piece.is_first:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from kit.reports import Streamed, streamed
 
-from deep_research.core.evidence.citations.citing import CitationStream, Cited, Text, cited_numbers, number_finding
+from deep_research.core.evidence.citations.citing import CitationStream, Cited, cited_numbers, number_finding
 from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.evidence.citations.rendering import plain_citations
 
@@ -113,7 +113,7 @@ def test_apparent_code_and_links_protect_no_markers(text: str) -> None:
 def test_row_8_a_double_bracket_may_be_split_between_its_closers() -> None:
     stream = CitationStream(NUMBERS)
     pieces = [piece for token in ("Text [[", "1", "]", "] here.") for piece in stream.feed(token)]
-    assert pieces == [Text("Text"), Text(" "), Cited(1, "one", True), Text(" here.")]
+    assert pieces == ["Text", " ", Cited(1, "one", True), " here."]
 
 
 @pytest.mark.behaviour("O-66")
@@ -125,8 +125,8 @@ def test_row_27_a_number_of_twenty_digits_is_a_number() -> None:
 @pytest.mark.behaviour("O-66")
 def test_row_25_held_text_is_flushed_once() -> None:
     stream = CitationStream(NUMBERS)
-    assert stream.feed("a [") == [Text("a")]
-    assert stream.finish() == [Text(" [")]
+    assert stream.feed("a [") == ["a"]
+    assert stream.finish() == [" ["]
     assert stream.finish() == []
 
 
@@ -134,9 +134,9 @@ def test_row_25_held_text_is_flushed_once() -> None:
 def test_row_26_a_source_that_is_added_later_is_cited_from_then_on() -> None:
     numbers: dict[int, str] = {}
     stream = CitationStream(numbers)
-    assert stream.feed("a [1] b") == [Text("a b")]
+    assert stream.feed("a [1] b") == ["a b"]
     numbers[1] = "one"
-    assert stream.feed(" [1] c") == [Text(" "), Cited(1, "one", True), Text(" c")]
+    assert stream.feed(" [1] c") == [" ", Cited(1, "one", True), " c"]
     assert stream.dropped == 1
 
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from kit.reports import Streamed, bare_text, streamed
 
-from deep_research.core.evidence.citations.citing import CitationStream, Cited, CitedPiece, Text, cited_numbers
+from deep_research.core.evidence.citations.citing import CitationStream, Cited, CitedPiece, cited_numbers
 from deep_research.core.evidence.citations.markers import plain_prose
 from deep_research.core.evidence.citations.rendering import plain_citations
 
@@ -33,8 +33,8 @@ def joined(pieces: list[CitedPiece]) -> list[CitedPiece]:
     """The pieces with neighbouring text as one."""
     whole: list[CitedPiece] = []
     for piece in pieces:
-        if isinstance(piece, Text) and whole and isinstance(whole[-1], Text):
-            whole[-1] = Text(whole[-1].text + piece.text)
+        if isinstance(piece, str) and whole and isinstance(whole[-1], str):
+            whole[-1] += piece
         else:
             whole.append(piece)
     return whole
@@ -96,18 +96,18 @@ def test_markers_without_a_source_are_counted_and_removed(text: str) -> None:
     [
         ("[see", []),
         ("[1,  ", []),
-        ("[1] a", [Cited(1, "one", True), Text(" a")]),
+        ("[1] a", [Cited(1, "one", True), " a"]),
         ("[1](http:", []),
-        ("[1](2023)", [Cited(1, "one", True), Text("(2023)")]),
-        ("[1](a.b)", [Text("[1](a.b)")]),
+        ("[1](2023)", [Cited(1, "one", True), "(2023)"]),
+        ("[1](a.b)", ["[1](a.b)"]),
         ("[1][x", [Cited(1, "one", True)]),
-        ("`a[1]` x", [Text("`a[1]` x")]),
-        ("`a[1]\n", [Text("`a"), Cited(1, "one", True), Text("\n")]),
+        ("`a[1]` x", ["`a[1]` x"]),
+        ("`a[1]\n", ["`a", Cited(1, "one", True), "\n"]),
         ("[a [1] b", []),
-        ("[a [1] b] c", [Text("[a "), Cited(1, "one", True), Text(" b] c")]),
-        ("[a [1] `b[2]` ] c", [Text("[a "), Cited(1, "one", True), Text(" `b[2]` ] c")]),
-        ("```\n[1", [Text("```\n[1")]),
-        ("a [9] ", [Text("a")]),
+        ("[a [1] b] c", ["[a ", Cited(1, "one", True), " b] c"]),
+        ("[a [1] `b[2]` ] c", ["[a ", Cited(1, "one", True), " `b[2]` ] c"]),
+        ("```\n[1", ["```\n[1"]),
+        ("a [9] ", ["a"]),
     ],
 )
 def test_text_flows_until_code_or_a_link_may_begin(fed: str, expected: list[CitedPiece]) -> None:

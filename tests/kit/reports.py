@@ -10,7 +10,7 @@ import lxml.html
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
 from deep_research.app.runs import StoredRun
-from deep_research.core.evidence.citations.citing import CitationStream, CitedPiece, Text
+from deep_research.core.evidence.citations.citing import CitationStream, CitedPiece
 from deep_research.core.evidence.memory.observations import ConfirmedPair
 from deep_research.core.records.report import (
     Audit,
@@ -234,7 +234,7 @@ class Streamed(NamedTuple):
 
 def bare_text(pieces: Iterable[CitedPiece]) -> str:
     """Join pieces to text with bare markers `[n]`."""
-    return "".join(piece.text if isinstance(piece, Text) else f"[{piece.number}]" for piece in pieces)
+    return "".join(piece if isinstance(piece, str) else f"[{piece.number}]" for piece in pieces)
 
 
 def streamed(text: str, numbers: Mapping[int, str]) -> Streamed:

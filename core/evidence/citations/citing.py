@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import count
+from itertools import chain, count
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -27,12 +27,6 @@ _TRACKING = re.compile(
 """Names of query parameters that only track visitors."""
 
 
-class Text(NamedTuple):
-    """Unchanged text between citations."""
-
-    text: str
-
-
 class Cited(NamedTuple):
     """One citation; a marker with several numbers gives several."""
 
@@ -44,7 +38,7 @@ class Cited(NamedTuple):
     """Whether the stream has not cited the source before."""
 
 
-CitedPiece = Text | Cited
+CitedPiece = str | Cited
 """A piece of a stream: a citation, or the text between two."""
 
 
@@ -72,20 +66,25 @@ class CitationStream:
         return self._pieces(self._markers.finish())
 
     def _pieces(self, parts: Iterable[ScannedPart]) -> list[CitedPiece]:
+        """Return the pieces in scanned parts, with neighbouring texts as one."""
         pieces: list[CitedPiece] = []
-        for part in parts:
-            found: list[CitedPiece] = [Text(part)] if isinstance(part, str) else []
-            for separator, number in _distinct_numbers(part) if isinstance(part, Marker) else ():
-                is_first = number not in self.cited
-                self.cited[number] = self._numbers[number]
-                found += [Text(separator if found else ""), Cited(number, self._numbers[number], is_first)]
-            for piece in found:
-                last = pieces[-1] if pieces else None
-                if isinstance(piece, Text) and isinstance(last, Text):
-                    pieces[-1] = Text(last.text + piece.text)
-                elif piece != Text(""):
-                    pieces.append(piece)
+        for piece in chain.from_iterable(map(self._pieces_of, parts)):
+            if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
+                pieces[-1] += piece
+            elif piece != "":
+                pieces.append(piece)
         return pieces
+
+    def _pieces_of(self, part: ScannedPart) -> Iterator[CitedPiece]:
+        if isinstance(part, str):
+            yield part
+            return
+        for index, (separator, number) in enumerate(_distinct_numbers(part)):
+            # A separator before the first number follows a number that was removed.
+            yield separator if index else ""
+            is_first = number not in self.cited
+            self.cited[number] = self._numbers[number]
+            yield Cited(number, self._numbers[number], is_first)
 
 
 def numbers_of(parts: Iterable[ScannedPart]) -> tuple[int, ...]:

@@ -195,11 +195,6 @@ class Sentence(NamedTuple):
     start: int
     """Offset in the text, in characters."""
 
-    @property
-    def end(self) -> int:
-        """Offset of its end."""
-        return self.start + len(self.raw)
-
 
 def sentences_of(text: str) -> list[Sentence]:
     """Return the sentences of a text in order; a line break ends a sentence, and code blocks are skipped.
