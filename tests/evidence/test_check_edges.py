@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.models import call, calls
-from kit.reports import BOTH, audited, claim, rewritten
+from kit.reports import BOTH, audited, claim, rewritten, source_at
 from kit.runs import REPORT, lab, search
 from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
@@ -23,7 +23,6 @@ from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.evidence.citations.rendering import with_marks, without_marks
 from deep_research.core.evidence.text.sentences import sentences_of
 from deep_research.core.records.report import ClaimCheck, Report
-from deep_research.core.records.sources import Source
 from deep_research.core.run.store.pages import DAMAGED, Pages, text_hash
 
 TALL = "It stands 83 metres tall. [1]"
@@ -117,7 +116,7 @@ PIECES = [
     "Lit in 1844.", " ", "\n", "\n\n", "- ", "| a | 7 |", "[1]", "[0]", "塔高38米。", "## 3 things", "`[0]`", "```\n",
     "*x*",
 ]  # fmt: skip
-DRAFT = Source(key="k", title="Plan", location="k", address="k", kind="document", is_draft=True, number=1)
+DRAFT = source_at("k", kind="document", is_draft=True, number=1)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join).map(settle_fences))

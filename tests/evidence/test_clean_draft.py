@@ -7,22 +7,16 @@ import re
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from kit.reports import source_at
 
 from deep_research.core.evidence.citations.citing import UNKNOWN, numbers_of, without_unknown
 from deep_research.core.evidence.citations.draft import clean_draft
 from deep_research.core.evidence.citations.scanner import scan
-from deep_research.core.records.sources import Source
-
-
-def source(number: int, title: str, location: str) -> Source:
-    kind = "document" if location.startswith("file:") else "web"
-    return Source(key=location, title=title, location=location, address=location, kind=kind, number=number)  # type: ignore[arg-type]  # one of the two
-
 
 SOURCES = {
-    3: source(3, "Gulls", "https://gulls.test/a"),
-    5: source(5, "Terns", "https://www.terns.test/b"),
-    8: source(8, "Auks", "file:///birds/auks.md"),
+    3: source_at("https://gulls.test/a", "Gulls", number=3),
+    5: source_at("https://www.terns.test/b", "Terns", number=5),
+    8: source_at("file:///birds/auks.md", "Auks", kind="document", number=8),
 }
 
 
@@ -76,7 +70,7 @@ def test_a_list_that_numbers_known_sources_differently_translates_the_numbers(li
 
 
 def test_a_source_known_under_two_numbers_keeps_the_number_in_the_list() -> None:
-    sources = {1: source(1, "A", "http://a.test"), 2: source(2, "A", "https://www.a.test")}
+    sources = {1: source_at("http://a.test", "A", number=1), 2: source_at("https://www.a.test", "A", number=2)}
     cleaned = clean_draft("A [2].\n\n## Sources\n[2] A: https://a.test\n", sources)
     assert cleaned == ("A [2].", 0)
 

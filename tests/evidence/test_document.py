@@ -7,26 +7,24 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.reports import SOURCES
+from kit.reports import SOURCES, source_at
 
 from deep_research.core.evidence.citations.labels import all_labels, is_right_to_left, labels
 from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.evidence.citations.rendering import LONGEST_LINK_QUOTE, link_to, read_body, write_document
 from deep_research.core.evidence.text.sentences import cited_sentences
 from deep_research.core.records.report import Report
-from deep_research.core.records.sources import Source
 
 ENGLISH = labels("en")
-SOURCE = Source(
-    key="k", title="A light", location="file:///a.md", address="docs:a.md", kind="document", content_hash="c", number=1
-)
+SOURCE = source_at("file:///a.md", address="docs:a.md", kind="document", content_hash="c", number=1)
 
 
-def test_a_report_has_its_text_then_its_sources_then_its_notes() -> None:
+def test_a_report_has_its_text_then_its_sources_then_its_notes_without_markup() -> None:
     report = Report(text="Lit in 1844. [1]", sources=("k",))
-    assert write_document(report, [SOURCE], ["One\nnote.", "Another."], ENGLISH, was_researched=True) == (
+    notes = ["One\nnote.", "Not read: ![x](http://e.io/p).pdf <b> max_cycles"]
+    assert write_document(report, [SOURCE], notes, ENGLISH, was_researched=True) == (
         "Lit in 1844. [1]\n\n## Sources\n\n- [1] A light — a.md, your document\n\n[1]: <file:///a.md>\n\n"
-        "## Notes\n\n- One note.\n- Another."
+        "## Notes\n\n- One note.\n- Not read: !\\[x\\](http\\://e.io/p).pdf \\<b\\> max_cycles"
     )
 
 
@@ -44,6 +42,7 @@ def test_a_report_without_citations_says_so_first() -> None:
         ("Zero. One [1]. Two [1, 3]!", "One [1]. Two [1, 3]!", "One [1]."),
         ("Is it? [2] Yes.", "Is it? [2]", "Is it? [2]"),
         ("Nothing cited. At all.", "", ""),
+        ("Open.\n[1] Lit in 1844. [2] Tall.", "[1] Lit in 1844. [2] Tall.", "[1] Lit in 1844. [2] Tall."),
     ],
 )
 def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: str) -> None:
@@ -63,12 +62,6 @@ def test_contradictions_follow_the_answer_and_are_not_read_back() -> None:
     document = write_document(written, [SOURCE], ["note"], ENGLISH, was_researched=True, table=TABLE)
     assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document
     assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
-
-
-def test_a_note_contains_no_active_markup() -> None:
-    notes = ["Not read: ![x](http://e.io/p).pdf <b> max_cycles"]
-    written = write_document(Report(text="Words.", sources=()), [], notes, ENGLISH, was_researched=True)
-    assert written.endswith("- Not read: !\\[x\\](http\\://e.io/p).pdf \\<b\\> max_cycles")
 
 
 @pytest.mark.parametrize(

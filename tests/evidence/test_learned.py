@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.reports import source_at
 
 from deep_research.core.evidence.memory.learned import (
     CONFIDENT,
@@ -18,7 +19,7 @@ from deep_research.core.evidence.memory.learned import (
     notice_findings,
     thoughts,
 )
-from deep_research.core.evidence.text.sentences import cited_sentences, sentences_of
+from deep_research.core.evidence.text.sentences import sentences_of
 from deep_research.core.records.plan import Learning
 from deep_research.core.records.research import Finding
 from deep_research.core.records.sources import Source
@@ -86,8 +87,12 @@ def test_gaps_are_declared_and_never_read_from_a_missing_citation(
     assert [gap.text for gap in noticed.values()] == gaps
 
 
+def learning(text: str, source: str = "") -> Learning:
+    return Learning(text=text, source=source, step="1", question_id="q")
+
+
 def stated(*pairs: tuple[str, str]) -> list[Learning]:
-    return [Learning(text=text, source=source, step="1", question_id="q") for text, source in pairs]
+    return [learning(*pair) for pair in pairs]
 
 
 @pytest.mark.behaviour("A-74")
@@ -133,22 +138,10 @@ def test_sentences_of_a_text_without_code_lose_nothing(text: str) -> None:
     assert all("\0" not in sentence.text and "\n" not in sentence.raw for sentence in sentences)
 
 
-def test_a_line_that_begins_with_a_marker_counts_as_cited() -> None:
-    assert cited_sentences("Open.\n[1] Lit in 1844. [2] Tall.", 1.0) == "[1] Lit in 1844. [2] Tall."
-
-
 LETTERS = [f"word{number}x" for number in range(20)]
 
 
-def source(key: str, kind: Literal["web", "document"] = "web") -> Source:
-    return Source(key=key, title=key, location=key, address=key, kind=kind)
-
-
-def learning(text: str, key: str = "") -> Learning:
-    return Learning(text=text, source=key, step="1", question_id="q")
-
-
-PAGE = source("https://a.example/one")
+PAGE = source_at("https://a.example/one")
 
 
 def covering(covered: int, of: int, iteration: int) -> float:
@@ -175,10 +168,10 @@ def test_confidence_is_agreement_and_coverage_and_promptness() -> None:
     [
         ([], 0.0),
         ([PAGE], 0.25),
-        ([PAGE, source("https://www.a.example/two"), source("http://a.example:8080/")], 0.25),
-        ([PAGE, source("https://b.example/")], 0.375),
-        ([source("file:///a.md", "document"), source("file:///b.md", "document")], 0.375),
-        ([source("http://[broken"), PAGE], 0.375),
+        ([PAGE, source_at("https://www.a.example/two"), source_at("http://a.example:8080/")], 0.25),
+        ([PAGE, source_at("https://b.example/")], 0.375),
+        ([source_at("file:///a.md", kind="document"), source_at("file:///b.md", kind="document")], 0.375),
+        ([source_at("http://[broken"), PAGE], 0.375),
     ],
 )
 def test_pages_of_one_host_are_one_source_and_each_document_is_one(sources: list[Source], agreement: float) -> None:
@@ -192,7 +185,7 @@ def test_pages_of_one_host_are_one_source_and_each_document_is_one(sources: list
 )
 def test_confidence_is_between_0_and_1_and_independent_of_order(facts: list[tuple[str, str]], iteration: int) -> None:
     learnings = [learning(text, key) for text, key in facts]
-    sources = {key: source(key) for key in ("https://a.example/", "https://b.example/")}
+    sources = {key: source_at(key) for key in ("https://a.example/", "https://b.example/")}
     value = confidence(" ".join(LETTERS), learnings, sources, iteration)
     assert 0 <= value <= 1
     assert value == round(value, 2)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.reports import streamed
+from kit.reports import source_at, streamed
 
 from deep_research.core.evidence.citations.citing import number_finding, number_findings, source_key
 from deep_research.core.records.research import Finding, merge_findings
@@ -26,10 +26,6 @@ local_findings = st.tuples(
     st.lists(markers, max_size=5).map(lambda lists: " and ".join(str(numbers) for numbers in lists)),
     found.map(lambda keys: dict(enumerate(keys, 1))),
 )
-
-
-def source(key: str, **fields: Any) -> Source:
-    return Source(key=key, title=f"Title {key}", location=key, address=key, kind="web", **fields)
 
 
 def finding(name: str, position: int = 0, **fields: Any) -> Finding:
@@ -91,7 +87,7 @@ def test_merging_never_changes_a_number(findings: list[LocalFinding]) -> None:
 @given(st.permutations([(0, 0), (0, 1), (1, 0)]))
 def test_numbers_follow_the_order_of_tasks_and_not_of_arrival(order: list[tuple[int, int]]) -> None:
     given = [finding(f"[1] {cycle}.{at}", at, cycle=cycle, sources=(KEYS[2 * cycle + at],)) for cycle, at in order]
-    numbered, cited = number_findings(given, {key: source(key) for key in KEYS})
+    numbered, cited = number_findings(given, {key: source_at(key) for key in KEYS})
     assert {found.text: found.numbered for found in numbered.values()} == {
         "[1] 0.0": "[1] 0.0", "[1] 0.1": "[2] 0.1", "[1] 1.0": "[3] 1.0"
     }  # fmt: skip
@@ -106,7 +102,7 @@ def test_numbering_a_numbered_text_changes_nothing(call: LocalFinding) -> None:
 
 
 sources = st.builds(
-    lambda key, title, **fields: source(key, **fields).model_copy(update={"title": title}),
+    source_at,
     st.sampled_from(KEYS[:2]),
     st.sampled_from(["", "x", "y"]),
     content_hash=st.sampled_from(["", "h1", "h2"]),
@@ -137,11 +133,11 @@ def test_sources_merge_in_any_order_and_grouping(records: list[Source], chance: 
 
 
 def test_a_read_text_wins_over_an_excerpt_and_a_number_stays() -> None:
-    excerpt, read = source("a", number=2), source("a", read_at="2025-01-01", content_hash="h")
-    newer = source("a", read_at="2025-02-01", content_hash="g")
+    excerpt, read = source_at("a", number=2), source_at("a", read_at="2025-01-01", content_hash="h")
+    newer = source_at("a", read_at="2025-02-01", content_hash="g")
     assert merged(merge_sources, updates([read, excerpt])) == {"a": read.model_copy(update={"number": 2})}
     assert merged(merge_sources, updates([newer, read])) == {"a": newer}
-    assert merged(merge_sources, updates([source("a", number=3), excerpt])) == {"a": excerpt}
+    assert merged(merge_sources, updates([source_at("a", number=3), excerpt])) == {"a": excerpt}
 
 
 @given(findings_of_one_id, st.randoms())

@@ -15,7 +15,7 @@ import pytest
 from cmarkgfm.cmark import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kit.reports import BLOCKS, TEXT_TAGS, faults, standing
+from kit.reports import BLOCKS, TEXT_TAGS, faults, source_at, standing
 from kit.runs import lab
 
 from deep_research.app.settings import RunName
@@ -24,7 +24,6 @@ from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, write_document
 from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at
 from deep_research.core.records.report import Report
-from deep_research.core.records.sources import Source
 from deep_research.state import ResearchState
 
 INJECTIONS = (
@@ -251,10 +250,7 @@ def test_any_sanitized_text_is_inert_and_stable(text: str) -> None:
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
 def test_any_text_title_address_and_note_is_inert_in_a_document(text: str, title: str, rest: str, note: str) -> None:
     location = f"https://host.test/{rest}"
-    cited = [
-        Source(key=url, title=title, location=url, address=url, kind="web", content_hash="c", date=rest[:9])
-        for url in (location, rest or "x")
-    ]
+    cited = [source_at(url, title, content_hash="c", date=rest[:9]) for url in (location, rest or "x")]
     report = Report(text=text, sources=tuple(source.key for source in cited))
     document = write_document(report, cited, [note], labels("en"), was_researched=True)
     assert not [*active(document, {safe_link(source.location) for source in cited})]

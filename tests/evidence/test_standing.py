@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from kit.files import Papers
+from kit.reports import source_at
 
-from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.evidence.citations.rendering import source_list
 from deep_research.core.evidence.origin import organisations, origin_of
 from deep_research.core.evidence.standing import Standing, standing_of
 from deep_research.core.library.library import Library
@@ -111,7 +110,7 @@ def test_a_question_about_a_draft_does_not_rank_it_lower(tmp_path: Path) -> None
 
 
 def test_a_model_sees_the_standing_of_a_document() -> None:
-    source = Source(key="old", title="Fees", location="old", address="old", kind="document", superseded_by="Fees 2026")
+    source = source_at("old", kind="document", superseded_by="Fees 2026")
     [result] = read_results(write_results(Outcome((Hit(source, "It costs 3 crowns.", ""),)), {"old": 1}))
     assert result["superseded_by"] == "Fees 2026"
     assert "is_draft" not in result
@@ -135,13 +134,11 @@ def test_a_draft_that_was_decided_is_no_draft_later_in_the_thread(tmp_path: Path
 
 
 def web(address: str, origin: Origin = "other") -> Source:
-    fields = {"title": "A light", "kind": "web", "content_hash": "c", "origin": origin, "number": 7}
-    return Source.model_validate({"key": address, "location": address, "address": address, **fields})
+    return source_at(address, content_hash="c", origin=origin)
 
 
 def document(path: str, publisher: str = "") -> Source:
-    fields = {"title": path, "address": f"docs:{path}", "kind": "document", "publisher": publisher}
-    return Source.model_validate({"key": f"file:///{path}", "location": f"file:///{path}", **fields})
+    return source_at(f"file:///{path}", address=f"docs:{path}", kind="document", publisher=publisher)
 
 
 @pytest.mark.parametrize(
@@ -194,9 +191,3 @@ def test_files_of_a_folder_and_pages_of_a_domain_are_one_organisation() -> None:
 def test_the_publisher_of_a_letter_is_its_senders_domain() -> None:
     assert parse(b"From: Ada <ada@lamp.example>\n\nLit.", "a.eml").publisher == "lamp.example"
     assert parse(b"---\npublisher: The Lamp Company\n---\nLit.", "a.md").publisher == "The Lamp Company"
-
-
-def test_the_source_list_has_the_kind_of_each_source() -> None:
-    page = web("https://weather.gov/a").model_copy(update={"date": "2026-05-03", "period": "2025"})
-    assert "- [7] A light — weather.gov, official, 2026-05-03 (2025)" in source_list([page], labels("en"))
-    assert ", amtlich" in source_list([page], labels("de"))

@@ -48,6 +48,12 @@ Some 4,000 ships passed in 1905.
 QUESTION = "When was the Skerry Light lit?"
 
 
+def source_at(location: str, title: str = "A light", /, **fields: Any) -> Source:
+    """A source whose key and address are its location; a web page, unless the fields say otherwise."""
+    given = {"key": location, "title": title, "location": location, "address": location, "kind": "web"}
+    return Source.model_validate({**given, **fields})
+
+
 def _source(number: int, title: str, key: str, location: str = "", **fields: Any) -> Source:
     given: dict[str, Any] = {"kind": "web", "location": location or key, "address": location or key, **fields}
     return Source(key=key, title=title, number=number, read_at=f"2026-03-04T05:06:0{number + 6}", **given)
