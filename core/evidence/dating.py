@@ -24,16 +24,10 @@ _EARLIEST = "1995"
 DAY = len("2024-05-03")
 """Length of an ISO date that has a day."""
 _YEAR_ONLY = len("2024")
-_LEAD = 2
-"""Maximum words in a sentence before a word such as "published"."""
-_LEAD_OF_THIS = 6
-"""Maximum words in a sentence before such a word if "this document" or the like is among them."""
-_LONGEST_LEAD = 20
-"""Maximum words in a title before such a word."""
-_BEFORE = 8
-"""Maximum words before a date without a label."""
-_NAME = 6
-"""Maximum words of an author's name."""
+_LEAD, _LEAD_OF_THIS, _LONGEST_LEAD = 2, 6, 20
+"""Maximum words before a label such as "published": in a sentence, in one with "this document", in a title."""
+_BEFORE, _NAME = 8, 6
+"""Maximum words before a date without a label, and of an author's name."""
 
 _Part = Literal["title", "top", "text", "page"]
 """Where a line is: in the title, in the top lines of a text, elsewhere in it, or anywhere on a web page."""
@@ -336,10 +330,7 @@ def _any(table: str) -> str:
 
 @cache
 def _pattern(table: str, *, is_ending: bool = False) -> re.Pattern[str]:
-    """Return the pattern of a word table's entries as whole words, or with `is_ending` as ends of words.
-
-    Entries in unspaced scripts match anywhere.
-    """
+    """Return a pattern of a word table's entries: as words, as ends of words (`is_ending`), or in unspaced text."""
     begin, ending = ("", "(?:s|e|en|es|i)?") if is_ending else (r"(?:(?<![^\W_])|(?=[\u2e80-\U0003134f]))", "")
     return re.compile(rf"{begin}{_any(table)}(?:(?<=[\u2e80-\U0003134f])|{ending}(?![^\W_]))")
 

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 _TOLD_BY_WORDS = frozenset({"de", "en", "es", "fr", "nl"})
-"""Languages that common words tell from all similar languages, since those have word tables too.
-
-Russian is not among them, for example, since Bulgarian has no table.
-"""
+"""Languages whose close relatives have word tables too, so that common words tell them apart; Russian's have none."""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 COMMON = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh"
 """ISO 639-1 codes of the languages that most questions are in."""
@@ -139,10 +136,7 @@ def _likeliest(likelihoods: Mapping[str, float]) -> tuple[str, float]:
 
 
 def _likelihoods(prose: str, code: str) -> dict[str, float]:
-    """Return the likelihood of each language: the geometric mean of those of the prose with and without names.
-
-    The language `code` counts as a common one.
-    """
+    """Return the geometric mean of each language's likelihoods (see `_ranked`) for the prose with and without names."""
     whole, nameless = _ranked(prose, code), _ranked(without_names(prose), code)
     return _scaled({language: sqrt(whole[language] * nameless[language]) for language in whole})
 

@@ -82,10 +82,7 @@ class Windows:
         return max((len(wanted & keys) / len(wanted) for keys in self._keys if wanted), default=0.0)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
-        """Return the texts of the windows with these indexes and of the first ones, neighbours joined.
-
-        If that is most of a short text, it is the whole text.
-        """
+        """Return the texts of these windows and the opening, neighbours joined; or all of a short text."""
         opening = (number for number, window in enumerate(self.windows) if window.start < _OPENING)
         wanted = sorted({*numbers, *opening})
         length = sum(self.windows[number].end - self.windows[number].start for number in wanted)

@@ -54,10 +54,7 @@ def read_sources(sources: Mapping[str, Source], found: Iterable[str]) -> int:
 
 
 class Verifier:
-    """Finds the passages of sources behind the units of a report, and caches them.
-
-    A passage is `supported` if it has the unit word for word, otherwise `unchecked`.
-    """
+    """Finds (and caches) the best passage of a source for a unit: `supported` if word for word, else `unchecked`."""
 
     def __init__(self, texts: Mapping[str, Sequence[SourceText]]) -> None:
         """`texts`: the whole text of each source, or its excerpts, by source key."""
@@ -249,10 +246,7 @@ def checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
 
 
 def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
-    """Return messages about the source texts and quotes of a report that have changed since its check.
-
-    `texts` are the stored texts by source key.
-    """
+    """Return messages about source texts (stored ones by key: `texts`) and quotes that have changed since the check."""
     faults = list[str]()
     for passage in (passage for claim in report.claims for passage in claim.passages if passage.content_hash):
         source, stored = passage.source, texts.get(passage.source, ())

@@ -149,10 +149,7 @@ def known_citations(text: str, keys: Mapping[int, str]) -> tuple[str, dict[int, 
 
 
 def source_key(address: str) -> str:
-    """Return the key of the source at an address, which is the same for all spellings of the address.
-
-    Web addresses lose fragment, default port and tracking parameters. The key of a key is the key; nothing is raised.
-    """
+    """Return a key that all spellings of an address share, without fragment and tracking parameters; never raises."""
     bare = address.strip().partition("#")[0].strip()
     try:
         parts = urlsplit(bare)

@@ -13,10 +13,7 @@ OPENERS = "[【［"
 """The brackets that may open a citation marker."""
 CLOSING_BRACKETS = "]】］"
 TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
-"""Pattern of a link target after brackets, with a name to fill in for its group.
-
-Text without any of `/ : . #` is a remark, such as a year.
-"""
+"""Pattern of a link target, to be given a group name; without any of `/ : . #` the text is a remark, such as a year."""
 BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
 """Pattern of white space, list marks and quotation marks before a block on its first line."""
 _OPENING = re.compile(BEFORE_BLOCK + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
@@ -55,10 +52,7 @@ ScannedPart = str | Marker
 
 
 def fence_after(fence: str, line: str) -> str:
-    """Return the opening mark (backticks or tildes) of the code block that a line leaves open; empty if none is.
-
-    `fence` is the mark of the block that is open before the line, or empty.
-    """
+    """Return the opening mark of the code block in which a line ends, given the one before it; empty if none."""
     if not fence:
         opening = _OPENING.fullmatch(line)
         return (opening["ticks"] or opening["tildes"]) if opening else ""

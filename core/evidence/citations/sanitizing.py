@@ -189,11 +189,7 @@ def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
 def _positions(
     content: str, lines: Sequence[str], first: int, starts: Sequence[int], cursors: dict[int, int]
 ) -> list[int]:
-    """Return the offset in the whole text of each character of a block's text.
-
-    `lines` and `starts` are those of the whole text, `first` is the block's first line, and `cursors` says how far each
-    line has been searched.
-    """
+    """Return the offset of each character of a block's text; `cursors` says how far each line was searched."""
     positions = list[int]()
     for number, words in enumerate(content.split("\n"), first):
         line, bare = lines[number], words.strip()

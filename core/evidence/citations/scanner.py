@@ -96,10 +96,7 @@ class MarkerScanner:
         self._held = text[position:]
 
     def _part(self, text: str, is_ended: bool) -> tuple[ScannedPart, int]:
-        """Return the first part of a text, and its length; raise `_Undecided` if it depends on text to come.
-
-        `is_ended` says that no text to come matters, since the line ends here or too much is buffered.
-        """
+        """Return the first part of a text, and its length; raises `_Undecided` if they depend on later text."""
         if found := _TEXT.match(text):
             return found[0], found.end()
         if self._fence:

@@ -75,10 +75,7 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
 
 
 def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
-    """Return (source key, facts) pairs in order of first appearance; each fact is at the source that stated it first.
-
-    Learnings without a source are left out.
-    """
+    """Return (source key, facts) pairs in order; each fact is at its first source, thoughts (without one) left out."""
     facts = facts_of(learning for learning in learnings if learning.source)
     return list(grouped(facts, lambda fact: fact.sources[0]).items())
 

@@ -91,10 +91,7 @@ def close_gap(
 
 
 def relevance(text: str, task: str) -> float:
-    """Return the share (0 to 1) of a task's words that a text has in any form; 0 if the task has none.
-
-    Stop words and generic words (see `GENERIC_WORDS`) do not count.
-    """
+    """Return the share (0 to 1) of a task's words that a text has; stop words and generic words do not count."""
     specific = (word for word in tokens(task) if word not in STOP_WORDS and not {word, stem(word)} & GENERIC_WORDS)
     asked = {stem(word) for word in specific}
     return len(asked.intersection(stems(text))) / len(asked) if asked else 0.0
@@ -213,10 +210,7 @@ def confirmed_contradictions(
 
 
 def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Mapping[str, int]) -> str:
-    """Return a Markdown table of contradicting claims; empty if there are none.
-
-    `numbers` are the source numbers in the report, by source key.
-    """
+    """Return a Markdown table of contradicting claims; empty if none. `numbers`: the report's, by source key."""
     if not pairs:
         return ""
     head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)

@@ -21,10 +21,7 @@ _OPEN_NUMBER = re.compile(r"\d[.,]?$")
 
 
 class Continuation:
-    """Removes what a streamed continuation repeats of the text that it continues.
-
-    The result does not depend on the chunk boundaries.
-    """
+    """Removes what a streamed continuation repeats of the text before it, whatever the chunk boundaries."""
 
     def __init__(self, before: str) -> None:
         """`before`: the truncated text."""

@@ -65,10 +65,7 @@ def page_of(text: str, start: int) -> int:
 
 
 def printed_page(text: str, page: int) -> str:
-    """Return the number printed on a page (from 1): as listed in the text's last line (see `PRINTED_NUMBERS`).
-
-    Numbers that are not listed are counted on from the last page listed before; empty if there is none.
-    """
+    """Return the number printed on a page (from 1): as listed, or counted from the last one listed; empty if none."""
     _, _, named = text.rpartition(f"\n\n{PRINTED_NUMBERS}")
     label = ""
     for pair in named.split(", ") if PAGE_END in text and len(named) < len(text) else ():
@@ -225,10 +222,7 @@ def _sentences_in(line: str) -> Iterator[Sentence]:
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) offsets of the sentences of a text that has no citation markers.
-
-    A line break ends a sentence; white space around a sentence does not belong to it.
-    """
+    """Return the (start, end) offsets of the sentences of a text without citations; a line break ends a sentence."""
     spans, begin = list[tuple[int, int]](), 0
     for line in text.split("\n"):
         spans += ((begin + start, begin + end) for start, end in _trimmed_spans(line, _ends(line.replace("\0", " "))))
@@ -280,10 +274,7 @@ def _may_open(following: str) -> bool:
 
 
 def cited_sentences(text: str, share: float) -> str:
-    """Return the sentences that have citations, joined with spaces.
-
-    The first is always returned, each later one only if the result stays within `share` (0 to 1) of the text's length.
-    """
+    """Return the first cited sentence, and the later ones that fit into `share` (0 to 1) of the text's length."""
     room = share * len(text)
     kept: list[str] = []
     for sentence in sentences_of(text):

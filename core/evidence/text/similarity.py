@@ -67,11 +67,12 @@ def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
 def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int) -> list[Value]:
     """Return the values in order, but those after the first `most` of their key at the end."""
     counts = Counter[Hashable]()
-    first, rest = list[Value](), list[Value]()
-    for value in values:
+
+    def is_surplus(value: Value) -> bool:
         counts[key(value)] += 1
-        (first if counts[key(value)] <= most else rest).append(value)
-    return [*first, *rest]
+        return counts[key(value)] > most
+
+    return sorted(values, key=is_surplus)
 
 
 def bare_title(title: str) -> str:
@@ -156,10 +157,7 @@ def is_same_statement(first: Meaning, second: Meaning) -> bool:
 
 
 def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:
-    """Group items so that two alike items, and items connected by alike ones, are in one group.
-
-    `are_alike` must be symmetric. The order of the items changes only the order of the groups and within them.
-    """
+    """Group items that are alike, or connected by alike ones; `are_alike` must be symmetric."""
     left, groups = list(items), []
     while left:
         group, left = [left[0]], left[1:]

@@ -21,10 +21,7 @@ STEMMED = frozenset((
 _RELATIVES = {"bs": "sr", "hr": "sr", "nn": "no"}
 """Languages without a stemmer of their own, and the related language whose stemmer they use."""
 LANGUAGE_SEPARATOR = "_"
-"""Separates language code and stem in an index term (`de_turm`), so that words of two languages never match.
-
-No word contains it.
-"""
+"""Separates language code and stem in an index term (`de_turm`), so that languages never mix; no word contains it."""
 _CACHED = 60_000
 """Maximum number of cached stems per language."""
 _ACCENTS = re.compile(
@@ -37,10 +34,7 @@ _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 def index_terms(text: str, language: str) -> list[str]:
-    """Return the index terms of a text: stems, and for unspaced scripts each character and pair of neighbours.
-
-    `language` is the ISO 639-1 code of the text's language; empty if unknown.
-    """
+    """Return the index terms of a text: stems in its language (ISO 639-1), characters and pairs of unspaced scripts."""
     words, pieces = words_and_pieces(text)
     return [*map(_stems_of(language).__getitem__, words), *pieces]
 

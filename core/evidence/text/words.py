@@ -94,10 +94,7 @@ MONTHS = frozenset(_month_names(["months_en"]))
 
 @cache
 def all_month_names() -> Mapping[str, int]:
-    """Return the number of each month (from 1) by its full and short names in seven languages.
-
-    The names are in lower case, with and without accents.
-    """
+    """Return the month numbers (from 1) by full and short names in seven languages, in lower case, accented or not."""
     return _month_names(f"{length}_{code}" for length in ("months", "short_months") for code in _LANGUAGES_OF_MONTHS)
 
 
@@ -109,10 +106,7 @@ def sure_month_names() -> frozenset[str]:
 
 @cache
 def everyday_words(language: str) -> frozenset[str]:
-    """Return the most common words, without accents, of a language (ISO 639-1 code); empty if it has no word list.
-
-    The first call for a language takes a second.
-    """
+    """Return a language's most common words, unaccented; empty if it has no list. The first call takes a second."""
     # Loading the lists is too slow for an import.
     from spellchecker import SpellChecker
 
