@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 _TOLD_BY_WORDS = frozenset({"de", "en", "es", "fr", "nl"})
-"""Languages whose close relatives have word tables too, so that common words tell them apart; Russian's have none."""
+"""Languages that common words tell from all close relatives, since those have tables too; Bulgarian has none."""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 COMMON = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh"
 """ISO 639-1 codes of the languages that most questions are in."""

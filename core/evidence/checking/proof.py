@@ -74,11 +74,11 @@ class Known(NamedTuple):
 
 
 def prove(unit: ReportUnit, words: str, calculation: Calculation, sources: Mapping[str, Known]) -> Proof:
-    """Return whether `words`, quoted by a model, are in the sources and have all numbers, months and units of measure.
+    """Return the proof of a unit by `words` that a model quotes: are they in the sources, with all the unit's numbers?
 
-    Line breaks and ellipses separate words from different passages. `sources` are by key, cited ones first. Numbers are
-    compared by value, and may follow from `calculation`; they may also be in the heading or table header above the
-    words, or in the source's title and date. Quotations in the unit must be in a source verbatim.
+    Line breaks and ellipses separate words from different passages. `sources` are by key, cited ones first. Numbers,
+    months and units of measure are compared by value; they may also be in the heading or table header above the words,
+    or in the source's title and date, and numbers may follow from `calculation`. Quotations must be verbatim.
     """
     pieces = [piece for piece in _PIECES.split(words) if tokens(piece)]
     # The passages that have each piece.

@@ -22,7 +22,7 @@ _LONGEST_HEADING = 200
 _OPENING = 200
 """Number of characters at the start of a source that a model is always shown, for its kind, author and date."""
 _WHOLE = 0.6
-"""Share of a short text from which on all of it is shown."""
+"""Minimum share of a short text that has to be shown for all of it to be shown."""
 _SHORT = 6000
 """Maximum length of a short text, in characters."""
 NUMBER_WEIGHT = 1.5

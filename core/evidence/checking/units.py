@@ -46,7 +46,7 @@ class ReportUnit(NamedTuple):
     start: int
     """Offset in the text of the report, in characters."""
     text: str
-    """Its words without both; for a cell, preceded by its row label and column header: `Lit, year: 1844`."""
+    """Its words without these; a cell is preceded by its row label and column header: `Tower, height: 38 m`."""
     sources: tuple[str, ...]
     """Keys of the sources that it cites; for a cell without citations, those of its row or column."""
     is_cited: bool

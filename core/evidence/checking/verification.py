@@ -40,7 +40,7 @@ _OPENS = (*_ENDS, *"'\"”»]#*_`-•>|")
 
 
 def with_independence(claims: Iterable[ClaimCheck], organisations: Mapping[str, str]) -> tuple[ClaimCheck, ...]:
-    """Return the claims with the number of organisations that support each set; `organisations` are by source key."""
+    """Return the claims with `independent` set: how many organisations support each (`organisations`: by source)."""
     counted = list[ClaimCheck]()
     for claim in claims:
         supporting = {organisations[found.source] for found in claim.passages if found.verdict == "supported"}
@@ -87,7 +87,7 @@ class Verifier:
         return ClaimCheck(start=unit.start, end=unit.end, verdict=verdict, passages=passages)
 
     def at(self, passage: ProofPassage) -> CitedPassage:
-        """Return a passage that proves a unit as a supported passage of its source, with its page."""
+        """Return a passage of a proof as a cited passage with the verdict `supported`."""
         text = next(text for text in self._texts[passage.source] if text.content_hash == passage.content_hash)
         return _passage(passage.source, text, passage.start, passage.end, "supported")
 

@@ -54,7 +54,7 @@ class CitationStream:
 
     @property
     def dropped(self) -> int:
-        """How many citations were removed so far, since their number is no source's."""
+        """How many citations were removed so far because no source has their number."""
         return self._markers.dropped
 
     def feed(self, text: str) -> list[CitedPiece]:
@@ -66,7 +66,7 @@ class CitationStream:
         return self._pieces(self._markers.finish())
 
     def _pieces(self, parts: Iterable[ScannedPart]) -> list[CitedPiece]:
-        """Return the pieces in scanned parts, with neighbouring texts as one."""
+        """Return scanned parts as pieces, with neighbouring texts joined."""
         pieces: list[CitedPiece] = []
         for piece in chain.from_iterable(map(self._pieces_of, parts)):
             if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
@@ -93,7 +93,7 @@ def numbers_of(parts: Iterable[ScannedPart]) -> tuple[int, ...]:
 
 
 def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:
-    """Return the known numbers that a text cites, in order of first appearance."""
+    """Return the numbers among `known` that a text cites, in order of first appearance."""
     allowed = set(known)
     return tuple(dict.fromkeys(number for number in numbers_of(scan(text)) if number in allowed))
 
@@ -133,7 +133,7 @@ def bracketed(marker: Marker) -> str:
 
 
 def _distinct_numbers(marker: Marker) -> Iterable[tuple[str, int]]:
-    """Yield each distinct number of a marker, after the separator before it."""
+    """Return the distinct numbers of a marker, as pairs of the separator before a number and the number."""
     gaps: dict[int, str] = {}
     for gap, number in zip(marker.separators, marker.numbers, strict=True):
         gaps.setdefault(number, gap)
@@ -179,7 +179,7 @@ class NumberedFinding(NamedTuple):
     numbers: dict[str, int]
     """The numbers of all sources cited in the thread, by source key, including the new ones."""
     dropped: int
-    """How many citations were removed, since their number is no source's."""
+    """How many citations were removed because no source has their number."""
 
 
 def by_number(sources: Iterable[Source]) -> dict[int, Source]:

@@ -21,11 +21,11 @@ _RANGE = "–—~～−-"
 _WIDEST_RANGE = 40
 """Maximum number of sources in a range; a wider one names no source."""
 _FIRST_YEAR = 1000
-"""Unknown numbers from here on are years, not citations."""
+"""Smallest unknown number that counts as a year, not as a citation."""
 _FIRST_WIDE = "\u2e80"
-"""The first Chinese or Japanese character; no space follows these."""
+"""The first code point of scripts without spaces between words, such as Chinese."""
 _INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSING_BRACKETS, "\\]"))
-"""Escapes brackets, so that they form no marker."""
+"""Table for `str.translate` that escapes all brackets, so that they form no marker."""
 _ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
 _COUNTED = r"\^?\d+(?: *[,，、;；–—~～−-] *\^?\d+)*+(?:†[^\[\]【】［］\n]*)?"
 _MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]】］])"

@@ -52,7 +52,7 @@ ScannedPart = str | Marker
 
 
 def fence_after(fence: str, line: str) -> str:
-    """Return the opening mark of the code block in which a line ends, given the one before it; empty if none."""
+    """Return the fence that opened the code block in which a line ends, given that before the line; empty if none."""
     if not fence:
         opening = _OPENING.fullmatch(line)
         return (opening["ticks"] or opening["tildes"]) if opening else ""

@@ -54,7 +54,7 @@ class Sanitized(NamedTuple):
 
     text: str
     positions: tuple[int, ...]
-    """The offsets in this text of the positions asked for in the original."""
+    """The given offsets of the original, as offsets in this text."""
 
 
 class _Unreadable(Exception):
@@ -67,7 +67,7 @@ def sanitized(markdown: str, links: Mapping[str, str] = _NO_LINKS) -> str:
 
 
 def sanitized_at(markdown: str, positions: Sequence[int], links: Mapping[str, str] = _NO_LINKS) -> Sanitized:
-    """Like `sanitized`, but also return where the offsets `positions` of the original are in the result."""
+    """Like `sanitized`; also return the given offsets of the original (`positions`) as offsets in the result."""
     result = _changed(markdown, positions, [Edit(*found.span(), "") for found in _CONTROL.finditer(markdown)])
     if not _SUSPECT.search(result.text):
         return result

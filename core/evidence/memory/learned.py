@@ -1,4 +1,4 @@
-"""Extracts learnings (statements with their source) from findings, merges them into facts, and rates confidence."""
+"""Extracts learnings (statements with a source, or thoughts without one) from findings, merges and rates them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
 
 
 def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
-    """Return (source key, facts) pairs in order; each fact is at its first source, thoughts (without one) left out."""
+    """Return (source key, facts) pairs in order; each fact is at its first source, and thoughts are left out."""
     facts = facts_of(learning for learning in learnings if learning.source)
     return list(grouped(facts, lambda fact: fact.sources[0]).items())
 

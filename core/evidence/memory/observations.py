@@ -210,7 +210,7 @@ def confirmed_contradictions(
 
 
 def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Mapping[str, int]) -> str:
-    """Return a Markdown table of contradicting claims; empty if none. `numbers`: the report's, by source key."""
+    """Return a Markdown table of contradicting claims; empty if none. `numbers`: report numbers by source key."""
     if not pairs:
         return ""
     head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)

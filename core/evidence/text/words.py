@@ -67,7 +67,7 @@ STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 GENERIC_WORDS = _table("generic")
 """Words of requests that say nothing about the subject."""
 FAMILIES = {member: line.split()[0] for line in WORDS["families"].strip().splitlines() for member in line.split()}
-"""The word whose stem stands for a group of related words (death: died, mort), by each word of the group."""
+"""The common stem of related words, which is the first word of their group: death for died and mort."""
 ABBREVIATIONS = _table("abbreviations")
 """Abbreviations, in lower case, whose full stop usually does not end a sentence."""
 CLOSING_ABBREVIATIONS = _table("closing_abbreviations")
