@@ -80,8 +80,9 @@ class CitationStream:
             yield part
             return
         for index, (separator, number) in enumerate(_distinct_numbers(part)):
-            # A separator before the first number follows a number that was removed.
-            yield separator if index else ""
+            # The separator before the first number belongs to a number that was removed.
+            if index:
+                yield separator
             is_first = number not in self.cited
             self.cited[number] = self._numbers[number]
             yield Cited(number, self._numbers[number], is_first)
