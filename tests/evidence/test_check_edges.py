@@ -78,6 +78,8 @@ async def test_the_same_repair_of_two_sentences_is_used_once(tmp_path: Path) -> 
         ("| a | b | source |\n| --- | --- | --- |\n| Lit | 1844 | [1] |", ["a | b", "Lit", "Lit, b: 1844"]),
         ("| a | b [1] |\n| --- | --- |\n| Lit | early |", ["a | b", "Lit", "Lit, b: early"]),
         ("|\\|\n|-|\n|Lit|\n|Late|\n", ["Lit", "Late"]),
+        ("| | |\n|---|---|\n| Lit | 1844 [1] |\n| Tall | 38 m |", ["Lit", "Lit: 1844", "Tall", "Tall: 38 m"]),
+        ("| | |\n|---|---|\n| | |\n\nLit.", ["Lit."]),
         ("## Lit early\n\n**Late.** Rebuilt.", ["Lit early", "Late.", "Rebuilt."]),
         ("It has:\n\n1. a lamp [1]\n2. What else?\n\n---", ["It has:", "a lamp"]),
         ("2. [1] The tower fell.", ["The tower fell."]),

@@ -180,13 +180,15 @@ def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
 
 def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Iterator[ReportUnit]:
     """Yield the header of a table, its row labels and its other cells that have words."""
-    (head_start, head_line), *lines = [row for row in rows if not _RULE.fullmatch(row[1])]
-    head, *body = [list(_cut(line)) for _, line in (rows[0], *lines)]
+    head_start, head_line = rows[0]
+    head = [] if _RULE.fullmatch(head_line) else list(_cut(head_line))
+    lines = [row for row in rows[1:] if not _RULE.fullmatch(row[1])]
+    body = [list(_cut(line)) for _, line in lines]
     of_columns = [_numbers(raw) for _, raw in head]
     # A column that contains only citations is in no source.
     worded = {column for cells in body for column, (_, raw) in enumerate(cells) if _words(raw) or not _numbers(raw)}
     quoted_head = _row_of(head, worded)
-    # A header of escaped bars alone has no cells.
+    # A header that is empty or has only escaped bars has no cells.
     first, last = (head[0][0], head[-1][0] + len(head[-1][1])) if head else (0, 0)
     raw_head = head_line[first:last]
     of_head, head_at = _keys(_numbers(raw_head), sources), head_start + first
@@ -217,7 +219,7 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Itera
                 line_start,
                 rows=() if is_label else (quoted_head, quoted_row),
                 kind="label" if is_label else "cell",
-                around=f"{quoted_head}\n{quoted_row}",
+                around=f"{quoted_head}\n{quoted_row}".strip(),
                 rests_on=(head_at,) if is_label else (head_at, line_start + cells[0][0]),
             )
 
