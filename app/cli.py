@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .commands import Outlet
 
 
+_ENGINES = ", ".join(sorted(file.stem for file in Path(__file__).parents[1].glob("tools/engines/[!_]*.py")))
+"""Names of our search engines, read from their file names because importing them would slow down `--help`."""
+_SUFFIXES = ".md, .html, .docx, .pdf, .bib, .json, or a suffix that an exporter from an installed package adds"
 _MODEL = click.option(
     "--model",
     metavar="NAME",
@@ -44,10 +47,9 @@ _OPTIONS = (
         "--engine",
         multiple=True,
         metavar="NAME",
-        help="Search with this engine (repeatable; results of several engines are merged): tavily, brave, exa, serper, "
-        "searxng, duckduckgo, wikipedia, arxiv, openalex, crossref, europepmc, an engine from an installed package, or "
-        "a LangChain retriever or tool as package.module:Class. Default: Tavily if TAVILY_API_KEY is set; otherwise "
-        "DuckDuckGo, or no web search if documents are given.",
+        help=f"Search with this engine (repeatable; results of several engines are merged): {_ENGINES}, an engine from "
+        "an installed package, or a LangChain retriever or tool as package.module:Class. Default: Tavily if "
+        "TAVILY_API_KEY is set; otherwise DuckDuckGo, or no web search if documents are given.",
     ),
     click.option("--domain", multiple=True, metavar="NAME", help="Only search and read this web domain (repeatable)."),
     click.option(
@@ -100,7 +102,7 @@ _REPORT_FORMAT = click.option(
     "output_format",
     type=click.Choice(["md", "json"]),
     help="Output format: the report as Markdown, or the report and its sources as JSON. Default: from the suffix of "
-    "the --out file, as for `export` (where .json means the whole run), otherwise md.",
+    f"the --out file, as for `export` ({_SUFFIXES}; .json then means the whole run), otherwise md.",
 )
 _JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print packets as JSON lines instead of the progress and the report."
@@ -271,7 +273,7 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
     "--format",
     "export_format",
     type=click.Choice(get_args(ExportFormat)),
-    help="Output format. Default: from the suffix of the --out file (.md, .html, .docx, .pdf, .bib, .json), else md.",
+    help=f"Output format. Default: from the suffix of the --out file ({_SUFFIXES}), otherwise md.",
 )
 @click.option(
     "--evidence",
