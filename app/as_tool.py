@@ -37,7 +37,7 @@ _DESCRIPTION = (
     "sources. It sees nothing of this conversation."
 )
 _POSITION_PREFIXES = ("thread_id", "checkpoint", "langgraph_", "run_id", "task_id")
-"""Prefixes of metadata keys that describe the position in the caller's graph."""
+"""Prefixes of metadata keys that describe where in its graph the caller is; they do not apply to the research."""
 Checkpointer = BaseCheckpointSaver[Any] | str | Path | None
 
 
@@ -93,9 +93,10 @@ async def _run_nested(
 ) -> ContentAndArtifact:
     """Research a question on a new thread, with the caller's stream, callbacks, tags and metadata.
 
-    `call_id` is empty if the caller passed none. Cancellation stops the run; third-party errors are raised.
+    `tool` is the tool's name, `call_id` the id of its call; empty if the caller passed none. Our own errors become the
+    result; third-party errors are raised. Cancellation stops the run.
     """
-    thread, failure, write, caller = str(uuid.uuid4()), "", _caller_writer(), ensure_config()
+    thread, write, caller = str(uuid.uuid4()), _caller_writer(), ensure_config()
     metadata = caller.get("metadata", {}).items()
     config: RunnableConfig = {
         "callbacks": caller.get("callbacks"),
@@ -103,6 +104,7 @@ async def _run_nested(
         "metadata": {key: value for key, value in metadata if not key.startswith(_POSITION_PREFIXES)},
         "configurable": {"thread_id": thread},
     }
+    failure = ""
     stop: OverallStop | None = None
     calls: list[CallFinished] = []
     # Otherwise LangGraph would use the thread, checkpointer and runtime of the caller's config.
@@ -157,7 +159,7 @@ def _result(state: Mapping[str, Any], status: StopReason, calls: Sequence[CallFi
 
 
 def _caller_writer() -> Callable[[dict[str, Any]], object]:
-    """Return a writer to the custom stream of the calling graph; outside of a graph it does nothing."""
+    """Return a function that writes to the custom stream of the calling graph; outside of a graph it does nothing."""
     try:
         writer = get_stream_writer()
     except (RuntimeError, KeyError):
@@ -215,7 +217,7 @@ class Question(BaseModel):
 
 
 class DeepResearchTool(BaseTool):
-    """Runs separate research for each call; see `deep_research_tool`."""
+    """A tool that researches the question of each call on a thread of its own; made by `deep_research_tool`."""
 
     strategy: StrategyName
     context: Context

@@ -29,7 +29,7 @@ from ..core.run.conversation import safe_text
 from ..core.run.errors import ReportUnreadable
 from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages
-from .check_report import checked, load_verifier, run_for
+from .check_report import check_in_graph, load_verifier, run_for_check
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines
 from .refresh import Reread, reread
@@ -48,8 +48,12 @@ StatementOutcome = Literal[
     "no source",
     "not verified",
 ]
-"""Verdict on a statement. `source not reachable`: a cited source could not be read, and the others do not settle it.
-`no source`: it cites no existing source. Without a model, only numbers and quotations are looked up."""
+"""Verdict on a statement.
+
+`source not reachable`: a cited source could not be read, and the others neither support nor contradict the statement.
+`no source`: it cites no existing source. `numbers found`, `numbers not found`: without a model, only its numbers and
+quotations were looked up in the sources.
+"""
 _WRONG = ("contradicted", "not in the source", "numbers not found")
 
 
@@ -65,14 +69,15 @@ class CheckedStatement(NamedTuple):
 
 
 class CheckedFile(NamedTuple):
-    """A checked report with its verdicts."""
+    """A report from elsewhere, checked against its sources."""
 
     report: Report
     language_code: str
+    """Language of the report (ISO 639-1)."""
     statements: Sequence[CheckedStatement]
     sources: Sequence[Source]
     unread: Mapping[int, str]
-    """For each unreadable source, by number, the reason."""
+    """Why a source could not be read, by the number of the source."""
 
     @property
     def counts(self) -> dict[StatementOutcome, int]:
@@ -92,7 +97,7 @@ class CheckedFile(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Notes on sources that were retracted, read as copies, or not readable (with the reason)."""
+        """Notes on sources that were retracted, read as copies, or could not be read."""
         unread = [f"Not read: source {number}, {reason.rstrip('.')}." for number, reason in self.unread.items()]
         return [*source_notes(self.sources), *unread]
 
@@ -108,7 +113,7 @@ class CheckedFile(NamedTuple):
         return safe_text("\n".join(["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|", *rows]))
 
     def markdown(self) -> str:
-        """Return the report as Markdown, with marks, its sources and a table of verdicts."""
+        """Return the report as Markdown, with unsupported statements marked, its sources and a table of verdicts."""
         words = labels(self.language_code)
         document = write_document(self.report, self.sources, self.notes, words, was_researched=True)
         return f"{safe_text(document)}\n\n## Verdicts\n\n{self.summary}.\n\n{self.table()}"
@@ -130,9 +135,9 @@ class CheckedFile(NamedTuple):
 async def check_file(
     data: bytes, name: str, context: Context, on_notice: Callable[[str], None] = say, account: Pages | None = None
 ) -> CheckedFile:
-    """Check a report in Markdown, HTML or Word format, chosen by the suffix of `name`; raises `ReportUnreadable`.
+    """Check a report in Markdown, HTML or Word, depending on the suffix of its file `name`; raises `ReportUnreadable`.
 
-    `on_notice` receives progress and notices for the reader; `account`: see `checked`.
+    `on_notice` receives lines on the progress and warnings; the costs are added to the user's `account`, if given.
     """
     await load_verifier(context, on_notice)
     if not (is_judged := not is_extractive("verifier", context)):
@@ -140,15 +145,15 @@ async def check_file(
     foreign = await asyncio.to_thread(lambda: read_foreign(_markdown_of(data, name, context)))
     if not foreign.text:
         raise ReportUnreadable(f"{name}: the file contains no text.")
-    run = await asyncio.to_thread(run_for, foreign.text, context)
+    run = await asyncio.to_thread(run_for_check, foreign.text, context)
     named = await asyncio.to_thread(_named_sources, foreign.targets, context)
     on_notice(f"reading {counted(len(named), 'source')}")
     read, _ = await reread([*named.values()], context, run, on_notice)
     known = {str(number): _as_read(read[source.key], number) for number, source in named.items()}
     texts = {str(number): read[source.key].texts for number, source in named.items()}
     keys = {number: str(number) for number in named}
-    kept = [text.text for source_texts in texts.values() for text in source_texts]
-    report = await checked(foreign.text, keys, known, kept, run, context, account)
+    all_texts = [text.text for source_texts in texts.values() for text in source_texts]
+    report = await check_in_graph(foreign.text, keys, known, all_texts, run, context, account)
     units = await asyncio.to_thread(report_units, foreign.text, keys)
     sources = {key: Known(texts[key], f"{source.title} {source.date}") for key, source in known.items()}
     outcome = partial(_outcome, sources=sources, is_judged=is_judged)
@@ -162,6 +167,7 @@ async def check_file(
 
 
 def _markdown_of(data: bytes, name: str, context: Context) -> str:
+    """Return a report as Markdown with its links; raises `ReportUnreadable`."""
     most, kind = context.limits.max_document_bytes, Path(name).suffix.lower()
     if len(data) > most:
         raise ReportUnreadable(f"{name}: it is larger than {most} bytes (limit max_document_bytes).")
@@ -192,6 +198,7 @@ def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int,
 
 
 def _as_read(read: Reread, number: int) -> Source:
+    """Return a source as the report shows it: keyed by its number, and named as not read if it has no text."""
     failure = {} if read.texts else {"failure": "not read"}
     return read.source.model_copy(update={"key": str(number), "number": number, **failure})
 
@@ -199,6 +206,7 @@ def _as_read(read: Reread, number: int) -> Source:
 def _outcome(
     unit: ReportUnit, verdict: UnitVerdict, *, sources: Mapping[str, Known], is_judged: bool
 ) -> StatementOutcome:
+    """Return the verdict to show on a part of the report; `is_judged`: a model made the `verdict` of the check."""
     if verdict.shown == "supported" or verdict.shown == "corrected":
         return verdict.shown
     if verdict.shown == "marked" and verdict.words:
@@ -216,12 +224,13 @@ def _outcome(
 
 
 def _cell(words: str) -> str:
+    """Return a text for a cell of a Markdown table."""
     return plain_line(words).replace("|", "\\|")
 
 
 @reports_errors
 def check_path(path: str, given: Mapping[str, Any], output_format: CheckFormat | None, out: Path | None) -> int:
-    """Check the report in a file (`-`: standard input), then print it or write it to `out` with its verdicts."""
+    """Check the report in a file (`-`: standard input), and print it with its verdicts or write it to `out`."""
     check_output(out)
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()

@@ -1,4 +1,4 @@
-"""Checks a report against given source texts; also the `audit` command, which checks a finished report again."""
+"""Checks a report against the texts of its sources; also the `audit` command, which checks a finished report again."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from .output import calls_line, engines_line
 from .progress import PlainLines
 from .runs import StoredRun
 from .settings import RunName
-from .stored import kept_run, report_of
-from .terminal import put_out, say
+from .stored import open_stored_run, report_of
+from .terminal import print_output, say
 from .words import DONE, FAILED, counted, counts_line
 
 _QUESTION = "What do the sources say?"
@@ -52,8 +52,8 @@ class SourceDocument(NamedTuple):
 async def check_report(text: str, sources: Mapping[int, SourceDocument], context: Context) -> Report:
     """Check a report against its sources; correct it too if `context.verify` is "repair".
 
-    `text` is Markdown with markers `[n]`, without a list of sources; `sources` is keyed by n. The returned report uses
-    these numbers, as strings, as source keys.
+    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In the returned report,
+    the keys of sources are these numbers as strings.
     """
     keys = {number: str(number) for number in sources}
     known = {
@@ -70,18 +70,18 @@ async def check_report(text: str, sources: Mapping[int, SourceDocument], context
         for number, source in sources.items()
     }
     texts = [source.text for source in sources.values()]
-    return await checked(text, keys, known, texts, run_for(text, context), context)
+    return await check_in_graph(text, keys, known, texts, run_for_check(text, context), context)
 
 
 async def load_verifier(context: Context, on_notice: Callable[[str], None] = say) -> None:
-    """Load the known properties of the verifier's model; `on_notice` receives warnings about it."""
+    """Load what is known about the verifier's model, such as its context window; `on_notice` receives warnings."""
     await load_models(context)
     for notice in check_models(("verifier",), context):
         on_notice(f"Note: {notice}")
 
 
-def run_for(text: str, context: Context) -> Run:
-    """Return a run for checking a report in its own language."""
+def run_for_check(text: str, context: Context) -> Run:
+    """Return the run under which a report from elsewhere is checked, in the language of its text."""
     language = named_language(detect_language(text) or "en")
     return Run(
         id="check",
@@ -94,7 +94,7 @@ def run_for(text: str, context: Context) -> Run:
     )
 
 
-async def checked(
+async def check_in_graph(
     text: str,
     keys: Mapping[int, str],
     sources: Mapping[str, Source],
@@ -103,7 +103,11 @@ async def checked(
     context: Context,
     account: Pages | None = None,
 ) -> Report:
-    """Check a report with the last node of a temporary graph; add the costs to the user's `account`, if given."""
+    """Check a report by the last node of a temporary graph, as `context.verify` says; return it with its verdicts.
+
+    `keys` are the source keys by the numbers that `text` cites, `sources` is keyed by source key, and `texts` are the
+    texts of all sources. The costs are added to the user's `account`, if given.
+    """
     store, config = InMemoryStore(), thread_config("check")
     # Compiling a graph would block a server's event loop.
     graph = await asyncio.to_thread(build_graph, checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
@@ -139,7 +143,10 @@ async def checked(
 
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
-    """Print the verdicts on the statements of a report; a `model`, if given, judges them again first."""
+    """Print the verdicts on a finished report; a `model`, if given, judges its statements again first.
+
+    Returns `FAILED` if a statement is neither supported nor marked, or a stored source text has changed.
+    """
     work = _audited(RunName(safe_text(thread), data_dir), model)
     stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
     changes = counted(sum(claim.is_new for claim in found.claims), "verdict")
@@ -162,12 +169,13 @@ def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
             title = stored.state.sources[passage.source].title
             lines.append(f"  {safe_text(title)}: {' '.join(safe_text(passage.quote).split()) or 'no text'}")
             lines += [f"    {safe_text(reason)}" for reason in passage.reasons]
-    put_out("\n".join(lines))
+    print_output("\n".join(lines))
     return FAILED if found.unmarked or found.faults else DONE
 
 
 async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit, Audit | None, list[str]]:
-    async with kept_run(name) as (book, stored):
+    """Return the run, its verdicts compared with the stored ones, the audit they belong to, and lines on the costs."""
+    async with open_stored_run(name) as (book, stored):
         report = report_of(stored, name)
         texts = await book.texts(stored, report)
     if model is None:
@@ -175,10 +183,10 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
     context = read_context({"models": model, "verify": "check"})
     await load_verifier(context)
     say(f"Checking with {profile_of('verifier', context).name} …")
-    kept = [text.text for source_texts in texts.values() for text in source_texts]
+    all_texts = [text.text for source_texts in texts.values() for text in source_texts]
     # The limit that stopped the research must not stop this check.
     run = stored.state.run.model_copy(update={"stop_reason": ""})
-    again = await checked(without_marks(report.text), report.keys, stored.state.sources, kept, run, context)
+    again = await check_in_graph(without_marks(report.text), report.keys, stored.state.sources, all_texts, run, context)
     assert again.audit
     cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {failure}" for failure in again.audit.failures)]
     return stored, compare_checks(report, again, texts), again.audit, cost

@@ -39,7 +39,7 @@ _LIMIT = click.option(
 _NO_TRACE = click.option(
     "--no-trace", is_flag=True, help="Do not send prompts and passages to the tracing service set in the environment."
 )
-_OPTIONS = (
+_SETTINGS_OPTIONS = (
     click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder to search (repeatable)."),
     click.option("--attach", multiple=True, type=click.Path(), metavar="FILE", help="File to search (repeatable)."),
     click.option("--no-web", is_flag=True, help="Search your documents only."),
@@ -115,9 +115,9 @@ _OUT = click.option(
 )
 
 
-def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for run settings to a command."""
-    for option in reversed(_OPTIONS):
+def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for the settings of a run to a command."""
+    for option in reversed(_SETTINGS_OPTIONS):
         command = option(command)
     return command
 
@@ -150,7 +150,7 @@ def cli(log: TextIO | None) -> None:
 
 @cli.command()
 @click.argument("question", nargs=-1, required=True)
-@with_settings
+@_with_settings
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
@@ -260,10 +260,9 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
     """Show a run: its plan, research and report."""
     if as_json and output_format == "json":
         raise click.UsageError("--json prints only packets: drop --format, or drop --json to get the run as data.")
-    from .progress import PacketLines
     from .stored import print_packets, show_run
 
-    return print_packets(thread, data_dir, PacketLines()) if as_json else show_run(thread, output_format, data_dir)
+    return print_packets(thread, data_dir) if as_json else show_run(thread, output_format, data_dir)
 
 
 @cli.command()
@@ -407,7 +406,7 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
 
 
 @cli.command()
-@with_settings
+@_with_settings
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -438,7 +437,7 @@ def limits() -> int:
 
 
 @cli.command()
-@with_settings
+@_with_settings
 @_DATA_DIR
 def mcp(**options: Any) -> int:
     """Serve research to other agents through the Model Context Protocol, over standard input and output.
@@ -451,7 +450,7 @@ def mcp(**options: Any) -> int:
 
 
 @cli.command()
-@with_settings
+@_with_settings
 @click.option(
     "--try",
     "is_trial",

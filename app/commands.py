@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -15,23 +14,22 @@ from ..core.run.conversation import safe_text
 from ..core.run.errors import UnknownSetting
 from ..core.run.settings import read_context
 from .embed import thread_id
-from .endings import reported, run_interruptibly
+from .endings import exit_code_of, run_interruptibly
 from .live_view import progress_view
 from .output import end_line, report_json
 from .progress import PacketLines, PlainLines, ProgressView, estimate_line
 from .runs import RunBook, StoredRun, open_runs
-from .settings import RunName, data_folder, settings_from_options, whole_name
+from .settings import RunName, data_folder, expand_id, settings_from_options
 from .stored import chosen_format, export_content, read_packets
 from .terminal import (
     Output,
     can_ask,
     check_output,
-    complain,
     deliver,
-    is_terminal,
+    print_error,
+    print_output,
+    print_report,
     prompt_user,
-    put_out,
-    put_out_report,
     say,
     typed_lines,
 )
@@ -46,8 +44,9 @@ DOCUMENTS = Path(__file__).with_name("lighthouses")
 """The documents that `demo` searches: five short articles and a table."""
 
 Step = Callable[[RunBook, ProgressView], Awaitable[StoredRun]]
+"""Starts or resumes a run, and returns it when it is finished or waits for an answer."""
 Outlet = Output | PacketLines
-"""Destination of the report, with progress on standard error; or packets instead of both."""
+"""Where the report goes, while progress goes to standard error; or packets instead of both."""
 
 
 def ask_question(
@@ -60,7 +59,7 @@ def ask_question(
     outlet: Outlet,
     **options: Any,
 ) -> int:
-    """Research a question and print the report; with `is_estimate`, print the plan and its estimated costs instead."""
+    """Research a question and print the report; with `is_estimate`, stop at the plan and print it with its costs."""
     name = _new_name(thread, data_dir)
 
     def work() -> int:
@@ -69,17 +68,17 @@ def ask_question(
             raise UnknownSetting("--estimate needs a plan, but depth quick makes none: choose another --depth.")
         return _start(name, safe_text(question), given, outlet, strategy, is_estimate)
 
-    return reported(work, name, outlet)
+    return exit_code_of(work, name, outlet)
 
 
 def resume_run(
     thread: str, *, answer: str, from_last_good: bool, data_dir: Path | None, outlet: Outlet, **options: Any
 ) -> int:
-    """Resume a run and print the report."""
-    name = _new_name(whole_name(safe_text(thread), data_dir), data_dir)
+    """Resume a run and print the report; `answer` is the user's answer to a waiting run, or a hint to a stopped one."""
+    name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
 
     def work() -> int:
-        resume = _resumption(name.thread, safe_text(answer), settings_from_options(**options))
+        resume = _resume_step(name.thread, safe_text(answer), settings_from_options(**options))
 
         async def step(book: RunBook, view: ProgressView) -> StoredRun:
             if from_last_good:
@@ -89,11 +88,11 @@ def resume_run(
 
         return _research(name, data_folder(data_dir), outlet, step)
 
-    return reported(work, name, outlet)
+    return exit_code_of(work, name, outlet)
 
 
 def run_demo(data_dir: Path | None, output: Output) -> int:
-    """Answer a question from articles about lighthouses, copied to the data folder so that citations can be opened."""
+    """Answer `QUESTION` from our articles on lighthouses, copied to the data folder so that citations can be opened."""
     name = _new_name(None, data_dir)
 
     def work() -> int:
@@ -109,7 +108,7 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
         )
         return code
 
-    return reported(work, name)
+    return exit_code_of(work, name)
 
 
 def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
@@ -132,7 +131,7 @@ def _start(
     return _research(name, read_context(given).data_dir, outlet, step, is_estimate=is_estimate)
 
 
-def _resumption(thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False) -> Step:
+def _resume_step(thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False) -> Step:
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
         view.recall((await book.read(thread)).state)
         return await book.resume(thread, answer, given, view, is_estimate=is_estimate)
@@ -141,62 +140,65 @@ def _resumption(thread: str, answer: str, given: Mapping[str, Any], *, is_estima
 
 
 def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_estimate: bool = False) -> int:
-    """Run until the report (for an estimate: until the plan), asking the user the questions of the run."""
+    """Run until there is a report, or a plan if `is_estimate`; return the exit code.
+
+    At a terminal, the questions of the run are passed on to the user; otherwise they end the command.
+    """
     if not name.thread:
         raise UnknownSetting("The name of the run (--thread) is empty; is a shell variable unset?")
     if isinstance(outlet, PacketLines):
-        stored = _carry_out(name, data_dir, step, outlet)
+        stored = _run_step(name, data_dir, step, outlet)
         # A finished or waiting run is not resumed, so it has emitted nothing yet.
         if not outlet.has_stopped:
             for packet in read_packets(name.thread, data_dir):
                 outlet(packet)
         if is_estimate and stored.is_planned:
             return DONE
-        return _wait(name, stored.asks) if stored.asks else _ending(stored)
-    # Fails before the run costs anything.
-    if chosen_format(outlet.format, outlet.path) == "pdf":
+        return _wait(name, stored.asks) if stored.asks else _exit_code(stored)
+    # Fails before anything is spent.
+    export_format = chosen_format(outlet.format, outlet.path)
+    if export_format == "pdf":
         from .exports.page import check_pdf
 
         check_pdf()
     check_output(outlet.path)
-    stored = _carry_out(name, data_dir, step)
-    while (
-        stored.asks and not (is_estimate and stored.is_planned) and can_ask() and (answer := prompt_user(stored.asks))
-    ):
-        stored = _carry_out(name, data_dir, _resumption(name.thread, answer, {}, is_estimate=is_estimate))
+    stored = _run_step(name, data_dir, step)
+    while stored.asks and not (is_estimate and stored.is_planned) and can_ask():
+        answer = prompt_user(stored.asks)
+        if not answer:
+            break
+        stored = _run_step(name, data_dir, _resume_step(name.thread, answer, {}, is_estimate=is_estimate))
     if is_estimate and stored.is_planned:
         return _deliver_plan(stored, outlet, name)
     is_json = outlet.format == "json"
     if stored.asks:
         if is_json:
-            put_out(report_json(stored))
+            print_output(report_json(stored))
         return _wait(name, "" if can_ask() else stored.asks)
-    if is_json or (stored.state.report and (outlet.format or outlet.path is None)):
-        content: str | bytes = report_json(stored) if is_json else stored.report
-    else:
-        content = export_content(stored, chosen_format(None, outlet.path), name)
+    content = report_json(stored) if is_json else export_content(stored, export_format, name)
     if outlet.path:
         say(end_line(stored))
-        return _ending(stored) if deliver(content, outlet.path) else FAILED
-    put_out(str(content)) if is_json else put_out_report(str(content))
+        return _exit_code(stored) if deliver(content, outlet.path) else FAILED
+    print_output(str(content)) if is_json else print_report(str(content))
     # Printed below the report, where the user sees it.
     say(end_line(stored))
-    return _ending(stored)
+    return _exit_code(stored)
 
 
-def _ending(stored: StoredRun) -> int:
-    """Return the exit code of a finished run: `FAILED` if all its searches failed and found nothing."""
+def _exit_code(stored: StoredRun) -> int:
+    """Return the exit code of a finished run: `FAILED`, with an error, if all its searches failed and found nothing."""
     report = stored.state.report
     searches = [action for action in own_actions(stored.state) if action.tool != tool_names.OPEN_URL]
     failed = [action for action in searches if action.fault or action.broken or action.failed]
     if not failed or failed != searches or any(action.found for action in searches) or (report and report.sources):
         return DONE
     why = " ".join(failed[-1].broken or failed[-1].problems)
-    complain(f"All searches failed, so the report has no sources: {why}")
+    print_error(f"All searches failed, so the report has no sources: {why}")
     return FAILED
 
 
 def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
+    """Print or write the plan with its estimated costs; return the exit code."""
     state = stored.state
     assert state.plan is not None
     if output.format == "json":
@@ -212,16 +214,19 @@ def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
 
 
 def _wait(name: RunName, question: str) -> int:
+    """Print the question of the run, if it is not empty, and how to answer it; return the exit code."""
     if question:
         say(f"\n{question}\n")
     say(f"Waiting for your answer: {name.command('resume')} --answer TEXT")
     return WAITING
 
 
-def _carry_out(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
+def _run_step(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
+    """Carry out a step and show its progress: as packets on `lines`, or else in words on standard error."""
+
     async def main() -> StoredRun:
         async with open_runs(data_dir) as book:
-            shown = lines or progress_view(f"Run {name.shown}", is_terminal(sys.stderr))
+            shown = lines or progress_view(f"Run {name.shown}")
             with shown as view, typed_lines() as view.typed:
                 work = step(book, view)
                 stored = await (view.during(work) if isinstance(view, PlainLines) else work)

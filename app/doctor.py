@@ -35,20 +35,24 @@ from ..tools.offer import check_tools
 from ..tools.run_engines import ask_engine, choose_engines, other_engines, stand_ins
 from ..tools.tool import Meter
 from .endings import reports_errors, run_interruptibly
-from .progress import PlainLines, about
+from .progress import PlainLines, rounded
 from .runs import has_runs
 from .settings import settings_from_options
 from .stream import read_packet
-from .terminal import put_out, say
+from .terminal import print_output, say
 from .words import DONE, REFUSED, counted
 
 _QUERY = "lighthouse"
+"""The query with which engines are tried."""
 _UNUSED = "(used only if --engine names it)"
 _OUTSIDE = "https://example.com"
+"""An address outside of this machine, for which a proxy would be used."""
 _STANDARD_RUN = Speed(12_000, 1_600)
 """Uncached input tokens and output tokens of a standard run over five short documents."""
-_EVERY, _MOST_LINES = 100, 100
-"""Minimum number of documents per progress line, and maximum number of such lines."""
+_DOCUMENTS_PER_LINE = 100
+"""Minimum number of documents indexed between two progress lines."""
+_MOST_LINES = 100
+"""Maximum number of such lines."""
 
 
 @reports_errors
@@ -57,27 +61,28 @@ def list_limits() -> int:
     limits = read_context({}).at_depth().limits
     for name, field in Limits.model_fields.items():
         value, meaning = getattr(limits, name), " ".join((field.description or "").split())
-        put_out(f"{name:24} {'-' if value is None else f'{value:.15g}':>10}  {meaning}")
+        print_output(f"{name:24} {'-' if value is None else f'{value:.15g}':>10}  {meaning}")
     return DONE
 
 
 class Diagnosis(NamedTuple):
-    """A line of the doctor's output."""
+    """A line of the output of `doctor`."""
 
     state: Literal["ok", "missing", "failed", "note"]
     what: str
+    """What was examined, such as "web search"."""
     text: str
     """The result; if something is missing, also the setting that fixes it."""
 
     @property
     def stops_runs(self) -> bool:
-        """Whether runs fail until this is fixed."""
+        """Whether no run can start until this is fixed."""
         return self.state in ("missing", "failed")
 
 
 @reports_errors
 def examine(*, is_trial: bool, **options: Any) -> int:
-    """Print the diagnosis of the settings; with `is_trial`, try out models and engines first."""
+    """Print what is configured or missing; with `is_trial`, also try out models and engines. `options` as for `ask`."""
     context = read_context(settings_from_options(**options))
     found = diagnose(context)
     if is_trial and not any(line.stops_runs for line in found):
@@ -88,7 +93,7 @@ def examine(*, is_trial: bool, **options: Any) -> int:
         found = [*models, *found[len(models) :], *tried]
     elif is_trial:
         found.append(Diagnosis("note", "trial", "skipped: first fix what is missing"))
-    put_out("\n".join(f"{state:7}  {what}: {text}" for state, what, text in found))
+    print_output("\n".join(f"{state:7}  {what}: {text}" for state, what, text in found))
     return REFUSED if any(line.stops_runs for line in found) else DONE
 
 
@@ -113,6 +118,7 @@ def diagnose(context: Context) -> list[Diagnosis]:
 
 
 def _diagnosis(what: str, find: Callable[[], str | None]) -> Diagnosis:
+    """Return what `find` returns as "ok" (nothing: "yes"), or the error that it raises as "missing"."""
     try:
         return Diagnosis("ok", what, find() or "yes")
     except DeepResearchError as error:
@@ -120,7 +126,7 @@ def _diagnosis(what: str, find: Callable[[], str | None]) -> Diagnosis:
 
 
 def _models(context: Context) -> list[Diagnosis]:
-    """Return a line per role's model, or one line if all are the same, and a line on context windows."""
+    """Return a line for each role's model, or one for all if they are the same, and a line on context windows."""
     by_role = [_diagnosis(f"model of the {role}", partial(_model, role, context)) for role in ROLES]
     alike = {line.text.replace(f"The {role}'s model", "The model") for role, line in zip(ROLES, by_role, strict=True)}
     found = by_role if len(alike) > 1 else [Diagnosis(by_role[0].state, "models", alike.pop())]
@@ -167,10 +173,10 @@ def _proxy(context: Context) -> str:
 
 
 def _documents(context: Context) -> Iterator[Diagnosis]:
-    """Yield the number of readable documents, and a note for each file that cannot be read in full."""
+    """Index the documents; yield their number, and a note for each file that cannot be read in full."""
 
     def say_indexed(done: int, total: int) -> None:
-        if done % max(_EVERY, total // _MOST_LINES) == 0:
+        if done % max(_DOCUMENTS_PER_LINE, total // _MOST_LINES) == 0:
             say(f"documents indexed: {done} of {total}")
 
     try:
@@ -211,6 +217,7 @@ def _runs(folder: Path) -> str:
 
 async def _try_out(context: Context) -> list[Diagnosis]:
     """Call each model a few times and store how it calls tools; search once with each engine."""
+    # Each model once, in its first role.
     roles = {profile_of(role, context).name: role for role in reversed(ROLES)}
     found = [
         Diagnosis("ok" if check.is_ok else "failed", f"{name}: {check.name}", check.words)
@@ -223,6 +230,7 @@ async def _try_out(context: Context) -> list[Diagnosis]:
 
 
 async def _checks(role: Role, context: Context) -> list[Check]:
+    """Return what trial calls show about a role's model: how it calls tools, its speed, and its context window."""
     model, profile, lines = resolve_model(role, context), profile_of(role, context), PlainLines()
     window = profile.window if profile.is_window_known else None
     events = CallEvents(Emitter(lambda data: lines(read_packet(data))), Placement(turn_index=0))
@@ -237,19 +245,22 @@ async def _checks(role: Role, context: Context) -> list[Check]:
     checks = [check_rung(ability), last]
     if speed:
         minutes = max(1, round((_STANDARD_RUN.read / speed.read + _STANDARD_RUN.written / speed.written) / 60))
-        pace = f"Reads about {about(speed.read)} tokens a second, writes about {about(speed.written)}"
+        pace = f"Reads about {rounded(speed.read)} tokens a second, writes about {rounded(speed.written)}"
         words = f"{pace}: a standard run over a few short documents takes about {minutes} min."
         checks.insert(1, Check("speed", is_ok=True, words=words))
     return checks
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:
-    """Try each configured engine; if none is set, try the keyless ones until one answers."""
+    """Try each engine that is set; if none is, the default engine and its fallbacks until one answers.
+
+    Engines that the environment sets up but no setting names are tried too; their failures stop no run.
+    """
     found, others = list[Diagnosis](), stand_ins(context)
     for engine in (*choose_engines(context), *others):
         found.append(await _try_engine(engine, context))
         if others and found[-1].state == "ok":
-            # It replaces the engines that failed before it.
+            # A run would use this engine instead of those that failed before it.
             found[:-1] = [tried._replace(state="note") for tried in found[:-1]]
             break
     unused = [await _try_engine(engine, context) for engine in other_engines(context)]

@@ -1,4 +1,4 @@
-"""Parses edits of a thread's state from JSON into records, and refuses edits that would lose results."""
+"""Converts edits of a thread's state from JSON to records, and refuses edits that would lose results."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class EditRefused(UserMistake):
 
 
 def check_nothing_is_lost(latest: StateSnapshot, checkpoint_id: str | None) -> None:
-    """Raise `EditRefused` if the edit would discard results of finished branches that no node has collected yet.
+    """Raise `EditRefused` if an edit of a checkpoint would discard results of branches that no node has collected yet.
 
-    LangGraph restarts the step after an edited checkpoint. Editing an earlier checkpoint keeps the later ones.
+    `latest` is the latest state of the thread; `checkpoint_id` is None if that is edited. LangGraph restarts the step
+    after an edited checkpoint. Editing an earlier checkpoint keeps the later ones, and with them the results.
     """
     is_latest = checkpoint_id in (None, latest.config["configurable"].get("checkpoint_id"))
     if is_latest and (finished := sum(task.result is not None for task in latest.tasks)):
@@ -39,7 +40,7 @@ def check_nothing_is_lost(latest: StateSnapshot, checkpoint_id: str | None) -> N
 
 
 def read_values(values: Any, current: Mapping[str, Any]) -> Any:
-    """Return the changed values of an edit as records; raises `EditRefused`.
+    """Return those values of an edit that differ from the `current` ones, as records; raises `EditRefused`.
 
     Clients such as Studio send back the whole state as JSON; reducers would add its unchanged values a second time.
     """
@@ -63,6 +64,7 @@ def read_values(values: Any, current: Mapping[str, Any]) -> Any:
 
 
 def _read(name: str, value: Any) -> Any:
+    """Return the value of a channel as the record or collection that the state has for it; raises `EditRefused`."""
     if name not in _channels() or isinstance(value, Overwrite):
         return value
     try:

@@ -51,20 +51,24 @@ from .words import GRAPHS, STRATEGY_KEY, StrategyName, check_strategy
 RECURSION_LIMIT = 500
 """Maximum number of supersteps in a run; several times more than the default limits need."""
 _PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
-"""Config keys with which LangGraph describes the parent to a nested graph; the server sets the saver key too."""
+"""Config keys under which a nested graph finds its parent's task, checkpointer and runtime.
+
+LangGraph's server sets the key of the checkpointer too.
+"""
 NOT_WAITING = 'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
 
 
 class LeasedGraph(DrawableGraph):
     """A compiled graph that runs on its own or, as a node, with the checkpointer and store of its parent graph.
 
-    Only one run at a time can write to a thread in our databases; see `core/run/store/lease.py`.
+    In our databases only one run at a time can write to a thread: it holds the thread's lease (see
+    `core/run/store/lease.py`).
     """
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **settings: Any
     ) -> AsyncGenerator[Any, None]:
-        """Stream like LangGraph's `astream`; raises `ThreadBusy`."""
+        """Stream like LangGraph's `astream`; raises `ThreadBusy`, and `QuestionRefused` if there is no run to close."""
         config = self._with_store(config)
         if isinstance(input, Command) and input.goto in (END, (END,), [END]):
             # LangGraph by itself would ask the pending question again.
@@ -118,9 +122,10 @@ class LeasedGraph(DrawableGraph):
     async def _without_files(
         self, given: Any, config: RunnableConfig | None, context: object
     ) -> tuple[Any, RunnableConfig | None, Callable[[], None] | None]:
-        """Save an input's attached files; return the input without them, the config, and a function that deletes them.
+        """Save the files attached to an input's messages, and return the input without them.
 
-        The function is None if a checkpointer keeps the thread.
+        Also returns the config, with a thread id, and a function that deletes the files after the run; None if a
+        checkpointer stores the thread, and so the files must stay.
         """
         holder: Any = given.update if isinstance(given, Command) else getattr(given, "__dict__", given)
         if not (messages := messages_with_files(holder)):
@@ -140,6 +145,7 @@ class LeasedGraph(DrawableGraph):
         return given, patch_configurable(config, {"thread_id": thread}), None if is_stored else clear
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
+        """Return a context that holds the thread's lease; None instead if a parent holds it or none is needed."""
         given = self._configurable(config)
         leases = getattr(given.get(_PARENT_SAVER, self.checkpointer), "leases", None)
         # In a node, the thread belongs to the parent graph.
@@ -173,7 +179,7 @@ class LeasedGraph(DrawableGraph):
 
 
 def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return a sync and an async version of LangGraph's async method `name`, run on the checkpointer's event loop.
+    """Return a sync and an async method that run LangGraph's async method `name` on the checkpointer's event loop.
 
     `position` is the index of the config among the method's arguments.
     """
@@ -181,11 +187,11 @@ def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., A
     @wraps(getattr(LeasedGraph, name))
     def waited(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
         loop = self._loop(_config_in(args, settings, position))
-        return wait_for(getattr(super(ResearchGraph, self), name)(*args, **_checked(settings)), loop)
+        return wait_for(getattr(super(ResearchGraph, self), name)(*args, **_with_context(settings)), loop)
 
     @wraps(getattr(LeasedGraph, name))
     async def handed_over(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
-        coroutine = getattr(super(ResearchGraph, self), name)(*args, **_checked(settings))
+        coroutine = getattr(super(ResearchGraph, self), name)(*args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
         return await (coroutine if home is None else hand_over(coroutine, home))
 
@@ -195,16 +201,16 @@ def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., A
 def _both_streams(
     name: str, position: int
 ) -> tuple[Callable[..., Generator[Any, None, None]], Callable[..., AsyncGenerator[Any, None]]]:
-    """Do the same as `_both` for a generator method; leaving the iteration early cancels it."""
+    """Do the same as `_both` for a method that is an async generator; leaving the iteration early cancels it."""
 
     @wraps(getattr(LeasedGraph, name))
     def waited(self: ResearchGraph, *args: Any, **settings: Any) -> Generator[Any, None, None]:
-        make = partial(getattr(super(ResearchGraph, self), name), *args, **_checked(settings))
+        make = partial(getattr(super(ResearchGraph, self), name), *args, **_with_context(settings))
         yield from iterate(make, self._loop(_config_in(args, settings, position)))
 
     @wraps(getattr(LeasedGraph, name))
     async def handed_over(self: ResearchGraph, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
-        make = partial(getattr(super(ResearchGraph, self), name), *args, **_checked(settings))
+        make = partial(getattr(super(ResearchGraph, self), name), *args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
         async for part in make() if home is None else aiterate(make, home):
             yield part
@@ -232,7 +238,7 @@ class ResearchGraph(LeasedGraph):
     bulk_update_state, abulk_update_state = _both("abulk_update_state", 0)
 
     def _home(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
-        """Return the loop on which an async call must run; None if it can run on the current one."""
+        """Return the loop to which an async call must be handed over; None if it can run on the current one."""
         loop = self._saver_loop(config)
         return None if loop is asyncio.get_running_loop() else loop
 
@@ -282,7 +288,7 @@ def build_graph(
 
 @cache
 def compile_graph(strategy: StrategyName) -> LeasedGraph:
-    """Return the graph of a strategy, which stores the strategy in the metadata of its checkpoints.
+    """Return the graph of a strategy without checkpointer; it stores the strategy in the metadata of its checkpoints.
 
     Compiled once per process: copy the graph before changing it.
     """
@@ -306,14 +312,15 @@ def thread_id(name: str) -> str:
 
 @cache
 def _opened(location: Path | str) -> Database:
-    """Return a database, opened once per process; closed only at exit, since graphs are never closed."""
+    """Return the database of a file or URL, opened once per process; closed only at exit, since graphs cannot be."""
     resources, loop = AsyncExitStack(), background_loop()
     database = wait_for(resources.enter_async_context(open_database(location)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
     return database
 
 
-def _checked(settings: dict[str, Any]) -> dict[str, Any]:
+def _with_context(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call with a `context` given as a dict converted; raises `UnknownSetting`."""
     given = settings.get("context")
     if isinstance(given, dict):
         return {**settings, "context": read_context(given)}

@@ -18,38 +18,72 @@ from ..core.run.logs import log_failure
 from .progress import PacketLines
 from .server.users import ServerSettings
 from .settings import RunName
-from .terminal import Output, ReaderGone, complain, is_terminal, say
-from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, VARIABLE
+from .terminal import Output, ReaderGone, is_terminal, print_error, say
+from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGY_VARIABLE
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
 
-KEPT = "kept"
-"""Exception note that marks a `UserMistake` after which the run can be resumed."""
+RESUMABLE = "kept"
+"""Note (`add_note`) on a `UserMistake` after which the run can be resumed."""
 _NO_RUN = RunName("", None)
 _STOP_SECONDS = 1.2
 """Seconds to wait for a clean stop; checkpoints on disk are always consistent."""
-_STOPPING = (signal.SIGINT, signal.SIGTERM)
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Sent by Ctrl-C, and by service managers and `kill`."""
 _SHOW_CURSOR = "\x1b[?25h"
 
 
 def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, int]:
-    """Decorate a command that changes no run so that errors become one line and an exit code."""
+    """Decorate a command that runs no research: errors are printed as one line and become an exit code."""
 
     @wraps(command)
-    def carried_out(*arguments: Parameters.args, **options: Parameters.kwargs) -> int:
-        return reported(lambda: command(*arguments, **options))
+    def reported(*arguments: Parameters.args, **options: Parameters.kwargs) -> int:
+        return exit_code_of(lambda: command(*arguments, **options))
 
-    return carried_out
+    return reported
 
 
-def reported(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | PacketLines | None = None) -> int:
-    """Run a command; turn an error into one line and an exit code, and send a final stop packet to `outlet`."""
-    # Environment variables with our prefix that match no setting are probably misspelled.
+def exit_code_of(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | PacketLines | None = None) -> int:
+    """Run a command and return its exit code; an error is printed as one line.
+
+    The line says how to resume the run `name`, if it is stored. `PacketLines` also print the error as a stop packet.
+    """
+    _warn_about_unknown_variables()
+    try:
+        return work()
+    except ReaderGone:
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        code, words = INTERRUPTED, _stop_message(name)
+    except UserMistake as error:
+        is_resumable = RESUMABLE in getattr(error, "__notes__", ())
+        code, words = (FAILED, f"{error}{_resume_hint(name)}") if is_resumable else (REFUSED, str(error))
+    except ThreadBusy as error:
+        code, words = BUSY, str(error)
+    except OSError as error:
+        reason = f"{error.filename or type(error).__name__}: {error.strerror or error}."
+        code, words = REFUSED, f"{reason}{_resume_hint(name)}"
+    except StateUnreadable as error:
+        # The message itself says what to do: a plain resume would fail again.
+        code, words = FAILED, str(error)
+    except DeepResearchError as error:
+        code, words = FAILED, f"{error}{_resume_hint(name)}"
+    except Exception as error:  # noqa: BLE001 - nothing else reports it to the user
+        log_failure(__name__, error, "A command failed with an unexpected error")
+        # For third-party exceptions only the type is reported: the text may contain URLs or keys.
+        code, words = FAILED, f"The command failed with an error ({type(error).__name__}).{_resume_hint(name)}"
+    say(words) if code == INTERRUPTED else print_error(words)
+    if isinstance(outlet, PacketLines):
+        outlet.close(" ".join(words.split()), is_cancelled=code == INTERRUPTED)
+    return code
+
+
+def _warn_about_unknown_variables() -> None:
+    """Warn about environment variables that have our prefix but match no setting: they are probably misspelled."""
     known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
     known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
-    known |= {variable.removeprefix(ENVIRONMENT_PREFIX) for variable in (VARIABLE, DATABASE)}
+    known |= {variable.removeprefix(ENVIRONMENT_PREFIX) for variable in (STRATEGY_VARIABLE, DATABASE)}
     # Names are compared without the prefix, which would make all of them look similar.
     given = {name: name.upper().removeprefix(ENVIRONMENT_PREFIX) for name in sorted(os.environ)}
     unknown = [
@@ -59,40 +93,15 @@ def reported(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | 
     ]
     if unknown:
         say(f"Warning: {'; '.join(unknown)}.")
-    try:
-        return work()
-    except ReaderGone:
-        return INTERRUPTED
-    except KeyboardInterrupt:
-        code, words = INTERRUPTED, _last_words(name)
-    except UserMistake as error:
-        is_kept = KEPT in getattr(error, "__notes__", ())
-        code, words = (FAILED, f"{error}{_go_on(name)}") if is_kept else (REFUSED, str(error))
-    except ThreadBusy as error:
-        code, words = BUSY, str(error)
-    except OSError as error:
-        code, words = REFUSED, f"{error.filename or type(error).__name__}: {error.strerror or error}.{_go_on(name)}"
-    except StateUnreadable as error:
-        # The message itself says what to do: a plain resume would fail again.
-        code, words = FAILED, str(error)
-    except DeepResearchError as error:
-        code, words = FAILED, f"{error}{_go_on(name)}"
-    except Exception as error:  # noqa: BLE001 - nothing else reports it to the user
-        log_failure(__name__, error, "A command failed with an unexpected error")
-        # For third-party exceptions only the type is reported: the text may contain URLs or keys.
-        code, words = FAILED, f"The command failed with an error ({type(error).__name__}).{_go_on(name)}"
-    say(words) if code == INTERRUPTED else complain(words)
-    if isinstance(outlet, PacketLines):
-        outlet.close(" ".join(words.split()), is_cancelled=code == INTERRUPTED)
-    return code
 
 
-def _last_words(name: RunName) -> str:
-    hint = _go_on(name)
+def _stop_message(name: RunName) -> str:
+    hint = _resume_hint(name)
     return f"Stopped.{hint}" if hint or not name.thread else NOTHING_BEGAN
 
 
-def _go_on(name: RunName) -> str:
+def _resume_hint(name: RunName) -> str:
+    """Return a sentence that says how to resume the run; empty if nothing is stored about it."""
     return f" The run is saved; resume it: {name.command('resume')}" if name.thread and name.is_stored() else ""
 
 
@@ -101,9 +110,10 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = _NO_RUN)
 
     If it does not stop within `_STOP_SECONDS`, or at a second signal, the process exits and says how to resume the run.
     """
-    before, is_stopped = {number: signal.getsignal(number) for number in _STOPPING}, threading.Event()
-    clock = threading.Timer(_STOP_SECONDS, _end, (name,))
-    clock.daemon = True
+    before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
+    is_stopped = threading.Event()
+    timer = threading.Timer(_STOP_SECONDS, _exit_now, (name,))
+    timer.daemon = True
 
     async def main() -> Value:
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
@@ -111,12 +121,12 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = _NO_RUN)
 
         def stop(*_: object) -> None:
             if is_stopped.is_set():
-                _end(name)
+                _exit_now(name)
             is_stopped.set()
-            clock.start()
+            timer.start()
             loop.call_soon_threadsafe(task.cancel)
 
-        for number in _STOPPING:
+        for number in _STOP_SIGNALS:
             if before[number] is not signal.SIG_IGN:
                 signal.signal(number, stop)
         return await work
@@ -128,15 +138,15 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = _NO_RUN)
             raise KeyboardInterrupt from error
         raise
     finally:
-        clock.cancel()
+        timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _end(name: RunName) -> NoReturn:
-    # Uses neither streams nor locks, since the main thread may hold them.
+def _exit_now(name: RunName) -> NoReturn:
+    # No streams and no locks are used, since the main thread may hold them.
     cursor = _SHOW_CURSOR if is_terminal(sys.stderr) else ""
     try:
-        os.write(2, f"{cursor}\n{_last_words(name)}\n".encode(errors="replace"))
+        os.write(2, f"{cursor}\n{_stop_message(name)}\n".encode(errors="replace"))
     finally:
         os._exit(INTERRUPTED)

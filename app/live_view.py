@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -17,6 +17,7 @@ from ..core.run.events import packets
 from ..core.run.events.packets import AnyPacket
 from ..state import ResearchState
 from .progress import PlainLines, ProgressView, describe, describe_index, is_completed, is_report_start, shorten
+from .terminal import supports_styles
 from .words import counted
 
 _SHOWN_RESEARCHERS = 6
@@ -25,9 +26,9 @@ _SHOWN_CHARACTERS = 4000
 """Number of characters kept from the end of the text being written."""
 
 
-def progress_view(title: str, is_terminal: bool) -> ProgressView:
-    """Return a live view for a terminal, else plain lines."""
-    return LiveView(title) if is_terminal and os.environ.get("TERM") != "dumb" else PlainLines(title)
+def progress_view(title: str) -> ProgressView:
+    """Return a live view if standard error is a terminal that can redraw lines, otherwise a view of plain lines."""
+    return LiveView(title) if supports_styles(sys.stderr) else PlainLines(title)
 
 
 @dataclass
@@ -36,19 +37,31 @@ class Researcher:
 
     task: str
     doing: str = "starts"
+    """Its latest action, in words."""
     is_done: bool = False
     sources: set[str] = field(default_factory=set)
+    """Ids of the documents that it has found or read."""
     is_step: bool = False
+    """Whether it executes a step of a plan."""
 
 
 class LiveView(ProgressView):
-    """Shows time, sources, plan and researchers."""
+    """Shows elapsed time, costs, plan and researchers, then the report as it is written; erased at the end."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
-        self.plan, self.indexing, self.waits, self.is_writing = "", "", "", False
-        self.activity, self.written = "", ""
+        self.plan = ""
+        self.indexing = ""
+        """Progress of indexing documents."""
+        self.delay = ""
+        """Why a model call outside of the researchers is delayed or continued."""
+        self.activity = ""
+        """What the run is doing outside of the researchers."""
+        self.is_writing = False
+        self.written = ""
+        """End of the report as written so far."""
         self.researchers: dict[tuple[int, int], Researcher] = {}
+        """By turn and tab of their packets."""
         self.start = time.monotonic()
         self.live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
 
@@ -67,13 +80,13 @@ class LiveView(ProgressView):
         """Update the view from a packet."""
         branch = (packet.placement.turn_index, packet.placement.tab_index)
         if branch not in self.researchers:
-            self.waits = describe(packet) if isinstance(packet, packets.CallDelayed | packets.CallContinued) else ""
+            self.delay = describe(packet) if isinstance(packet, packets.CallDelayed | packets.CallContinued) else ""
         match packet:
             case packets.PlanStart():
                 self.plan = ""
             case packets.PlanDelta():
                 self.plan += packet.content
-            # Printed, since the view disappears at the end.
+            # Printed above the view, which is erased at the end.
             case packets.OverallStop() if not is_completed(packet) and self.costs.calls:
                 self.print(self.costs.line)
             case packets.EstimateMade():
@@ -104,7 +117,7 @@ class LiveView(ProgressView):
                 researcher.is_done = researcher.is_done or isinstance(packet, last)
 
     def recall(self, state: ResearchState) -> None:
-        """Show the plan, the findings for the question, and the current tasks."""
+        """Show the plan of a resumed run, its findings for the question, and the tasks it was working on."""
         self.plan = state.plan.text if state.plan else ""
         for finding in state.findings.values():
             if finding.question_id == state.run.id:
@@ -131,8 +144,8 @@ class LiveView(ProgressView):
             work.append(Text(self.activity, style="dim"))
         elif self.is_writing:
             work.append(Text("writing the report", style="bold green"))
-        waits = ((self.pending, "dim"), (self.waits, "bold yellow"))
-        work += [Text(words, style=style) for words, style in waits if words]
+        waiting = ((self.pending, "dim"), (self.delay, "bold yellow"))
+        work += [Text(words, style=style) for words, style in waiting if words]
         words = [*Text(self.written.strip()).wrap(console, options.max_width)] if self.is_writing else []
         # If space is short, the text being written comes first, then current work, then the plan.
         words = words[-max(room // 2, room - 1 - len(work)) :]

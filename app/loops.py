@@ -1,4 +1,4 @@
-"""Runs coroutines and streams on another thread's event loop, such as the background loop for sync callers."""
+"""Runs coroutines and async iterators on another thread's event loop, such as the background loop for sync callers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CANCEL_SECONDS = 2.0
 
 
 class StreamEnd(NamedTuple):
-    """Last item that `pump` sends, with the error that ended the stream."""
+    """Last item that `pump` passes on, with the error that ended the stream, if one did."""
 
     error: BaseException | None = None
 
 
 @cache
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Return the background event loop, started on the first call."""
+    """Return the event loop of a background thread, which the first call starts; one for the whole process."""
     loop, is_running = asyncio.new_event_loop(), threading.Event()
     loop.call_soon(is_running.set)
     threading.Thread(target=loop.run_forever, name="deep-research", daemon=True).start()
@@ -33,7 +33,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
 
 
 def wait_for(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop) -> Value:
-    """Run a coroutine on another thread's loop and wait for its result; an interruption cancels it."""
+    """Run a coroutine on another thread's loop and wait for its result; Ctrl-C in the meantime cancels it."""
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()
@@ -48,7 +48,7 @@ async def hand_over(coroutine: Coroutine[Any, Any, Value], loop: asyncio.Abstrac
 
 
 def iterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> Iterator[Value]:
-    """Iterate over a stream that runs on another thread's loop; leaving early cancels the stream."""
+    """Iterate over the stream that `make` returns, running it on another thread's loop; leaving early cancels it."""
     items: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stop = _start(make, items.put, loop)
     try:
@@ -77,7 +77,10 @@ async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.Abstr
 def _start(
     make: Callable[[], AsyncIterator[Value]], put: Callable[[Any], object], loop: asyncio.AbstractEventLoop
 ) -> Callable[[], object]:
-    """Forward the values of `make()` to `put` on another thread's loop; return a function that stops this and waits."""
+    """Start a stream on another thread's loop and pass its values to `put`; return a function that stops it and waits.
+
+    At the end, `put` receives a `StreamEnd`.
+    """
     ended = threading.Event()
     tasks: list[asyncio.Task[None]] = []
     context = contextvars.copy_context()

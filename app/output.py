@@ -1,4 +1,4 @@
-"""Formats runs as text and as JSON: report, plan, steps, research, audit."""
+"""Formats stored runs as text and as JSON: report, plan, steps, research, audit."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .settings import RunName
 from .words import counted, counts_line, in_words
 
 _NOT_BEGUN = StepOutcome(step="")
-"""Outcome of a step that has not started."""
+"""Outcome shown for a step that has not started."""
 
 
 def report_json(stored: StoredRun) -> str:
-    """Return the report, its sources and the status of the run, as JSON."""
+    """Return the status, the report and its sources as JSON, without plan, research and audit."""
     return json.dumps(_report_data(stored), ensure_ascii=False, indent=2)
 
 
 def run_json(stored: StoredRun) -> str:
-    """Return a run as JSON: report, plan, steps, research and audit."""
+    """Return a whole run as JSON: what `report_json` returns, and plan, steps, research and audit."""
     state = stored.state
     research = [
         {
@@ -67,7 +67,7 @@ def run_json(stored: StoredRun) -> str:
 
 
 def run_line(stored: StoredRun, shown: str) -> str:
-    """Return a run as one line of a list; `shown` is the beginning of its id."""
+    """Return a run as one line of a list, which starts with `shown`, the beginning of its id."""
     name = f"[{stored.name}] " if stored.name else ""
     words = " ".join(safe_text(name + stored.title).split())
     status = "running in another process" if stored.runner else stored.status
@@ -76,10 +76,10 @@ def run_line(stored: StoredRun, shown: str) -> str:
 
 
 def run_page(stored: StoredRun, name: RunName) -> str:
-    """Return a run with its plan, research and report as text; `name` is used to say how to resume it."""
+    """Return a run with its plan, research and report as text; if unfinished, with the command that resumes `name`."""
     state = stored.state
     lines = _head(stored, name)
-    # Typed steps show the plan in more detail.
+    # In the planned strategy, the steps below show the plan in more detail.
     if state.plan and not state.has_typed_plan:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
     if state.steps:
@@ -132,7 +132,7 @@ def end_line(stored: StoredRun) -> str:
 
 
 def calls_line(audit: Audit) -> str:
-    """Return the number and cost of model calls, in words."""
+    """Return the number, tokens and cost of the model calls in words."""
     money = f", {dollars(audit.usd)}" if audit.usd else ""
     tokens = f"{audit.input_tokens} tokens read, {audit.output_tokens} written"
     return f"{counted(audit.model_calls, 'model call')}, {tokens}{money}"
@@ -196,7 +196,7 @@ def _contradictions(state: ResearchState, observed: Sequence[Observation]) -> li
                 {"text": found.other, "source": _location(state, found.learnings[1:])},
             ],
             "step": found.step,
-            # A contradiction is confirmed if it merges with one of the confirmed contradictions.
+            # `contradictions` merges equal ones, so the number stays the same for one that was confirmed.
             "is_confirmed": len(contradictions([*confirmed, found])) == len(confirmed),
         }
         for found in contradictions(observed)
@@ -204,12 +204,13 @@ def _contradictions(state: ResearchState, observed: Sequence[Observation]) -> li
 
 
 def _location(state: ResearchState, learnings: Sequence[str]) -> str:
-    """Return the location of the first source that one of these learnings names; empty if none does."""
+    """Return where the first of these learnings (given by id) that names a source was found; empty if none does."""
     known = [state.learnings[key] for key in learnings if key in state.learnings]
     return next((state.sources[learning.source].location for learning in known if learning.source), "")
 
 
 def _head(stored: StoredRun, name: RunName) -> list[str]:
+    """Return the lines on question, status, time and costs."""
     state, run = stored.state, stored.state.run
     reason = f"in {stored.runner}" if stored.runner else stored.failure or run.stop_reason
     lines = [
@@ -235,7 +236,7 @@ def _depth(run: Run) -> str:
 
 
 def spent_line(spending: Mapping[str, Spent]) -> str:
-    """Return the spending in words."""
+    """Return the total of what was spent in words: model calls, tokens, searches, opened documents and dollars."""
     spent = total(spending)
     counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches}
     words = [counted(count, noun) for noun, count in counts.items() if count]
@@ -271,5 +272,6 @@ def _findings(state: ResearchState) -> list[Finding]:
 
 
 def _cited(state: ResearchState, finding: Finding) -> list[Source]:
+    """Return the sources that a finding cites, in the order of its text."""
     numbered = by_number(state.sources.values())
     return [numbered[number] for number in cited_numbers(finding.numbered or "", numbered)]

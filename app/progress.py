@@ -1,4 +1,4 @@
-"""Shows the progress of a run as plain lines or as JSON lines; also contains the base class of all views."""
+"""Shows the progress of a run as plain lines, or its packets as JSON lines; contains the base class of all views."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ..core.run.events import packets
 from ..core.run.events.packets import AnyPacket, OverallStop, Placement
 from ..core.run.spending import dollars
 from ..state import ResearchState
-from .terminal import ReaderGone, put_out, say
+from .terminal import ReaderGone, print_output, say
 from .words import counted, counts_line, in_words
 
 _WIDTH = 100
 """Maximum length of a task or query in a line, in characters."""
-_EVERY = 100
+_DOCUMENTS_PER_LINE = 100
 """Number of documents indexed between two progress lines."""
 _WAIT_SECONDS = 10.0
 """Seconds between two lines that say what the run is waiting for."""
 
 
 class Costs(NamedTuple):
-    """Costs of the model calls since the command started."""
+    """Costs of the model calls since the command started; as text, tokens and dollars."""
 
     calls: int = 0
     tokens: int = 0
@@ -49,17 +49,20 @@ class Costs(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The costs as a line."""
+        """The costs with the number of calls, as a line to print."""
         return f"spent: {counted(self.calls, 'model call')}, {self}"
 
 
 def estimate_line(estimate: Estimate, *, is_brief: bool = False) -> str:
-    """Return an estimate in words, or the run's limits if there is too little data; `is_brief`: only time and money."""
+    """Return an estimate in words, or the limits of the run if too few runs have finished to estimate from.
+
+    With `is_brief`, return only the likely time and cost, or the time limit, or an empty text.
+    """
     read, written = estimate.input_tokens, estimate.output_tokens
-    if is_brief and estimate.seconds:
-        money = f", {dollars(estimate.usd.likely)}" if estimate.usd else ""
-        return f"about {in_words(estimate.seconds.likely)}{money}"
     if is_brief:
+        if estimate.seconds:
+            money = f", {dollars(estimate.usd.likely)}" if estimate.usd else ""
+            return f"about {in_words(estimate.seconds.likely)}{money}"
         return f"at most {in_words(estimate.max_seconds)}" if estimate.max_seconds else ""
     if not (estimate.calls and read and written and estimate.seconds):
         limits = [f"{in_words(estimate.max_seconds)} of research (max_seconds)"] if estimate.max_seconds else []
@@ -68,7 +71,7 @@ def estimate_line(estimate: Estimate, *, is_brief: bool = False) -> str:
         known = f"an estimate needs three finished runs of this kind ({estimate.runs} so far)"
         return f"at most {', '.join(limits)}; {known}" if limits else known
     tokens = Span(low=read.low + written.low, likely=read.likely + written.likely, high=read.high + written.high)
-    parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, about, " tokens")]
+    parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, rounded, " tokens")]
     parts += [_in_range(estimate.usd, dollars)] if estimate.usd else []
     parts += [_in_range(estimate.seconds, in_words)]
     return ", ".join(parts) + (f", based on {estimate.runs} finished runs" if estimate.runs else "")
@@ -78,21 +81,22 @@ def _in_range(span: Span, words: Callable[[float], str], noun: str = "") -> str:
     return f"{words(span.likely)}{noun} ({words(span.low)} to {words(span.high)})"
 
 
-def about(count: float) -> str:
+def rounded(count: float) -> str:
     """Return a number rounded to two significant digits."""
     return f"{round(count, 1 - math.floor(math.log10(max(1, count)))):,.0f}".replace(",", " ")
 
 
 class ProgressView(ABC):
-    """Base class of views that show the progress of a run from its packets."""
+    """Base class of views, which are called with the packets of a run and show its progress."""
 
     def __init__(self, title: str) -> None:
         self.title = title
+        """Printed before the first packet, then empty."""
         self.costs = Costs()
         self.typed: list[str] = []
-        """Lines typed by the user but not yet passed to the run."""
+        """Lines that the user has typed and that were not yet passed to the run."""
         self.is_researching = False
-        """Whether researchers are running, so that a hint can still steer them."""
+        """Whether researchers are running, to whom a typed line can be passed as a hint."""
 
     def __enter__(self) -> Self:
         return self
@@ -101,16 +105,16 @@ class ProgressView(ABC):
         return None
 
     def begin(self, notices: Iterable[str] = ()) -> None:
-        """Print notices; called before anything is spent."""
+        """Print notices on the settings of the run; called before anything is spent."""
         for notice in notices:
             self.print(f"Note: {notice}")
 
     def __call__(self, packet: AnyPacket) -> None:
-        """Show a packet; the first one, which proves that the run exists, prints the title first."""
+        """Show a packet, after the title if it is the first packet of the run itself."""
         if self.title and not isinstance(packet, packets.ChatHeartbeat):
             self.print(self.title)
             self.title = ""
-        # A quick answer cannot be steered: it makes no decisions after its only search.
+        # A quick answer takes no hints: it makes no decisions after its only search.
         if isinstance(packet, packets.ResearchAgentTitle | packets.StepStarted):
             self.is_researching = True
         elif is_report_start(packet):
@@ -120,7 +124,7 @@ class ProgressView(ABC):
         self.take(packet)
 
     def steering(self) -> str:
-        """Return and clear the lines typed while researchers are running; empty if there are none."""
+        """Return the typed lines as one hint for the running researchers, and clear them; empty if there are none."""
         if not self.is_researching or not self.typed:
             return ""
         words = "\n".join(self.typed)
@@ -130,8 +134,8 @@ class ProgressView(ABC):
 
     @property
     def pending(self) -> str:
-        """The pending model calls, in words; empty if there are none."""
-        calls = ", ".join([*pending_calls.values()])
+        """Which model calls have not been answered yet, in words; empty if there are none."""
+        calls = ", ".join(pending_calls.values())
         return f"waiting for the model's answer to {calls}" if calls else ""
 
     def print(self, text: str) -> None:
@@ -140,14 +144,14 @@ class ProgressView(ABC):
 
     @abstractmethod
     def take(self, packet: AnyPacket) -> None:
-        """Show a packet."""
+        """Show one packet, in the way of this view."""
 
     def recall(self, state: ResearchState) -> None:  # noqa: B027 - optional
         """Show the earlier progress of a resumed run; does nothing by default."""
 
 
 def describe(packet: AnyPacket) -> str:
-    """Return a packet in words; empty if there is nothing to show."""
+    """Return what a packet says, as one line; empty for packets that no view shows as a line."""
     match packet:
         case packets.Activity():
             return shorten(packet.text)
@@ -199,7 +203,7 @@ def describe(packet: AnyPacket) -> str:
 
 
 def describe_index(packet: packets.DocumentsIndexed) -> str:
-    """Return the progress of indexing, and at the end the first few files that could not be read."""
+    """Return the progress of indexing; at its end also the number, and the first few, of the unreadable files."""
     if not packet.unread_total:
         return f"documents indexed: {packet.done} of {packet.total}"
     named = [f"{file.path} ({file.reason})" for file in packet.unread]
@@ -215,11 +219,13 @@ class PlainLines(ProgressView):
     def __init__(self, title: str = "", clock: Clock | None = None) -> None:
         super().__init__(title)
         self.plan: list[str] = []
+        """Text of the plan, in the pieces that have arrived."""
         self.plan_turn = -1
+        """Turn in which the plan is written."""
         self.clock = clock or SystemClock()
 
     async def during(self, work: Awaitable[Value]) -> Value:
-        """Await `work`; every `_WAIT_SECONDS`, print what it is waiting for."""
+        """Await `work` and return its result; every `_WAIT_SECONDS`, print what it is waiting for."""
 
         async def report() -> None:
             while True:
@@ -242,7 +248,7 @@ class PlainLines(ProgressView):
                 self.plan.append(packet.content)
             case packets.SectionEnd() if turn == self.plan_turn:
                 self.print(f"plan:\n{''.join(self.plan).strip()}")
-            case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % _EVERY == 0:
+            case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % _DOCUMENTS_PER_LINE == 0:
                 self.print(describe_index(packet))
             case packets.EstimateMade():
                 self.print(describe(packet))
@@ -260,7 +266,7 @@ class PlainLines(ProgressView):
 
 
 def is_completed(stop: packets.OverallStop) -> bool:
-    """Whether the run has a report; the command then prints the costs itself."""
+    """Whether the run has ended with a report; the command then prints the costs below it."""
     return stop.stop_reason in ("completed", "completed_with_gaps")
 
 
@@ -276,22 +282,23 @@ def shorten(words: str) -> str:
 
 
 class PacketLines(ProgressView):
-    """Prints packets as JSON lines; the last one is always a stop."""
+    """Prints packets as JSON lines on standard output; the last one is always a stop packet."""
 
     def __init__(self) -> None:
         super().__init__("")
         self.has_stopped = False
+        """Whether the last packet was a stop packet."""
         self.start = time.monotonic()
 
     def take(self, packet: AnyPacket) -> None:
-        """Print a packet; raises `ReaderGone`, which stops the run, if standard output is closed."""
+        """Print a packet; raises `ReaderGone`, which stops the run, if the reader has closed the pipe."""
         self.has_stopped = isinstance(packet, OverallStop)
         # Pure ASCII works with any encoding of the reader.
-        if not put_out(json.dumps(packet.model_dump(mode="json"))):
+        if not print_output(json.dumps(packet.model_dump(mode="json"))):
             raise ReaderGone
 
     def close(self, message: str, *, is_cancelled: bool) -> None:
-        """Print a stop packet unless the last packet was one, as when the command fails before the stream starts."""
+        """Print a stop packet with this message unless there was one: a command can fail before its run begins."""
         if self.has_stopped:
             return
         stop = OverallStop(

@@ -47,21 +47,22 @@ from .endings import reports_errors, run_interruptibly
 from .output import spent_line
 from .progress import PlainLines
 from .settings import RunName
-from .stored import kept_run, report_of
+from .stored import open_stored_run, report_of
 from .terminal import check_output, deliver, say
 from .words import CHANGED, DONE, FAILED, counted
 
 State = Literal["holds", "changed", "unchecked"]
+"""Whether the sources of a sentence still say it, say it no longer, or can no longer be compared."""
 _STATES: Mapping[State, str] = {"changed": "Changed", "unchecked": "Can no longer be checked"}
-"""Heading shown for each state of a sentence that no longer holds."""
+"""Heading shown above a sentence in this state."""
 _JUDGED: Mapping[str, str] = {
     "contradicted": "the source says something else now",
     "not_found": "the source no longer says it",
     "wrong_source": "another source says it now, and this one no longer does",
 }
-"""Description of each verdict of the model, for the reader."""
+"""What each negative verdict of the model means, in words for the reader."""
 _REWORDED = "the source words it differently now, or no longer says it"
-_NOT_KEPT = "the text that was read for the report is no longer stored"
+_NOT_STORED = "the text that was read for the report is no longer stored"
 _ONLY_EXCERPT = "only a search excerpt was read for the report, and the page does not contain these words"
 _NOT_ASKED = "it came from one of the app's own tools, which are not called again"
 _NO_DOCUMENT = "the document no longer exists"
@@ -79,14 +80,14 @@ class RecheckedSentence(NamedTuple):
 
 
 class Refreshed(NamedTuple):
-    """A report whose sources were read again."""
+    """The result of reading a report's sources again."""
 
     title: str
     dates: str
-    """When it was written and when its sources were read again, in words."""
+    """When the report was written and when its sources were read again, in words."""
     sentences: Sequence[RecheckedSentence]
     tail: Sequence[str]
-    """Markdown sections: changed sources, and notes on sentences that could not be judged."""
+    """Markdown sections below the sentences: changed sources, and notes on what the model could not judge."""
 
     @property
     def holds(self) -> bool:
@@ -95,17 +96,17 @@ class Refreshed(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Numbers of sentences that hold, that changed, and that can no longer be checked, in words."""
+        """How many sentences hold, have changed, and can no longer be checked, in words."""
         states = Counter(sentence.state for sentence in self.sentences)
         holds = f"{counted(states['holds'], 'sentence')} {'holds' if states['holds'] == 1 else 'hold'}"
         return f"{holds}, {states['changed']} changed, {states['unchecked']} can no longer be checked"
 
     def is_news(self, path: Path | None) -> bool:
-        """Whether the result differs from the one in this file; without a file, whether a sentence no longer holds."""
+        """Whether the result differs from the earlier one in this file; without a file, whether a sentence fails."""
         if path is None or not path.exists():
             return not self.holds
         now, before = self.markdown().split("\n\n"), path.read_text("utf-8", "replace").strip().split("\n\n")
-        # The third paragraph contains the dates.
+        # The third paragraph contains the dates, which always differ.
         return (now[:2], now[3:]) != (before[:2], before[3:])
 
     def markdown(self) -> str:
@@ -121,14 +122,14 @@ class Refreshed(NamedTuple):
 
 
 class Reread(NamedTuple):
-    """A source in its current version."""
+    """A source of a report, read again."""
 
     source: Source
     """The source with its key and number in the report, and its current title, date and location."""
     texts: Sequence[SourceText]
-    """Its current text; empty if it cannot be read."""
+    """Its current text, as the only item; empty if it cannot be read."""
     reason: str = ""
-    """Why it cannot be read."""
+    """Why it cannot be read; empty if it can."""
     is_same: bool = False
     """Whether its text is unchanged since the report."""
 
@@ -155,9 +156,10 @@ def refresh_run(
 async def reread(
     sources: Sequence[Source], context: Context, run: Run, on_notice: Callable[[str], None] = say
 ) -> tuple[dict[str, Reread], Spent]:
-    """Read sources again within the run's limits; return them by key, and what reading web pages cost.
+    """Read sources again within the limits of `context`; return them by key, and what reading web pages cost.
 
-    Pages of which the run knew only a search excerpt are opened too.
+    Pages of which the `run` knew only a search excerpt are opened too. `on_notice` receives a note on the third
+    parties that were asked for copies of pages.
     """
     tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
     pages = [source for source in sources if source.address.startswith(_WEB)]
@@ -182,16 +184,16 @@ async def reread(
 
 
 async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed, str]:
-    """Return the result, and what reading and judging cost, in words."""
-    async with kept_run(name) as (book, stored):
+    """Read and judge again the sources of a run's report; return the result, and the costs in words."""
+    async with open_stored_run(name) as (book, stored):
         report, run = report_of(stored, name), stored.state.run
         context = within_scope(await book.settings(stored, given), run.scope)
         await load_verifier(context)
         sources = {key: stored.state.sources[key] for key in report.sources if key}
-        kept = await book.texts(stored, report)
+        texts_stored = await book.texts(stored, report)
     # The text that was read for the report, or else the search excerpts.
     before = {
-        key: [text for text in kept[key] if text.content_hash == source.content_hash] or [*kept[key]]
+        key: [text for text in texts_stored[key] if text.content_hash == source.content_hash] or [*texts_stored[key]]
         for key, source in sources.items()
     }
     say(f"reading again: {counted(len(sources), 'source')}")
@@ -206,7 +208,8 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         comparison.verdicts = await examination.judge_parts(wanted)
     today = context.clock.now().strftime("%A, %B %d, %Y")
     dates = f"The report of {run.date}, read again on {today}."
-    differ = [f"- {comparison.name(key)}: {words}" for key in sources if (words := _how(sources[key], now[key]))]
+    changes = {key: _source_change(source, now[key]) for key, source in sources.items()}
+    differ = [f"- {comparison.name(key)}: {words}" for key, words in changes.items() if words]
     notes = [f"- {plain_line(note)}" for note in filler.failures]
     parts = (("Sources", differ), ("Notes", notes))
     tail = ["\n".join([f"## {title}", "", *lines]) for title, lines in parts if lines]
@@ -224,7 +227,7 @@ class _Comparison:
         before: Mapping[str, Sequence[SourceText]],
         now: Mapping[str, Reread],
     ) -> None:
-        """`sources`, `before` and `now` are keyed by source key."""
+        """`before` are the texts that were read for the report; all mappings are keyed by source key."""
         self.text = settle_fences(without_marks(report.text))
         self.verdicts: Mapping[UnitKey, UnitJudgement] = {}
         """Verdicts of the model on the parts that it judged."""
@@ -236,7 +239,7 @@ class _Comparison:
         unsupported = {words for words, check in checks_of(report) if check.verdict == "unsupported"}
         units = [unit for unit in report_units(self.text, report.keys) if unit.raw not in unsupported]
         self._units: list[ReportUnit] = []
-        """Parts that cite sources, and parts that quote the sources cited next in the same paragraph."""
+        """Parts of the report that cite sources, and parts that quote the sources cited next in the same paragraph."""
         for index, unit in enumerate(units):
             citing = next((other for other in units[index:] if other.sources), None)
             if citing is unit:
@@ -246,11 +249,16 @@ class _Comparison:
                 self._units += [unit._replace(sources=keys)] if keys else []
 
     def parts_to_judge(self) -> list[ReportUnit]:
-        """Return the parts that a model must judge: not quotes, with a passage that is gone from a readable source."""
-        return [unit for unit in self._units if any(self._now[key].texts for key in self._fallen(unit))]
+        """Return the parts that a model must judge: their passage is gone from a source that can still be read."""
+        return [
+            unit for unit in self._units if any(self._now[key].texts for key in self._sources_without_passage(unit))
+        ]
 
-    def _fallen(self, unit: ReportUnit) -> list[str]:
-        """Return the sources that lost the passage of a part; none if a source still has the part word for word."""
+    def _sources_without_passage(self, unit: ReportUnit) -> list[str]:
+        """Return the keys of the cited sources that no longer contain the passage on which a part of the report rests.
+
+        Empty if one of the cited sources contains the part itself word for word.
+        """
         if any(self._verifier.is_quoted(unit, key) for key in unit.sources):
             return []
         changed = [key for key in unit.sources if not self._now[key].is_same]
@@ -258,7 +266,7 @@ class _Comparison:
         return [key for key, passage in passages.items() if not passage or passage not in self._plain[key]]
 
     def sentences(self) -> Iterator[RecheckedSentence]:
-        """Yield each sentence that cites a source, with its state."""
+        """Yield each sentence that cites a source, in the order of the report, with its state."""
         for _, units in groupby(self._units, key=lambda unit: unit.sentence_start):
             parts = [*units]
             grounds = dict.fromkeys(ground for unit in parts for ground in self._grounds(unit))
@@ -267,18 +275,21 @@ class _Comparison:
             yield RecheckedSentence(" ".join(parts[0].sentence.split()), state, tuple(words for _, words in grounds))
 
     def _grounds(self, unit: ReportUnit) -> Iterator[tuple[State, str]]:
-        """Yield the reasons why a part does not hold, from the model's verdict or, without one, from its passages."""
+        """Yield each reason why a part does not hold, as Markdown, with the state that follows from it.
+
+        Reasons come from the verdict of the model or, without one, from comparing the passages.
+        """
         judged = self.verdicts.get(key_of(unit))
         # A positive verdict without proof counts as no verdict.
         is_proved = judged is not None and judged.verdict not in (*_JUDGED, "unproved")
-        for key in () if is_proved else self._fallen(unit):
+        for key in () if is_proved else self._sources_without_passage(unit):
             before, is_excerpt = self._before.passage(unit, key).quote, not self._sources[key].content_hash
             reason = _JUDGED.get(judged.verdict, "") if judged else ""
             state: State = "changed"
             if not self._now[key].texts:
                 reason, state = self._now[key].reason, "unchecked"
             elif not reason and (is_excerpt or not before):
-                reason, state = _ONLY_EXCERPT if is_excerpt else _NOT_KEPT, "unchecked"
+                reason, state = _ONLY_EXCERPT if is_excerpt else _NOT_STORED, "unchecked"
             after = self._verifier.passage(unit, key).quote
             quotes = [f"> {title}: {plain_line(words)}" for title, words in (("Then", before), ("Now", after)) if words]
             yield state, "\n\n".join([f"{self.name(key)}: {plain_line(reason or _REWORDED)}.", *quotes])
@@ -291,10 +302,12 @@ class _Comparison:
 
 
 def _plain(text: str) -> str:
+    """Return a text without Markdown and line breaks, so that a changed layout makes no difference."""
     return " ".join(" ".join(_MARKUP.sub(" ", line) for line in text.splitlines()).split())
 
 
-def _how(source: Source, now: Reread) -> str:
+def _source_change(source: Source, now: Reread) -> str:
+    """Return in words how a source differs from what was read for the report; empty if it does not."""
     if not now.texts:
         return f"cannot be read now: {plain_line(now.reason)}"
     if now.source.location != source.location and source.kind == "document":
@@ -303,6 +316,7 @@ def _how(source: Source, now: Reread) -> str:
 
 
 def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]:
+    """Read documents again in their folders, where a renamed one is found by its unchanged text."""
     if not sources or not context.docs:
         return [Reread(source, (), _NO_DOCUMENT) for source in sources]
     library = Library(context)
@@ -313,7 +327,6 @@ def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]
     reasons = {f"{DOCUMENT_SCHEME}{left.path}": left.reason for left in status.left_out}
     found = {source.key: library.read(source.address) for source in sources}
     if not all(found.values()):
-        # A renamed document is found by its text.
         by_text = {document.source.content_hash: document for document in library.documents()}
         found |= {source.key: by_text.get(source.content_hash) for source in sources if not found[source.key]}
     return [
@@ -325,5 +338,6 @@ def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]
 
 
 def _reread(source: Source, now: Source, text: str) -> Reread:
+    """Return a source that could be read, with its description and text as they are `now`."""
     known = now.model_copy(update={"key": source.key, "number": source.number})
     return Reread(known, [SourceText(now.content_hash, text)], is_same=now.content_hash == source.content_hash)

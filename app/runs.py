@@ -39,37 +39,37 @@ from ..core.writing.language import check_language
 from ..state import ResearchState
 from ..tools.offer import check_tools
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
-from .endings import KEPT
+from .endings import RESUMABLE
 from .progress import ProgressView, estimate_line
 from .stream import apackets
 from .words import StrategyName, default_strategy, strategy_of
 
 _APPROVED = "yes"
 _REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
-KEY = "settings"
-"""Store key of the notes, in the namespace of the thread's page texts."""
+NOTES_KEY = "settings"
+"""Store key of a thread's notes, in the namespace of its page texts."""
 
 
-class Notes(NamedTuple):
-    """Notes on a thread, kept in the store and deleted and copied with the thread."""
+class ThreadNotes(NamedTuple):
+    """A thread's name, label and chosen settings, kept in the store; deleted and copied with the thread."""
 
     store: BaseStore
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """Return the notes that exist, among `name`, `label` and `json` (the settings)."""
-        return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), KEY)) or {}
+        """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were stored."""
+        return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), NOTES_KEY)) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the given settings, completed with the thread's earlier ones, except names that no longer exist."""
-        kept = _known(json.loads((await self.read()).get("json", "{}")), Context)
-        limits = _known(kept.get("limits", {}), Limits)
-        return {**kept, **given, "limits": {**limits, **given.get("limits", {})}}
+        """Return the given settings, completed with those chosen earlier for the thread that still exist."""
+        earlier = _existing(json.loads((await self.read()).get("json", "{}")), Context)
+        limits = _existing(earlier.get("limits", {}), Limits)
+        return {**earlier, **given, "limits": {**limits, **given.get("limits", {})}}
 
     async def remember(self, choices: Mapping[str, Any], context: Context) -> None:
-        """Store the explicitly chosen settings, with their validated values from `context`.
+        """Store the settings named in `choices`, with their validated values from `context`.
 
-        Settings from the environment are not stored: a resume reads them again.
+        Settings from the environment are not stored: they are read again when the run is resumed.
         """
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
@@ -79,11 +79,12 @@ class Notes(NamedTuple):
     async def add(self, **notes: str) -> None:
         """Add or replace notes."""
         value = {**await self.read(), **notes}
-        await self.store.aput(page_namespace(thread_id(self.thread)), KEY, value, index=False)
+        await self.store.aput(page_namespace(thread_id(self.thread)), NOTES_KEY, value, index=False)
 
 
-def _known(kept: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]:
-    return {name: value for name, value in kept.items() if name in settings.model_fields}
+def _existing(stored: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]:
+    """Return the stored settings whose names still exist in this version."""
+    return {name: value for name, value in stored.items() if name in settings.model_fields}
 
 
 class StoredRun(NamedTuple):
@@ -104,18 +105,18 @@ class StoredRun(NamedTuple):
     failure: str
     """Why the run failed, as a message to the user; empty if it did not fail or has completed since."""
     runner: str = ""
-    """Another process that is running it; empty if there is none."""
+    """The other process that is running it, in words; empty if there is none."""
     label: str = ""
     """Name that the user gave the run on the web page; empty if none."""
 
     @property
     def is_planned(self) -> bool:
-        """Whether the run is waiting for approval of its plan."""
+        """Whether the run is waiting for the user to approve its plan."""
         return "plan" in self.waiting
 
     @property
     def asks(self) -> str:
-        """What the run asks the user; empty if it is not waiting."""
+        """The question that the run asks the user, or its plan; empty if it is not waiting."""
         if self.is_planned:
             known = self.waiting.get("estimate")
             line = f"\n\nEstimated: {estimate_line(Estimate(**known))}." if known else ""
@@ -124,7 +125,7 @@ class StoredRun(NamedTuple):
 
     @property
     def status(self) -> str:
-        """Status as one word; an unfinished run that neither waits nor failed counts as stopped."""
+        """Status as one word; a run with steps left that neither runs, waits nor failed is "stopped"."""
         if self.runner:
             return "running"
         if self.asks:
@@ -135,7 +136,7 @@ class StoredRun(NamedTuple):
 
     @property
     def report(self) -> str:
-        """The report in the form shown to the user; empty if there is none."""
+        """The report as Markdown, as the user sees it; empty if there is none."""
         return safe_text(self.state.messages[-1].text) if self.state.report else ""
 
     @property
@@ -152,7 +153,10 @@ class StoredRun(NamedTuple):
         return run.question if run.id else "".join(message.text for message in messages[-1:])
 
     def message(self, words: str) -> Any:
-        """Return a text as graph input: an answer, a hint to an unfinished run, or a question."""
+        """Return the user's text as graph input: as an answer, a hint to an unfinished run, or a new question.
+
+        The result is None, which resumes the run, for a hint that it has already received.
+        """
         if self.waiting:
             return Command(resume=words)
         if not self.is_unfinished:
@@ -185,19 +189,19 @@ class RunBook(NamedTuple):
     ) -> StoredRun:
         """Send a question, a follow-up, an answer or a hint to a thread; raises `ThreadBusy`.
 
-        With `is_estimate` the run pauses at its plan. Settings that are not given keep their earlier values on the
-        thread, except `clarify`, which applies to one question only. A new thread uses the given strategy, or the
-        environment's; an existing thread keeps its own. A refused call leaves no new thread behind.
+        With `is_estimate` the run pauses at its plan. Settings that are not given keep the values chosen earlier on
+        the thread, except `clarify`, which applies to one question only. A new thread uses the given strategy, or
+        else that of the environment; an existing thread keeps its own. A refused call leaves no new thread behind.
         """
         # The lease prevents changes to the thread, whose state decides what the text means.
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
-            begun_by = await self._begun_by(thread)
-            if begun_by and strategy not in (None, begun_by):
+            stored_strategy = await self._strategy_of(thread)
+            if stored_strategy and strategy not in (None, stored_strategy):
                 raise UnknownSetting(
-                    f"The run {thread!r} was started with the strategy {begun_by!r} and cannot switch to "
+                    f"The run {thread!r} was started with the strategy {stored_strategy!r} and cannot switch to "
                     f"{strategy!r}: leave out --strategy, or start another run (--thread)."
                 )
-            graph = self.graph(begun_by or strategy or default_strategy())
+            graph = self.graph(stored_strategy or strategy or default_strategy())
             snapshot = await _snapshot(graph, thread)
             choices = await self._notes(thread).choices(given)
             if "clarify" not in given and not _is_unfinished(snapshot):
@@ -228,8 +232,8 @@ class RunBook(NamedTuple):
     ) -> StoredRun:
         """Resume a stopped run, with `answer` as a hint, or answer a waiting run; return a finished run unchanged.
 
-        A plan shown only for an estimate is executed. Given settings apply from now on; the others keep their earlier
-        values on the thread. Raises `ThreadBusy`.
+        Without an answer, a plan that was shown only for an estimate is approved. Given settings apply from now on; the
+        others keep the values chosen earlier on the thread. Raises `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             stored = await self.read(thread, lease)
@@ -254,17 +258,17 @@ class RunBook(NamedTuple):
             return await self._run(self.graph(stored.strategy), lease, thread, message, context, view)
 
     async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
-        """Return a stored run; raises `UnknownThread`. The holder of `lease` is not reported as `runner`."""
-        strategy = await self._begun_by(thread)
+        """Return a stored run; raises `UnknownThread`. The caller, if it holds `lease`, is not reported as `runner`."""
+        strategy = await self._strategy_of(thread)
         if strategy is None:
             raise unknown_thread(thread)
         snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
-        kept, pages = await self._notes(thread).read(), Pages(self.database.store, thread_id(thread))
+        notes, pages = await self._notes(thread).read(), Pages(self.database.store, thread_id(thread))
         return StoredRun(
             thread=thread_id(thread),
-            name=kept.get("name", ""),
+            name=notes.get("name", ""),
             strategy=strategy,
             state=ResearchState(**snapshot.values),
             waiting=snapshot.interrupts[0].value if snapshot.interrupts else {},
@@ -272,7 +276,7 @@ class RunBook(NamedTuple):
             changed=snapshot.created_at or "",
             failure=await read_failure(pages),
             runner=str(await self.database.saver.leases.other_holder(thread_id(thread), lease) or ""),
-            label=kept.get("label", ""),
+            label=notes.get("label", ""),
         )
 
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
@@ -290,7 +294,7 @@ class RunBook(NamedTuple):
         return [*reversed(ended.values())]
 
     async def rename(self, stored: StoredRun, label: str) -> None:
-        """Set the label of a run; an empty label shows the question again."""
+        """Set the name that the web page shows for a run; if `label` is empty, it shows the question."""
         await self._notes(stored.thread).add(label=safe_text(label).strip())
 
     async def delete(self, thread: str) -> None:
@@ -301,7 +305,7 @@ class RunBook(NamedTuple):
         await asyncio.to_thread(page.unlink, missing_ok=True)
 
     async def settings(self, stored: StoredRun, given: Mapping[str, Any]) -> Context:
-        """Return the given settings, completed with those chosen for the run earlier."""
+        """Return the settings for a stored run: the given ones, and for the others those chosen when it was run."""
         return self._context(await self._notes(stored.thread).choices(given))
 
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
@@ -314,7 +318,7 @@ class RunBook(NamedTuple):
         pages = Pages(self.database.store, "", self.user)
         return await search_read([words], pages, self._context({}), most, lambda _: True)
 
-    async def _begun_by(self, thread: str) -> StrategyName | None:
+    async def _strategy_of(self, thread: str) -> StrategyName | None:
         """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for another user's."""
         found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
         owner: Any = found.metadata if found else {}
@@ -325,35 +329,39 @@ class RunBook(NamedTuple):
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: ProgressView
     ) -> StoredRun:
+        """Run the graph until it ends or pauses, and return the run as stored then.
+
+        When the user types a hint, the stream is left and the graph continues with the hint as a message.
+        """
         config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
         while True:
             # `sync` stores each step immediately: after a kill, only pending calls are repeated.
             packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
-            words = ""
+            hint = ""
             try:
                 async with aclosing(packets):
                     async for packet in packets:
                         view(packet)
-                        if words := view.steering():
+                        if hint := view.steering():
                             break
             except UserMistake as error:
                 if await _has_begun(graph, thread):
-                    error.add_note(KEPT)
+                    error.add_note(RESUMABLE)
                 raise
-            if not words:
+            if not hint:
                 return await self.read(thread, lease)
             # Finished steps are kept; pending calls are repeated.
-            message = Command(update={"messages": [HumanMessage(words)]})
+            message = Command(update={"messages": [HumanMessage(hint)]})
 
-    def _notes(self, thread: str) -> Notes:
-        return Notes(self.database.store, thread)
+    def _notes(self, thread: str) -> ThreadNotes:
+        return ThreadNotes(self.database.store, thread)
 
     def _context(self, choices: Mapping[str, Any]) -> Context:
         return read_context({**choices, "data_dir": self.data_dir})
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether there may be runs; checked first because opening a missing database would create it."""
+    """Whether there may be runs; to be checked before `open_runs`, which creates a missing database."""
     location = runs_location(data_dir)
     return isinstance(location, str) or location.exists()
 
@@ -377,7 +385,7 @@ async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:
 
 
 async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
-    """Whether there is something to resume; false after a refused call."""
+    """Whether a run has begun on the thread and can be resumed; after a refused call, only its input is stored."""
     snapshot = await _snapshot(graph, thread)
     return _is_unfinished(snapshot) and snapshot.values.get("run") is not None
 

@@ -13,11 +13,10 @@ from ..core.run.settings import read_context
 _SETTINGS = {"model": "models", "domain": "domains_allow", "not_domain": "domains_deny", "after": "published_after"}
 """Setting name for each option whose name differs from its setting."""
 _WAIT_SECONDS = 0.5
-"""Seconds to wait for the database; short, because the user is stopping the command."""
-VALUES_SHOWN = 6
-"""Number of characters shown of a generated id."""
-_BEGINNING = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{5,}")
-"""An argument that may be the beginning of a run's id."""
+"""Seconds to wait for a busy database; short, because the user may be stopping the command."""
+SHOWN_ID_CHARACTERS = 6
+"""Number of characters of a run's generated id that messages show."""
+_ID_BEGINNING = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]{5,}")
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -32,15 +31,16 @@ def settings_from_options(
     limit: tuple[str, ...] = (),
     **options: Any,
 ) -> dict[str, Any]:
-    """Convert command-line options to settings; raises `UnknownSetting`.
+    """Return the settings that command-line options choose; raises `UnknownSetting`.
 
-    Values in `options` are passed through unchanged, renamed as in `_SETTINGS`.
+    `options` are the options whose values need no conversion; options that were not given are left out.
     """
     if "" in (*docs, *attach) or options.get("model") == "":
         raise UnknownSetting("--docs, --attach and --model need a name, but one is empty; is a shell variable unset?")
     folders, files = [_expanded(path) for path in docs], [_expanded(path) for path in attach]
-    for folder in (file for file in files if file.is_dir()):
-        raise UnknownSetting(f"--attach {str(folder)!r}: this is a folder; use --docs for folders.")
+    for file in files:
+        if file.is_dir():
+            raise UnknownSetting(f"--attach {str(file)!r}: this is a folder; use --docs for folders.")
     given = {_SETTINGS.get(name, name): value for name, value in options.items() if value}
     if docs or attach:
         # Absolute, since a run may be resumed from another folder.
@@ -71,7 +71,7 @@ def _expanded(path: str) -> Path:
 
 
 def data_folder(data_dir: Path | None) -> Path:
-    """Return the data folder from the option, else from the environment, else the default."""
+    """Return the data folder: that of the option `--data-dir`, else of the environment, else the default."""
     return read_context({"data_dir": data_dir} if data_dir else {}).data_dir
 
 
@@ -79,36 +79,38 @@ class RunName(NamedTuple):
     """A run as the user names it on the command line."""
 
     thread: str
+    """Name or id of the run."""
     data_dir: Path | None
     """Value of the option `--data-dir`; None if not given."""
 
     @property
     def shown(self) -> str:
-        """The name as messages show it; an id is cut to its first characters, which commands accept too."""
-        return self.thread[:VALUES_SHOWN] if _ID.fullmatch(self.thread) else self.thread
+        """The name, or the first characters of the id, which commands accept too."""
+        return self.thread[:SHOWN_ID_CHARACTERS] if _ID.fullmatch(self.thread) else self.thread
 
     def command(self, verb: str) -> str:
-        """Return a command line for this run."""
+        """Return the command line that applies a command, such as `resume`, to this run."""
         words = ["deep-research", verb, self.shown]
         return shlex.join([*words, "--data-dir", str(self.data_dir)] if self.data_dir else words)
 
     def is_stored(self) -> bool:
-        """Whether a checkpoint of the run is stored, so that it can be resumed."""
+        """Whether the run has a stored state, so that it can be resumed."""
         # Imported here, since most commands need no graph.
         from .embed import thread_id
 
         return bool(_stored_ids(thread_id(self.thread), self.data_dir))
 
 
-def whole_name(thread: str, data_dir: Path | None) -> str:
-    """Complete the beginning of an id to the id of a run; a run's name or an ambiguous text is returned unchanged."""
-    if not _BEGINNING.fullmatch(thread) or RunName(thread, data_dir).is_stored():
+def expand_id(thread: str, data_dir: Path | None) -> str:
+    """Return the id of the run whose id begins with `thread`; if that is a run's name or is ambiguous, `thread`."""
+    if not _ID_BEGINNING.fullmatch(thread) or RunName(thread, data_dir).is_stored():
         return thread
     found = _stored_ids(f"{thread.lower()}%", data_dir)
     return found[0] if len(found) == 1 else thread
 
 
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
+    """Return the ids of stored threads that match an SQL `LIKE` pattern; empty if the database cannot be read."""
     from ..core.run.store.database import query_database, runs_location
 
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"

@@ -1,4 +1,4 @@
-"""The commands for stored runs: `runs`, `search`, `show`, `export`, `open` and `delete`; exports in every format."""
+"""The commands for stored runs: `runs`, `search`, `show`, `export`, `open` and `delete`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..core.run.conversation import safe_text
 from ..core.run.errors import UnknownSetting, UserMistake
 from ..core.run.events.packets import AnyPacket
 from ..core.run.registered import EXPORTERS, load_registered, registered
-from .endings import reported, reports_errors, run_interruptibly
+from .endings import exit_code_of, reports_errors, run_interruptibly
 from .exports.bibliography import bibtex, csl_json
 from .exports.finished import finished_report
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
 from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
-from .settings import VALUES_SHOWN, RunName, data_folder, whole_name
+from .settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
 from .stream import replay
-from .terminal import OutputUnusable, can_ask, check_output, deliver, put_out, say
+from .terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
 from .words import DONE, FAILED, EvidenceShown, ExportFormat, Format
 
 _SUFFIXES = {
@@ -39,7 +39,8 @@ _SUFFIXES = {
     ".pdf": "pdf",
     ".txt": "md",
 }
-_UNPRINTABLE = {"docx", "pdf"}
+"""Export format for each file suffix, besides those of installed exporters."""
+_BINARY = {"docx", "pdf"}
 
 
 class NoReportYet(UserMistake):
@@ -48,7 +49,7 @@ class NoReportYet(UserMistake):
 
 @reports_errors
 def list_runs(data_dir: Path | None) -> int:
-    """Print one line per run."""
+    """Print one line per run, latest first."""
 
     async def lines() -> list[str]:
         folder = data_folder(data_dir)
@@ -56,11 +57,12 @@ def list_runs(data_dir: Path | None) -> int:
             return []
         async with open_runs(folder) as book:
             ids = await book.database.saver.thread_ids()
-            shown = next(n for n in count(VALUES_SHOWN) if len({thread[:n] for thread in ids}) == len(ids))
+            # The shortest beginnings that are unique.
+            shown = next(n for n in count(SHOWN_ID_CHARACTERS) if len({thread[:n] for thread in ids}) == len(ids))
             return [await _line(book, thread, thread[:shown]) for thread in ids]
 
     found = run_interruptibly(lines())
-    put_out("\n".join(found)) if found else say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
+    print_output("\n".join(found)) if found else say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
     return DONE
 
 
@@ -72,33 +74,34 @@ def search_runs(words: str, data_dir: Path | None) -> int:
     async def lines() -> list[str]:
         async with open_runs(folder) as book:
             return [
-                f"{source.title} (read on {source.read_at[:10]} by {thread[:VALUES_SHOWN]})\n"
+                f"{source.title} (read on {source.read_at[:10]} by {thread[:SHOWN_ID_CHARACTERS]})\n"
                 f"{source.location}\n{passage}"
                 for source, thread, _, passage in await book.search(words)
             ]
 
     found = run_interruptibly(lines()) if has_runs(folder) else []
-    put_out(safe_text("\n\n".join(found))) if found else say("No finished run has read anything about that.")
+    print_output(safe_text("\n\n".join(found))) if found else say("No finished run has read anything about that.")
     return DONE
 
 
 @reports_errors
 def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
-    """Print a run."""
+    """Print a run with its plan, research and report."""
     stored = run_interruptibly(_read(RunName(thread, data_dir)))
-    put_out(run_json(stored) if output_format == "json" else run_page(stored, RunName(thread, data_dir)))
+    print_output(run_json(stored) if output_format == "json" else run_page(stored, RunName(thread, data_dir)))
     return DONE
 
 
-def print_packets(thread: str, data_dir: Path | None, lines: PacketLines) -> int:
-    """Print the packets of a run's latest question."""
+def print_packets(thread: str, data_dir: Path | None) -> int:
+    """Print the packets of a run's latest question as JSON lines."""
+    lines = PacketLines()
 
     def work() -> int:
         for packet in read_packets(thread, data_dir):
             lines(packet)
         return DONE
 
-    return reported(work, outlet=lines)
+    return exit_code_of(work, outlet=lines)
 
 
 @reports_errors
@@ -113,7 +116,7 @@ def export_run(
     chosen = chosen_format(export_format, path)
     check_output(path)
     name = RunName(safe_text(thread), data_dir)
-    stored, is_as_checked = run_interruptibly(_to_export(name))
+    stored, is_as_checked = run_interruptibly(_read_for_export(name))
     content = export_content(stored, chosen, name, evidence)
     if not is_as_checked:
         which = name.command("audit")
@@ -122,9 +125,10 @@ def export_run(
 
 
 def chosen_format(wanted: ExportFormat | None, path: Path | None) -> str:
-    """Return the wanted format, or the one for the file's suffix, including formats from installed packages.
+    """Return the export format: `wanted`, or else the one for the suffix of the file; without both, "md".
 
-    Raises `OutputUnusable` for an unknown suffix, and for a binary format without a file.
+    Packages can register further formats. Raises `OutputUnusable` for an unknown suffix, and for a binary format
+    without a file.
     """
     suffix = path.suffix.lower() if path else ""
     chosen = wanted or _SUFFIXES.get(suffix)
@@ -136,7 +140,7 @@ def chosen_format(wanted: ExportFormat | None, path: Path | None) -> str:
         raise OutputUnusable(
             f"--out {str(path)!r}: unknown suffix; use one of {known}, or choose the format with --format"
         )
-    if chosen in _UNPRINTABLE and path is None:
+    if chosen in _BINARY and path is None:
         raise OutputUnusable(f"--format {chosen} cannot be printed: name a file with --out FILE.{chosen}")
     return chosen
 
@@ -144,9 +148,9 @@ def chosen_format(wanted: ExportFormat | None, path: Path | None) -> str:
 def export_content(
     stored: StoredRun, export_format: str, name: RunName, evidence: EvidenceShown | None = None
 ) -> str | bytes:
-    """Return the report in a format, or the whole run as JSON; raises `NoReportYet` or `ExtraMissing`.
+    """Return the report in an export format, or the whole run as JSON; raises `NoReportYet` or `ExtraMissing`.
 
-    `evidence` defaults to "full" for html, and to "short" for docx and pdf.
+    `evidence` (None: "full" for html, "short" for docx and pdf) has no effect on other formats.
     """
     report_of(stored, name)
     if export_format == "md":
@@ -154,7 +158,7 @@ def export_content(
     if export_format == "json":
         return run_json(stored)
     finished = finished_report(stored)
-    # Imported where needed: these modules are slow to import.
+    # `word` and `page` are slow to import.
     match export_format:
         case "bibtex":
             return bibtex(finished.cited)
@@ -177,7 +181,7 @@ def export_content(
 
 
 def report_of(stored: StoredRun, name: RunName) -> Report:
-    """Return the report of a run; raises `NoReportYet`, whose message says how to continue."""
+    """Return the report of a run; raises `NoReportYet`, whose message says how to continue the run by its `name`."""
     if stored.state.report:
         return stored.state.report
     if stored.status == "ended":
@@ -191,7 +195,7 @@ def report_of(stored: StoredRun, name: RunName) -> Report:
 def open_run(thread: str, data_dir: Path | None) -> int:
     """Write a run's report to the data folder as an HTML page, and open it in the browser."""
     name = RunName(safe_text(thread), data_dir)
-    stored, _ = run_interruptibly(_to_export(name))
+    stored, _ = run_interruptibly(_read_for_export(name))
     content = export_content(stored, "html", name)
     page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -206,35 +210,34 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
     """Delete a run; asks for confirmation unless `is_confirmed`."""
     name = RunName(safe_text(thread), data_dir)
 
-    async def delete(is_sure: bool) -> StoredRun:
-        async with kept_run(name) as (book, stored):
-            if is_sure:
-                await book.delete(stored.thread)
+    async def delete() -> StoredRun:
+        async with open_stored_run(name) as (book, stored):
+            await book.delete(stored.thread)
             return stored
 
-    stored = run_interruptibly(delete(is_confirmed))
     if not is_confirmed:
+        stored = run_interruptibly(_read(name))
         if not can_ask():
             raise UnknownSetting("Deleting a run needs confirmation, but there is no terminal to ask on: use --yes.")
         if not click.confirm(f"Delete {stored.name or name.shown}: {stored.question[:80]}?", err=True):
             return DONE
-        run_interruptibly(delete(True))
+    stored = run_interruptibly(delete())
     say(f"Deleted {stored.name or RunName(stored.thread, None).shown}.")
     return DONE
 
 
 @asynccontextmanager
-async def kept_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
-    """Yield a run, named by its name or the beginning of its id, and its run book; raises `UnknownThread`."""
+async def open_stored_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
+    """Open the data folder of a run and yield its runs, and the run itself; raises `UnknownThread`."""
     folder = data_folder(name.data_dir)
     if not has_runs(folder):
         raise unknown_thread(name.thread)
     async with open_runs(folder) as book:
-        yield book, await book.read(whole_name(safe_text(name.thread), name.data_dir))
+        yield book, await book.read(expand_id(safe_text(name.thread), name.data_dir))
 
 
 async def _read(name: RunName) -> StoredRun:
-    async with kept_run(name) as (_, stored):
+    async with open_stored_run(name) as (_, stored):
         return stored
 
 
@@ -242,15 +245,15 @@ def read_packets(thread: str, data_dir: Path | None) -> list[AnyPacket]:
     """Return the packets of a stored run's latest question, in order."""
 
     async def packets() -> list[AnyPacket]:
-        async with kept_run(RunName(thread, data_dir)) as (book, stored):
+        async with open_stored_run(RunName(thread, data_dir)) as (book, stored):
             return await replay(book.database.store, stored.thread, stored.state)
 
     return run_interruptibly(packets())
 
 
-async def _to_export(name: RunName) -> tuple[StoredRun, bool]:
+async def _read_for_export(name: RunName) -> tuple[StoredRun, bool]:
     """Return a run, and whether its source texts are unchanged since its report was checked."""
-    async with kept_run(name) as (book, stored):
+    async with open_stored_run(name) as (book, stored):
         report = stored.state.report
         return stored, report is None or not faults_of(report, await book.texts(stored, report))
 

@@ -1,4 +1,4 @@
-"""Streams a run as typed packets, live or from its log; the last packet, `stop`, says how the run ended."""
+"""Streams a run as typed packets, live or from its stored log; the last packet, `stop`, says how the run ended."""
 
 from __future__ import annotations
 
@@ -44,8 +44,10 @@ StreamInput = str | Mapping[str, Any] | Command[Any] | None
 ThreadOrConfig = str | RunnableConfig | None
 """Name of a thread, or a config that contains its id; None for a graph without a checkpointer."""
 _UNFINISHED = "The run was stopped before it finished."
-_SILENCE, _SECOND = object(), object()
-"""Timer events in the queue of stream parts: no part has arrived for a while; `_ELAPSED_SECONDS` have passed."""
+_SILENCE = object()
+"""Stands for a stream part: no part has arrived for a while, so a heartbeat is due."""
+_SECOND = object()
+"""Stands for a stream part: `_ELAPSED_SECONDS` have passed, so an elapsed-time packet is due."""
 
 
 async def apackets(
@@ -63,13 +65,13 @@ async def apackets(
     so is a cancellation of the caller's task; a caller that reads no further is cancelled at its next `await`. Close
     the generator (`aclosing`) to stop the run early.
     """
-    is_kept = graph.checkpointer is not None
+    is_stored = graph.checkpointer is not None
     try:
         given = context if isinstance(context, Context) else read_context(context or {})
     except Exception as error:
-        yield PacketReader(SystemClock(), is_kept=is_kept).failure(error)
+        yield PacketReader(SystemClock(), is_stored=is_stored).failure(error)
         raise
-    reader = PacketReader(given.clock, is_kept=is_kept, has_time=graph.name == GRAPHS["planned"])
+    reader = PacketReader(given.clock, is_stored=is_stored, has_time=graph.name == GRAPHS["planned"])
     stream = graph.astream(
         {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
         thread_config(thread) if isinstance(thread, str) else thread,
@@ -107,30 +109,34 @@ def packets(
 
 
 def read_packet(data: Mapping[str, Any]) -> AnyPacket:
-    """Parse a packet from a server or a file; raises `ValueError`."""
-    return _adapter().validate_python(data)
+    """Return the packet in data from a server or a file; raises `ValueError` if the data is no packet."""
+    return _packet_adapter().validate_python(data)
 
 
 @cache
-def _adapter() -> TypeAdapter[AnyPacket]:
+def _packet_adapter() -> TypeAdapter[AnyPacket]:
     return TypeAdapter(AnyPacket)
 
 
 class PacketReader:
     """Converts the parts of a LangGraph stream into packets, and its end into a stop packet."""
 
-    def __init__(self, clock: Clock, *, is_kept: bool, has_time: bool = False) -> None:
-        """`is_kept`: a checkpointer stores the thread; `has_time`: emit the elapsed time every second."""
-        self._clock, self._start, self._marks = clock, clock.seconds(), 0
-        self._is_kept, self._has_time = is_kept, has_time
+    def __init__(self, clock: Clock, *, is_stored: bool, has_time: bool = False) -> None:
+        """`is_stored`: the run can be resumed from a checkpointer; `has_time`: emit the elapsed time every second."""
+        self._clock, self._start = clock, clock.seconds()
+        self._is_stored, self._has_time = is_stored, has_time
+        self._seconds_sent = 0
+        """Number of elapsed-time packets so far."""
         self._turn = 0
+        """Turn of the last packet that belongs to the run's main sequence, for the stop packet."""
         self._run: Run | None = None
         self._is_waiting = False
 
     async def packets(self, stream: AsyncIterator[Any], silence_seconds: float) -> AsyncGenerator[AnyPacket, None]:
-        """Yield the packets of a stream, the elapsed time, and a heartbeat after `silence_seconds` without packets.
+        """Yield the packets of a LangGraph stream, the elapsed time, and heartbeats.
 
-        Elapsed-time packets do not interrupt a silence. Closing the generator cancels the stream.
+        A heartbeat is due after `silence_seconds` without other packets than those on the elapsed time. Closing the
+        generator cancels the stream.
         """
         parts: asyncio.Queue[Any] = asyncio.Queue()
         # Separate tasks, since cancelling a wait on the stream itself would end the stream.
@@ -161,12 +167,12 @@ class PacketReader:
         return round(self._clock.seconds() - self._start, 3)
 
     def _packets_of(self, part: Any) -> Iterator[AnyPacket]:
-        """Yield the packet of a stream part, after elapsed-time packets for the time before it."""
+        """Yield the packet that a stream part contains, if any, after packets for the seconds that passed before it."""
         placement = Placement(turn_index=0)
         if self._has_time:
-            before, self._marks = self._marks, int(self._elapsed() / _ELAPSED_SECONDS)
-            for mark in range(before + 1, self._marks + 1):
-                yield ElapsedTime(placement=placement, elapsed_seconds=mark * _ELAPSED_SECONDS)
+            before, self._seconds_sent = self._seconds_sent, int(self._elapsed() / _ELAPSED_SECONDS)
+            for number in range(before + 1, self._seconds_sent + 1):
+                yield ElapsedTime(placement=placement, elapsed_seconds=number * _ELAPSED_SECONDS)
         if part is _SILENCE:
             yield ChatHeartbeat(placement=placement, elapsed_seconds=self._elapsed())
         elif part is not _SECOND and part["type"] == "values":
@@ -175,8 +181,8 @@ class PacketReader:
                 self._is_waiting = bool(part["interrupts"])
         # This reader sends its own stop, which includes elapsed time and errors.
         elif part is not _SECOND and not isinstance(packet := read_packet(part["data"]), OverallStop):
-            is_aside = isinstance(packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat)
-            if packet.placement.sub_turn_index is None and not is_aside:
+            has_own_turn = not isinstance(packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat)
+            if packet.placement.sub_turn_index is None and has_own_turn:
                 self._turn = packet.placement.turn_index
             yield packet
 
@@ -192,17 +198,18 @@ class PacketReader:
         return self.stop("failed", stop_message(error), is_resumable=not was_refused)
 
     def stop(self, reason: StopReason, message: str = "", *, is_resumable: bool = True) -> OverallStop:
-        """Return a stop packet, the last of the stream."""
+        """Return the packet that ends the stream."""
         return OverallStop(
             placement=Placement(turn_index=self._turn),
             stop_reason=reason,
             message=message,
-            is_resumable=is_resumable and self._is_kept,
+            is_resumable=is_resumable and self._is_stored,
             elapsed_seconds=self._elapsed(),
         )
 
 
 async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
+    """Return the next part of the queue, or `_SILENCE` if none arrives before `end`, a time of the loop's clock."""
     with suppress(TimeoutError):
         async with asyncio.timeout_at(end):
             return await parts.get()
@@ -211,7 +218,10 @@ async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
 
 @contextmanager
 def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
-    """Raise the cancellation when the caller resumes or closes the generator, at the latest at its next await."""
+    """Let a cancelled generator yield once more; raise the cancellation when its caller resumes or closes it.
+
+    A caller that does neither is cancelled at its next `await`.
+    """
     task, is_back = asyncio.current_task(), False
     assert task is not None
 
@@ -230,7 +240,7 @@ def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
 
 
 def replay_thread(graph: ResearchGraph, thread: str) -> Generator[AnyPacket, None, None]:
-    """Yield the stored packets of a thread's latest question, in order; raises `UnknownThread`."""
+    """Yield the stored packets of a thread's latest question, in order, then a stop; raises `UnknownThread`."""
     yield from iterate(lambda: areplay_thread(graph, thread), graph._loop())
 
 
@@ -245,9 +255,10 @@ async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[An
 
 
 async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) -> list[AnyPacket]:
-    """Return the stored packets of a thread's latest question; text of the same placement is merged into one packet.
+    """Return the stored packets of a thread's latest question; `state` is the thread's current state.
 
-    Packets on call costs and delays are not stored. The last packet is `stop`, even if the run has not ended.
+    The pieces of one text are merged into one packet; packets on call costs and delays are not stored. The last packet
+    is `stop`, even if the run has not ended.
     """
     run = state.run
     logged = await read_log(Pages(store, thread_id), run.id) if run.id and store else []

@@ -24,15 +24,15 @@ _LINE_BYTES = 4096
 
 
 class Unprintable(DeepResearchError):
-    """Standard output can no longer be written."""
+    """Standard output cannot be written, for example because the disk is full."""
 
 
 class ReaderGone(DeepResearchError):
-    """The reader of the packets has closed standard output."""
+    """The program that reads the packets from a pipe has closed it."""
 
 
-def put_out(text: str) -> bool:
-    """Print to standard output; returns False if its reader has closed it. Raises `Unprintable` for other errors."""
+def print_output(text: str) -> bool:
+    """Print to standard output; returns False if the reader of the pipe is gone, raises `Unprintable` otherwise."""
     try:
         click.echo(safe_text(text))
         return True
@@ -45,20 +45,20 @@ def put_out(text: str) -> bool:
 
 
 def say(words: str) -> None:
-    """Print to standard error; errors are ignored so that the run continues."""
+    """Print to standard error; a failure to print is ignored so that the run continues."""
     try:
         click.echo(safe_text(words), err=True)
     except OSError:
         _abandon(sys.stderr)
 
 
-def complain(words: object) -> None:
-    """Print an error as one line."""
+def print_error(words: object) -> None:
+    """Print an error to standard error, as one line."""
     say(f"Error: {' '.join(str(words).split())}")
 
 
 def prompt_user(words: str) -> str:
-    """Ask until the user answers; returns an empty string at the end of the input (Ctrl-D)."""
+    """Print a question and return the answer that the user types; empty at the end of the input (Ctrl-D)."""
     say(f"\n{words}\n")
     while True:
         try:
@@ -76,7 +76,7 @@ def prompt_user(words: str) -> str:
 
 @contextmanager
 def typed_lines() -> Iterator[list[str]]:
-    """Collect the lines that the user types while the event loop runs."""
+    """Yield a list that collects the lines that the user types while the event loop runs."""
     lines, loop = list[str](), asyncio.get_running_loop()
     if not can_ask():
         yield lines
@@ -109,8 +109,13 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def supports_styles(stream: TextIO | None) -> bool:
+    """Whether the stream is a terminal that can show colours and links, and redraw lines."""
+    return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+
 def _abandon(stream: TextIO) -> None:
-    # Otherwise the interpreter would report an error when it flushes the stream at exit.
+    """Discard what is still printed to a stream; otherwise Python would report an error when it flushes it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -128,7 +133,7 @@ class Output(NamedTuple):
 
 
 def check_output(path: Path | None) -> None:
-    """Raise `OutputUnusable` if this file cannot be written; called before the run costs anything."""
+    """Raise `OutputUnusable` if the file cannot be written; called before anything is spent."""
     if path is None:
         return
     if path.is_dir():
@@ -146,10 +151,10 @@ def check_output(path: Path | None) -> None:
         path.unlink()
 
 
-def put_out_report(text: str) -> None:
-    """Print a report: rendered with links on a terminal, else as Markdown."""
-    if not is_terminal(sys.stdout) or os.environ.get("TERM") == "dumb":
-        put_out(text)
+def print_report(text: str) -> None:
+    """Print a report given as Markdown: with styles and links on a terminal, else unchanged."""
+    if not supports_styles(sys.stdout):
+        print_output(text)
         return
     # Slow to import.
     from markdown_it import MarkdownIt
@@ -169,20 +174,20 @@ def put_out_report(text: str) -> None:
 
 
 def deliver(report: str | bytes, path: Path | None) -> bool:
-    """Write the report to a file, or print it without a path; returns False if the file could not be written.
+    """Write a report to a file, or print it if `path` is None; returns False if the file could not be written.
 
-    In that case, text is printed instead; bytes are not.
+    Text that could not be written is printed instead; bytes are not.
     """
     if path is None:
-        put_out(str(report))
+        print_output(str(report))
         return True
     try:
         path.write_bytes(report if isinstance(report, bytes) else f"{report}\n".encode())
     except OSError as error:
         is_printed = isinstance(report, str)
-        complain(f"--out {str(path)!r}: {error.strerror}.{' The report is printed instead.' if is_printed else ''}")
+        print_error(f"--out {str(path)!r}: {error.strerror}.{' The report is printed instead.' if is_printed else ''}")
         if is_printed:
-            put_out(str(report))
+            print_output(str(report))
         return False
     say(f"Report written to {path}")
     return True

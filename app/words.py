@@ -1,4 +1,4 @@
-"""Exit codes, formats, strategies, and counts and times in words, shared by all interfaces."""
+"""Exit codes, output formats and strategies, and the wording of counts and times, shared by all interfaces."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ REFUSED = 2
 """Exit code for wrong usage or a wrong setting; nothing was changed."""
 WAITING = 3
 """Exit code of a run that waits for an answer."""
-CHANGED = 5
-"""Exit code of `refresh --if-changed` if there is something new."""
 BUSY = 4
 """Exit code if another process is running the thread."""
+CHANGED = 5
+"""Exit code of `refresh --if-changed` if there is something new."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C or SIGTERM."""
 NOTHING_BEGAN = "Stopped before anything began."
@@ -30,25 +30,25 @@ Format = Literal["md", "json"]
 ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
 """Formats in which a finished run is exported."""
 EvidenceShown = Literal["none", "short", "full"]
-"""Verdicts to show: none, those on statements that were not supported as first written, or all."""
+"""Which verdicts an export shows: none, those on statements that were corrected, marked or not verified, or all."""
 StrategyName = Literal["orchestrated", "planned"]
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 GRAPHS: Mapping[StrategyName, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
-"""Graph name of each strategy."""
-VARIABLE = "DEEP_RESEARCH_STRATEGY"
+"""Name of each strategy's graph, as clients of LangGraph's server use it."""
+STRATEGY_VARIABLE = "DEEP_RESEARCH_STRATEGY"
 """Environment variable with the default strategy of new runs on the command line."""
 STRATEGY_KEY = "research_strategy"
 """Metadata key under which checkpoints store the strategy."""
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if needed."""
+    """Return a number with its noun, in the plural if needed: "1 source", "2 searches"."""
     ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
     return f"{count} {noun}{ending}"
 
 
 def in_words(seconds: float) -> str:
-    """Return a duration in minutes and seconds, in words."""
+    """Return a duration in words: "40 s", "2 min", "2 min 5 s"."""
     minutes, rest = divmod(round(seconds), 60)
     parts = [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest or not minutes)
     return " ".join(parts)
@@ -69,7 +69,7 @@ def check_strategy(name: str, setting: str = "strategy") -> StrategyName:
 
 def default_strategy() -> StrategyName:
     """Return the strategy of new runs on the command line; raises `UnknownSetting`."""
-    return check_strategy(os.environ.get(VARIABLE) or STRATEGIES[0], VARIABLE)
+    return check_strategy(os.environ.get(STRATEGY_VARIABLE) or STRATEGIES[0], STRATEGY_VARIABLE)
 
 
 def strategy_of(metadata: Mapping[str, Any]) -> StrategyName:
@@ -78,7 +78,7 @@ def strategy_of(metadata: Mapping[str, Any]) -> StrategyName:
 
 
 def counts_line(audit: Audit) -> str:
-    """Return the number of checked statements per verdict, in words."""
+    """Return the number of checked statements per verdict: "3 statements checked: 2 supported, 1 marked"."""
     parts = {
         "supported": audit.supported,
         "corrected": audit.corrected,

@@ -21,7 +21,7 @@ from kit.wire import QUESTION as COAST_QUESTION
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph, thread_id
-from deep_research.app.runs import KEY, Notes
+from deep_research.app.runs import NOTES_KEY, ThreadNotes
 from deep_research.app.stream import packets
 from deep_research.app.words import STRATEGIES
 from deep_research.core.run.store.pages import page_namespace
@@ -156,8 +156,8 @@ def test_a_run_that_is_left_at_any_packet_goes_on_from_there(tmp_path: Path, aft
 async def test_a_run_goes_on_whose_settings_hold_one_that_there_is_no_more() -> None:
     store = InMemoryStore()
     kept = {"embeddings": True, "language": "de", "limits": {"gone": 1, "max_cycles": 3}}
-    await store.aput(page_namespace(thread_id("light")), KEY, {"json": json.dumps(kept)}, index=False)
-    assert await Notes(store, "light").choices({"window": "9000"}) == {
+    await store.aput(page_namespace(thread_id("light")), NOTES_KEY, {"json": json.dumps(kept)}, index=False)
+    assert await ThreadNotes(store, "light").choices({"window": "9000"}) == {
         "language": "de",
         "window": "9000",
         "limits": {"max_cycles": 3},
