@@ -33,6 +33,7 @@ from .check_report import check_in_graph, load_verifier, run_for_check
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines
 from .refresh import Reread, reread
+from .settings import settings_from_options
 from .terminal import check_output, deliver, say
 from .words import DONE, FAILED, counted
 
@@ -229,14 +230,15 @@ def _cell(words: str) -> str:
 
 
 @reports_errors
-def check_path(path: str, given: Mapping[str, Any], output_format: CheckFormat | None, out: Path | None) -> int:
+def check_path(path: str, output_format: CheckFormat | None, out: Path | None, **options: Any) -> int:
     """Check the report in a file (`-`: standard input), and print it with its verdicts or write it to `out`."""
+    given = settings_from_options(**options)
     check_output(out)
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ReportUnreadable(f"{path}: {error.strerror or error}.") from error
-    found = run_interruptibly(PlainLines().during(check_file(data, path, read_context({"verify": "check", **given}))))
+    found = run_interruptibly(PlainLines().during(check_file(data, path, read_context(given))))
     suffix = out.suffix.lower() if out else ""
     match output_format or {".html": "html", ".htm": "html", ".json": "json"}.get(suffix, "md"):
         case "json":

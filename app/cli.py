@@ -105,7 +105,10 @@ _REPORT_FORMAT = click.option(
     f"the --out file, as for `export` ({_SUFFIXES}; .json then means the whole run), otherwise md.",
 )
 _JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print packets as JSON lines instead of the progress and the report."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print packets (the events of the run) as JSON lines instead of progress and report.",
 )
 _OUT = click.option(
     "--out",
@@ -277,8 +280,8 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
 @click.option(
     "--evidence",
     type=click.Choice(get_args(EvidenceShown)),
-    help="How much of the check html, docx and pdf show: none, short (statements that were corrected, marked or not "
-    "verified; default for docx and pdf), or full (each sentence with its passages; default for html).",
+    help="Verdicts to include in html, docx and pdf: none, short (on statements that were corrected, marked or not "
+    "verified; default for docx and pdf), or full (on each sentence, with its passages; default for html).",
 )
 @_DATA_DIR
 def export(thread: str, out: Path | None, **options: Any) -> int:
@@ -359,10 +362,8 @@ def check(file: str, output_format: CheckFormat | None, out: Path | None, repair
     Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong usage or setting.
     """
     from .check_file import check_path
-    from .settings import settings_from_options
 
-    given = settings_from_options(verify="repair" if repair else "check", **options)
-    return check_path(file, given, output_format, out)
+    return check_path(file, output_format, out, verify="repair" if repair else "check", **options)
 
 
 @cli.command()
@@ -388,9 +389,8 @@ def refresh(thread: str, out: Path | None, data_dir: Path | None, if_changed: bo
     --if-changed: 0 nothing new; 5 something new; 1 failed; 2 wrong usage or setting.
     """
     from .refresh import refresh_run
-    from .settings import settings_from_options
 
-    return refresh_run(thread, settings_from_options(**options), data_dir, out, is_for_news=if_changed)
+    return refresh_run(thread, data_dir, out, is_for_news=if_changed, **options)
 
 
 @cli.command()

@@ -46,7 +46,7 @@ from .check_report import load_verifier
 from .endings import reports_errors, run_interruptibly
 from .output import spent_line
 from .progress import PlainLines
-from .settings import RunName
+from .settings import RunName, settings_from_options
 from .stored import open_stored_run, report_of
 from .terminal import check_output, deliver, say
 from .words import CHANGED, DONE, FAILED, counted
@@ -135,13 +135,12 @@ class Reread(NamedTuple):
 
 
 @reports_errors
-def refresh_run(
-    thread: str, given: Mapping[str, Any], data_dir: Path | None, path: Path | None, *, is_for_news: bool
-) -> int:
+def refresh_run(thread: str, data_dir: Path | None, path: Path | None, *, is_for_news: bool, **options: Any) -> int:
     """Read the sources of a report again and print or write the result; the run itself stays unchanged.
 
     With `is_for_news`, print and write nothing unless there is something new.
     """
+    given = settings_from_options(**options)
     check_output(path)
     with redirect_stderr(StringIO()) if is_for_news else nullcontext():
         found, cost = run_interruptibly(PlainLines().during(_refreshed(RunName(safe_text(thread), data_dir), given)))

@@ -56,8 +56,8 @@ def complaint(ended: Ended, code: int = 2) -> str:
         ([WHEN, "--attach", "picture.gif"], "picture.gif: unsupported format; supported: "),
         ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit; `deep-research limits`"),
         ([WHEN, "--docs", "docs", "--limit", "max_cycle=1"], "there is no such limit (did you mean max_cycles?)"),
-        ([WHEN, "--docs", "docs", "--limit", "max_cycles=abc"], "limit max_cycles: Input should be a valid integer"),
         ([WHEN, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE, not 'max_cycles'."),
+        ([WHEN, "--docs", "docs", "--limit", "max_cycles=abc"], "limit max_cycles: Input should be a valid integer"),
         ([WHEN, "--docs", "docs", "--model", "gpt-nonsense"], "Unknown model 'gpt-nonsense' for the clarifier"),
         ([WHEN, "--docs", "docs", "--out", "report.xyz"], "unknown suffix; use one of .bib, .docx"),
         ([WHEN, "--docs", "docs", "--out", "nowhere/report.md"], "'nowhere/report.md': the folder 'nowhere' does not"),
@@ -91,6 +91,11 @@ def test_a_wrong_value_is_named_by_its_environment_variable(desk: Desk, name: st
         assert f"{name}: " in line
         assert words in line
     assert not desk.data.exists()
+
+
+@pytest.mark.parametrize("command", [("check", "report.md"), ("refresh", "light"), ("resume", "light"), ("doctor",)])
+def test_an_option_that_cannot_be_read_is_one_line(desk: Desk, command: tuple[str, ...]) -> None:
+    assert complaint(desk.call(*command, "--limit", "max_cycles")) == "--limit takes NAME=VALUE, not 'max_cycles'."
 
 
 @pytest.mark.fault(46)
