@@ -289,8 +289,14 @@ class RunBook(NamedTuple):
             snapshot = await graph.aget_state(begun.parent_config) if begun.parent_config else None
             state = ResearchState(**snapshot.values) if snapshot and snapshot.values else None
             if snapshot and state and state.run.id not in {"", stored.state.run.id, *ended}:
-                run = stored._replace(state=state, changed=snapshot.created_at or "")
-                ended[state.run.id] = run._replace(waiting={}, is_unfinished=False, failure="", runner="")
+                ended[state.run.id] = stored._replace(
+                    state=state,
+                    changed=snapshot.created_at or "",
+                    waiting={},
+                    is_unfinished=False,
+                    failure="",
+                    runner="",
+                )
         return [*reversed(ended.values())]
 
     async def rename(self, stored: StoredRun, label: str) -> None:
