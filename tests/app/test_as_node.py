@@ -27,11 +27,11 @@ Way = Literal["node", "called", "entrypoint"]
 THREAD = RunnableConfig(configurable={"thread_id": "parent"})
 ASKED = "Which light is meant?"
 TURNS: tuple[Any, ...] = (QUESTION, Command(resume="The Skerry Light"), "And who kept it?")
-"""Messages of three turns: an unclear question, the answer to the question back, a second question."""
+"""Messages of three turns: an unclear question, the answer to the clarifying question, a second question."""
 
 
 def scripted(tmp_path: Path) -> Lab:
-    """Models that ask one question back and then answer two questions."""
+    """Models that ask one clarifying question and then answer two questions."""
     return lab(
         tmp_path,
         clarifier=[ASKED, CLEAR],
@@ -101,7 +101,9 @@ def texts(value: Any) -> list[str]:
 
 @pytest.mark.parametrize("way", ["node", "called", "entrypoint"])
 @pytest.mark.parametrize(("is_sync", "has_store"), [(False, True), (True, False)])
-async def test_it_takes_turns_in_a_graph(tmp_path: Path, way: Way, is_sync: bool, has_store: bool) -> None:
+async def test_the_graph_takes_turns_inside_another_graph(
+    tmp_path: Path, way: Way, is_sync: bool, has_store: bool
+) -> None:
     run = scripted(tmp_path)
     async with opened_saver(tmp_path / "parent.sqlite", is_sync=is_sync) as checkpointer:
         given = {"checkpointer": checkpointer, "store": InMemoryStore() if has_store else None}

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.models import ScriptedChatModel, call, calls
+from kit.models import HeardCalls, ScriptedChatModel, call, calls
 from kit.packets import faults_before_stop
 from kit.runs import QUESTION, REPORT, Lab, gate, lab, search
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -54,7 +53,7 @@ def agent(
 
 
 def answers(state: dict[str, Any]) -> list[ToolMessage]:
-    """What the tool answered, after which the agent went on."""
+    """The answers of the tool; checks that the agent has finished after them."""
     assert state["messages"][-1].text == "Done."
     return [message for message in state["messages"] if isinstance(message, ToolMessage)]
 
@@ -82,20 +81,12 @@ async def test_packets_and_usage_are_sent_under_the_call(tmp_path: Path) -> None
     }
 
 
-class Heard(BaseCallbackHandler):
-    """Callback handler that records tags and metadata of chat model calls."""
-
-    def __init__(self) -> None:
-        self.models: list[tuple[Any, Any]] = []
-
-    def on_chat_model_start(self, *_: Any, **known: Any) -> None:
-        self.models.append((known["tags"], known["metadata"]))
-
-
 @pytest.mark.behaviour("A-81")
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_the_caller_gets_the_report_sees_the_research_and_keeps_only_the_answer(tmp_path: Path, how: str) -> None:
-    saver, heard, run = InMemorySaver(), Heard(), lab(tmp_path)
+async def test_the_caller_gets_the_report_and_its_callbacks_see_the_research_but_only_the_answer_is_stored(
+    tmp_path: Path, how: str
+) -> None:
+    saver, heard, run = InMemorySaver(), HeardCalls(), lab(tmp_path)
     graph = agent(tool_of(run), saver=saver)
     seen = {"callbacks": [heard], "tags": ["of-caller"], "metadata": {"team": "lights"}}
     [answer] = answers(await run_agent(graph, how, {**CALLER, **seen}))
@@ -131,7 +122,7 @@ async def test_the_51st_call_of_a_tool_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("A-83")
-async def test_the_tool_is_another_way_into_the_very_same_graph(tmp_path: Path) -> None:
+async def test_the_tool_makes_the_same_model_calls_as_the_graph(tmp_path: Path) -> None:
     plain, inside = lab(tmp_path, clarify="assume"), lab(tmp_path)
     state = await plain.ask()
     [answer] = answers(await agent(tool_of(inside)).ainvoke(ASKED))
@@ -148,31 +139,31 @@ async def test_outside_a_graph_the_answer_is_plain_text(tmp_path: Path, how: str
     for given in ({"question": "When was the Skerry Light lit?"}, "When was the Skerry Light lit?"):
         text = await asyncio.to_thread(tool.invoke, given) if how == "sync" else await tool.ainvoke(given)
         assert "1844. [1]" in text and "\n[1]: <file://" in text
+    text = await asyncio.to_thread(tool.invoke, " ") if how == "sync" else await tool.ainvoke(" ")
+    assert "The research failed: " in text
 
 
 @pytest.mark.fault(48)
 @pytest.mark.parametrize(
-    ("broken", "words"),
+    ("how", "question", "script", "settings", "words"),
     [
-        ({"docs": ["/nowhere"]}, r"/nowhere"),
-        ({"question": "  "}, r"The question is empty"),
-        ({"script": {"planner": ["", ""]}}, r"plan"),
+        ("sync", QUESTION, {}, {"docs": ["/nowhere"]}, "/nowhere"),
+        ("async", "  ", {}, {}, "The question is empty"),
+        ("async", QUESTION, {"planner": ["", ""]}, {}, "plan"),
     ],
 )
-@pytest.mark.parametrize("how", ["sync", "async"])
-async def test_a_failure_is_one_line(tmp_path: Path, broken: dict[str, Any], words: str, how: str) -> None:
-    run = lab(tmp_path, **broken.get("script", {}))
-    tool = tool_of(run, **{key: value for key, value in broken.items() if key == "docs"})
-    graph = agent(tool, [broken.get("question", QUESTION)])
-    [answer] = answers(await run_agent(graph, how))
+async def test_a_failure_is_one_line(
+    tmp_path: Path, how: str, question: str, script: dict[str, Any], settings: dict[str, Any], words: str
+) -> None:
+    tool = tool_of(lab(tmp_path, **script), **settings)
+    [answer] = answers(await run_agent(agent(tool, [question]), how))
     assert answer.status == "error"
     assert answer.text.startswith("The research failed: ") and words in answer.text
     assert len(answer.text.splitlines()) == 1
     assert (answer.artifact["status"], answer.artifact["report"]) == ("failed", "")
-    assert "The research failed: " in await tool.ainvoke({"question": " "})
 
 
-async def test_who_wants_to_be_asked_gets_the_question_and_the_thread(tmp_path: Path) -> None:
+async def test_a_clarifying_question_is_returned_with_the_thread_on_which_to_answer(tmp_path: Path) -> None:
     run, saver = lab(tmp_path, clarifier=["Which light?"]), InMemorySaver()
     [answer] = answers(await agent(tool_of(run, clarify="ask", checkpointer=saver)).ainvoke(ASKED))
     assert (answer.text, answer.artifact["status"]) == ("Which light?", "waiting_for_user")
@@ -181,7 +172,7 @@ async def test_who_wants_to_be_asked_gets_the_question_and_the_thread(tmp_path: 
 
 
 @pytest.mark.fault(45)
-async def test_who_cancels_the_agent_cancels_the_research(tmp_path: Path) -> None:
+async def test_cancelling_the_agent_cancels_the_research(tmp_path: Path) -> None:
     began, ended, wait = gate()
     graph = agent(tool_of(lab(tmp_path, researcher=[wait])))
     running = asyncio.create_task(graph.ainvoke(ASKED))

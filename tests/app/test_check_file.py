@@ -1,4 +1,4 @@
-"""The command `check`: reports from elsewhere, held against the documents and pages that they cite."""
+"""The command `check`: reports from elsewhere, checked against the documents and pages that they cite."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def word() -> bytes:
 @pytest.mark.parametrize(
     ("name", "data"), [("r.md", MARKDOWN.encode()), ("r.html", html()), ("r.docx", word())], ids=["md", "html", "docx"]
 )
-async def test_each_statement_is_held_against_what_it_cites(tmp_path: Path, name: str, data: bytes) -> None:
+async def test_each_statement_is_checked_against_the_sources_it_cites(tmp_path: Path, name: str, data: bytes) -> None:
     found = await check_file(data, name, judged(documents(tmp_path / "docs")))
     outcomes = [(statement.outcome, statement.sources) for statement in found.statements if statement.sources]
     assert outcomes[1] in [("contradicted", (1,)), ("not in the source", (1,))]
@@ -82,7 +82,7 @@ async def test_each_statement_is_held_against_what_it_cites(tmp_path: Path, name
     assert "| Statement | Verdict | Sources | Passage |" in text
 
 
-async def test_what_a_check_costs_is_charged_to_the_user_of_the_server(tmp_path: Path) -> None:
+async def test_the_costs_of_a_check_are_charged_to_the_user_of_the_server(tmp_path: Path) -> None:
     context = judged(documents(tmp_path / "docs"), user_daily_tokens=1)
     account = Pages(InMemoryStore(), "", "alice")
     await check_account(account, context)
@@ -94,11 +94,11 @@ async def test_what_a_check_costs_is_charged_to_the_user_of_the_server(tmp_path:
 @pytest.mark.parametrize(
     "text", ["1." + " " * 60_000, "x" + " " * 60_000 + "y", "1. " + "word " * 20_000, "[" * 60_000]
 )
-def test_a_hostile_report_is_read_at_once(text: str) -> None:
+def test_a_hostile_report_is_read_without_delay(text: str) -> None:
     assert not read_foreign(f"{text}\n[1](http://a.example/{'a' * 60_000}").targets.keys() - {1}
 
 
-def test_without_a_model_numbers_are_looked_for(tmp_path: Path) -> None:
+def test_without_a_model_numbers_are_looked_up_in_the_sources(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     documents(desk.docs)
     (tmp_path / "report.md").write_text(MARKDOWN)
@@ -112,7 +112,7 @@ def test_without_a_model_numbers_are_looked_for(tmp_path: Path) -> None:
     assert "The light was lit in 1844" in (tmp_path / "checked.html").read_text("utf-8")
 
 
-def test_a_report_that_cannot_be_read_is_a_mistake_in_the_call(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_read_is_refused_as_wrong_usage(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     (tmp_path / "empty.md").write_text(" ")
     (tmp_path / "broken.docx").write_text("no archive")
@@ -136,7 +136,7 @@ def test_a_report_that_cannot_be_read_is_a_mistake_in_the_call(tmp_path: Path) -
         (f"Lit in 1844 [2].\n\n### 来源\n\n- [2] The light: {WEB}", "Lit in 1844 [2]."),
     ],
 )
-def test_the_forms_of_citations_are_read(text: str, expected: str) -> None:
+def test_every_form_of_citation_is_recognized(text: str, expected: str) -> None:
     found = read_foreign(text)
     assert found.text == expected
     assert [target.address for target in found.targets.values()] == [WEB]

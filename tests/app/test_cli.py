@@ -32,12 +32,13 @@ LINK = re.compile(r"\[(\d+)\]\([^)]*\)")
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """A desk whose run `light` is finished."""
+    """The desk of the run `light`."""
     return desk_in(tmp_path_factory.mktemp("library"))
 
 
 @pytest.fixture(scope="module")
 def light(library: Desk) -> Ended:
+    """What the command of the finished run `light` printed."""
     return library.run("ask", QUESTION, "--docs", "docs", "--model", "extractive", "--thread", "light")
 
 
@@ -53,7 +54,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert not {module.split(".")[0] for module in modules.split()} & set(HEAVY)
 
 
-def test_a_pipe_gets_the_report_alone_and_the_progress_beside_it(library: Desk, light: Ended) -> None:
+def test_standard_output_gets_only_the_report_and_standard_error_the_progress(library: Desk, light: Ended) -> None:
     assert light.code == 0
     body, sources = light.out.split("\n## Sources\n\n")
     assert re.match(r"\w.+\. \[1\] ", body)
@@ -108,7 +109,7 @@ def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
 
 
 @pytest.mark.slow
-def test_a_reader_who_hangs_up_sees_no_traceback(library: Desk, light: Ended) -> None:
+def test_a_closed_pipe_causes_no_traceback(library: Desk, light: Ended) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -120,7 +121,7 @@ def test_a_reader_who_hangs_up_sees_no_traceback(library: Desk, light: Ended) ->
     assert answer.out.startswith("Ada Moran kept the Skerry Light")
 
 
-def test_without_a_terminal_a_question_back_waits_for_the_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_a_clarifying_question_waits_for_resume(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(desk.folder)
     ended = desk.call("ask", "Compare them?", "--docs", "docs", "--thread", "my pair", "--data-dir", "my data")
     assert (ended.code, ended.out) == (3, "")
@@ -138,7 +139,7 @@ def test_without_a_terminal_a_question_back_waits_for_the_answer(desk: Desk, mon
     assert "Port Anlow is the harbour next to the Skerry Light." in answered.out
 
 
-def test_on_a_terminal_the_question_back_is_answered_right_there(desk: Desk) -> None:
+def test_on_a_terminal_a_clarifying_question_is_answered_at_the_prompt(desk: Desk) -> None:
     report = desk.folder / "report.md"
     # The report goes to a file, so that a stray character of the prompt would show.
     with report.open("wb") as file:
@@ -169,7 +170,7 @@ def test_control_characters_never_reach_the_terminal(desk: Desk) -> None:
     assert not [text for text in shown if set(text) & set(ESCAPES)]
 
 
-def test_the_demo_needs_nothing_and_its_citations_can_be_opened(desk: Desk) -> None:
+def test_the_demo_needs_no_key_and_its_citations_can_be_opened(desk: Desk) -> None:
     ended = desk.call("demo", "--format", "json")
     assert ended.code == 0
     answer = json.loads(ended.out)
@@ -180,7 +181,7 @@ def test_the_demo_needs_nothing_and_its_citations_can_be_opened(desk: Desk) -> N
     assert desk.call("runs").out.startswith(answer["thread"][:6])
 
 
-def test_every_limit_is_listed_with_the_value_that_holds(desk: Desk) -> None:
+def test_every_limit_is_listed_with_its_current_value(desk: Desk) -> None:
     ended = desk.call("limits", DEEP_RESEARCH_MAX_CYCLES="3")
     assert ended.code == 0
     lines = ended.out.splitlines()
@@ -204,7 +205,7 @@ def packets_of(out: str) -> list[AnyPacket]:
         (["show", "light", "--json", "--format", "json"], "drop --format"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(library: Desk, arguments: list[str], words: str) -> None:
+def test_options_that_exclude_each_other_are_refused(library: Desk, arguments: list[str], words: str) -> None:
     ended = library.run(*arguments)
     assert (ended.code, ended.out) == (2, "")
     assert words in ended.err
@@ -218,14 +219,14 @@ def rebuilt(lines: str) -> dict[str, Any]:
     return run
 
 
-def test_the_client_of_the_docs_has_at_most_sixty_lines_and_no_dependency() -> None:
+def test_the_example_client_of_the_docs_has_at_most_sixty_lines_and_no_dependency() -> None:
     lines = CLIENT.read_text("utf-8").splitlines()
     imports = {line.split()[1].partition(".")[0] for line in lines if line.startswith(("import", "from"))}
     assert len(lines) <= 60 and imports <= sys.stdlib_module_names
 
 
 @pytest.mark.behaviour("O-88")
-def test_packets_take_the_place_of_progress_and_report_and_hold_the_whole_run(desk: Desk) -> None:
+def test_json_prints_packets_that_contain_the_whole_run_instead_of_progress_and_report(desk: Desk) -> None:
     asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--json")
     assert (asked.code, asked.err) == (0, QUOTING)
     packets = packets_of(asked.out)

@@ -31,9 +31,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return desk_in(tmp_path)
 
 
-def complaint(ended: Ended, code: int = 2) -> str:
-    """The single error line."""
-    assert (ended.code, ended.out) == (code, "")
+def complaint(ended: Ended) -> str:
+    """The single error line of a command that was refused."""
+    assert (ended.code, ended.out) == (2, "")
     (line,) = ended.err.splitlines()
     assert line.startswith("Error: ")
     return line.removeprefix("Error: ")
@@ -99,7 +99,7 @@ def test_an_option_that_cannot_be_read_is_one_line(desk: Desk, command: tuple[st
 
 
 @pytest.mark.fault(46)
-def test_looking_for_runs_makes_no_folder_and_an_answer_to_a_run_that_asks_nothing_is_refused(desk: Desk) -> None:
+def test_reading_runs_creates_no_folder_and_an_answer_to_a_finished_run_is_refused(desk: Desk) -> None:
     ended = desk.call("runs")
     assert (ended.code, ended.err.startswith("No runs yet")) == (0, True)
     assert complaint(desk.call("show", "light")) == "There is no run 'light'; `deep-research runs` lists them all."
@@ -109,7 +109,7 @@ def test_looking_for_runs_makes_no_folder_and_an_answer_to_a_run_that_asks_nothi
     assert line.startswith("The run 'light' is finished; to ask a follow-up question:")
 
 
-def test_a_variable_that_is_no_setting_gets_one_line_and_stops_nothing(desk: Desk) -> None:
+def test_an_unknown_variable_causes_a_warning_and_no_error(desk: Desk) -> None:
     ended = desk.call("runs", DEEP_RESEARCH_MAX_CYCLE="3", DEEP_RESEARCH_XYZZY="3")
     first, second = ended.err.splitlines()
     guess = "DEEP_RESEARCH_MAX_CYCLE is not a setting (did you mean DEEP_RESEARCH_MAX_CYCLES?)"
@@ -177,7 +177,9 @@ def put_database(damaged: Desk, content: bytes) -> None:
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("damage", [bytes_changed, pages_changed, schema_changed, truncated])
-def test_damage_is_named_in_one_line(damaged: Desk, damage: Damage, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_database_is_reported_in_one_line(
+    damaged: Desk, damage: Damage, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(damaged.folder)
     whole = (damaged.data / "runs.sqlite").read_bytes()
     try:
@@ -190,7 +192,7 @@ def test_damage_is_named_in_one_line(damaged: Desk, damage: Damage, seed: int, m
 
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("kind", ["a folder", "/proc/version", "a bit of the schema"])
-def test_a_non_database_is_named_in_a_line(
+def test_a_file_that_is_no_database_is_reported_in_one_line(
     damaged: Desk, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(damaged.folder)

@@ -49,7 +49,7 @@ def research(desk: Desk) -> list[dict[str, Any]]:
 
 
 @pytest.mark.fault(45)
-def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(wire: WireDesk) -> None:
+def test_after_ctrl_c_or_sigterm_a_run_continues_where_it_was(wire: WireDesk) -> None:
     before: list[dict[str, Any]] = []
     for sent in (signal.SIGINT, signal.SIGTERM):
         wire.holds.points.add(SECOND_ROUND)
@@ -73,7 +73,7 @@ def test_ctrl_c_and_sigterm_leave_a_run_that_goes_on_where_it_was(wire: WireDesk
 
 
 @pytest.mark.fault(45)
-def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
+def test_a_stop_at_a_clarifying_question_leaves_the_run_waiting(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     asked = ("ask", "Compare them?", "--docs", "docs", "--thread", "pair")
     for command, sent in ((asked, signal.SIGINT), (("resume", "pair"), signal.SIGTERM)):
@@ -87,7 +87,7 @@ def test_a_stop_at_the_question_back_leaves_it_waiting(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault(45)
-def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> None:
+def test_ctrl_c_during_the_live_view_restores_the_terminal(wire: WireDesk) -> None:
     wire.holds.points.add(SECOND_ROUND)
     terminal = Terminal(wire.desk, *ASK)
     terminal.wait_for("● ")
@@ -97,7 +97,7 @@ def test_ctrl_c_during_the_live_view_gives_the_terminal_back(wire: WireDesk) -> 
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 
 
-def test_what_is_typed_steers_the_research_and_nothing_that_was_found_is_lost(wire: WireDesk) -> None:
+def test_a_typed_line_steers_the_research_and_no_finding_is_lost(wire: WireDesk) -> None:
     wire.holds.points.add(SECOND_ROUND)
     terminal = Terminal(wire.desk, *ASK)
     wait_for_second_round(wire, terminal.process)

@@ -1,4 +1,4 @@
-"""The depth of a run on the command line, with the model that quotes, and on the server."""
+"""The depth of a run on the command line, with the extractive model, and on the server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def asked(desk: Desk, question: str, depth: str, *options: str) -> tuple[str, st
     return ended.out, next(line for line in shown.splitlines() if line.startswith("Depth"))
 
 
-def test_a_quick_answer_quotes_what_one_search_found_and_a_small_question_is_told_by_its_parts(tmp_path: Path) -> None:
+def test_a_quick_answer_quotes_one_search_and_depth_auto_is_quick_only_for_a_small_question(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     report, depth = asked(desk, SMALL, "quick", "--strategy", "planned")
     assert report.startswith("The Skerry Light was lit for the first time in 1844. [1]")

@@ -39,7 +39,7 @@ def environment(desk: Desk) -> dict[str, str]:
     return {name: value for name, value in desk.environment.items() if name != "PYTHON_DOTENV_DISABLED"}
 
 
-def test_the_command_reads_the_file_of_its_own_folder_and_the_environment_wins(desk: Desk) -> None:
+def test_the_command_reads_the_env_file_of_its_working_directory_and_the_environment_wins(desk: Desk) -> None:
     (desk.folder / ".env").write_text(FROM_FILE)
     ours = environment(desk)
     # `.env` files in the parent folder or the documents' folder are not read.
@@ -51,21 +51,23 @@ def test_the_command_reads_the_file_of_its_own_folder_and_the_environment_wins(d
 
 
 @pytest.mark.parametrize("line", ["OPENAI_API_KEY: sk-CANARY", 'KEY="CANARY'])
-def test_a_line_that_cannot_be_read_is_named_with_its_number(desk: Desk, line: str) -> None:
+def test_an_invalid_line_of_the_env_file_is_reported_with_its_number(desk: Desk, line: str) -> None:
     (desk.folder / ".env").write_text(f"# Mine\nDEEP_RESEARCH_DEPTH=deep\n\n{line}\nDEEP_RESEARCH_LANGUAGE=German\n")
     ended = desk.run("limits", env=environment(desk))
     words = f"Error: {desk.folder / '.env'}, line 4: it is not NAME=VALUE, or a quotation mark is not closed.\n"
     assert ended == (2, "", words)
 
 
-def test_an_app_reads_the_file_when_it_says_so_and_not_before(desk: Desk) -> None:
+def test_an_app_reads_the_env_file_only_when_it_asks_for_it(desk: Desk) -> None:
     (desk.folder / ".env").write_text(FROM_FILE)
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, cwd=desk.folder, env=environment(desk), capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [" False", "German deep sk-CANARY"]
 
 
-def test_the_example_has_every_variable_with_a_valid_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_env_file_has_every_variable_with_a_valid_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / ".env"
     file.write_text(re.sub(r"^# (?=[A-Z_]+=)", "", EXAMPLE, flags=re.MULTILINE))
     named = dotenv_values(file)
@@ -131,7 +133,7 @@ def test_what_is_missing_is_named_with_its_setting(desk: Desk, options: tuple[st
 
 
 @pytest.mark.slow
-def test_a_trial_tells_three_things_of_the_model_and_remembers_how_it_calls_tools(desk: Desk) -> None:
+def test_a_trial_reports_tools_speed_and_window_and_stores_how_the_model_calls_tools(desk: Desk) -> None:
     with openai_server(capable) as server:
         ended = desk.call("doctor", "--try", "--model", "openai:fake-1", "--docs", str(desk.docs), **server.environment)
     assert ended.code == 0, ended.out
@@ -156,7 +158,7 @@ def test_a_wrong_key_is_one_line_that_does_not_show_it(desk: Desk) -> None:
 
 @pytest.mark.slow
 @pytest.mark.fault(26)
-def test_a_trial_searches_once_and_says_whether_the_key_is_taken(desk: Desk) -> None:
+def test_a_trial_searches_once_and_says_whether_the_key_is_accepted(desk: Desk) -> None:
     given = ("--try", "--model", "extractive", "--engine", "tavily")
     with search_api() as engine:
         right = desk.call("doctor", *given, **engine.environment())

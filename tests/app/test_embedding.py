@@ -87,7 +87,7 @@ def test_pause_and_answer_work_in_a_plain_script(tmp_path: Path) -> None:
     assert len(history) > 5
 
 
-def test_the_state_is_edited_by_the_json_that_shows_it_and_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_the_state_can_be_edited_as_json_and_invalid_edits_are_refused(tmp_path: Path) -> None:
     run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
     config = thread_config("t")
     parts(run)
@@ -142,7 +142,7 @@ def test_an_unknown_setting_is_one_line_that_names_it(tmp_path: Path) -> None:
             deep_research.Context(**mistaken)
 
 
-async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tmp_path: Path) -> None:
+async def test_sync_calls_are_refused_on_the_event_loop_of_the_checkpointer(tmp_path: Path) -> None:
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "own.sqlite")) as saver:
         run = lab(tmp_path, graph=build_graph(checkpointer=saver))
         assert (await run.ask()).report
@@ -151,7 +151,7 @@ async def test_a_saver_of_another_loop_is_refused_for_sync_calls_in_that_loop(tm
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
-async def test_one_line_is_enough_for_an_answer(tmp_path: Path, how: str) -> None:
+async def test_research_answers_a_question_in_one_call(tmp_path: Path, how: str) -> None:
     run = lab(tmp_path)
     given = deep_research.Settings(models=dict(run.models), docs=[run.folder], limits={"whole_characters": 0})
     if how == "async":
@@ -192,7 +192,7 @@ def settings(run: Lab) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["graph", "plain", "node"])
-async def test_settings_are_read_beside_the_keys_of_others(tmp_path: Path, kind: str) -> None:
+async def test_settings_in_configurable_are_read_and_the_keys_of_others_are_ignored(tmp_path: Path, kind: str) -> None:
     graph: Any = build_graph()
     run, context = lab(tmp_path), dict[str, Any]()
     if kind == "plain":
@@ -207,7 +207,9 @@ async def test_settings_are_read_beside_the_keys_of_others(tmp_path: Path, kind:
     assert "lighthouse.md" in state["messages"][-1].text
 
 
-def test_what_stands_in_both_has_to_be_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_context_and_configurable_must_not_contradict_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Values from the environment count as given in neither.
     monkeypatch.setenv("DEEP_RESEARCH_LANGUAGE", "French")
     run, graph = lab(tmp_path), build_graph()
@@ -235,5 +237,5 @@ def test_an_app_passes_strict_type_checks_and_wrong_settings_are_found(tmp_path:
     ], result.stdout
 
 
-def test_the_settings_for_type_checkers_are_those_that_there_are() -> None:
+def test_the_settings_for_type_checkers_are_the_fields_of_the_context() -> None:
     assert Settings.__annotations__.keys() == Context.model_fields.keys()

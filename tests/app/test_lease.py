@@ -79,7 +79,7 @@ def names_process(pid: int, ended: Ended) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.fault(43, "R28")
-def test_of_three_processes_that_resume_a_killed_run_at_once_one_runs_it(tmp_path: Path) -> None:
+def test_if_three_processes_resume_a_killed_run_at_once_only_one_runs_it(tmp_path: Path) -> None:
     chance, calls = random.Random(0), 0
     killed_at, started = chance.randrange(4, 14), list[subprocess.Popen[str]]()
 
@@ -112,7 +112,9 @@ def test_of_three_processes_that_resume_a_killed_run_at_once_one_runs_it(tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.fault(43)
-def test_a_process_that_was_taken_for_dead_writes_nothing_when_it_wakes(wire: WireDesk, writer: FirstHeld) -> None:
+def test_a_suspended_process_that_lost_its_lease_writes_nothing_when_it_wakes(
+    wire: WireDesk, writer: FirstHeld
+) -> None:
     with wire.desk.started("ask", QUESTION, "--thread", "light") as process:
         assert writer.asked.wait(SECONDS)
         process.send_signal(signal.SIGSTOP)
@@ -154,7 +156,7 @@ async def test_a_lease_ends_with_its_process_or_its_renewal(tmp_path: Path, chan
         assert not lease.is_lost, "it has not noticed yet"
 
 
-async def test_within_a_process_too_one_run_writes_to_a_thread_and_leaves_it_free_at_a_pause(tmp_path: Path) -> None:
+async def test_within_a_process_one_run_at_a_time_writes_to_a_thread_and_frees_it_at_a_pause(tmp_path: Path) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     began, _, wait = gate()
     run = lab(tmp_path, graph=graph, planner=[wait, PLAN], review_plan=True)

@@ -58,7 +58,9 @@ async def test_a_tool_that_raises_is_named_in_the_notes_and_its_reason_in_the_lo
     assert PASSWORD not in said and "tvly-" not in said
 
 
-async def test_what_a_provider_says_is_logged_at_debug_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_text_of_an_error_from_a_provider_is_logged_only_at_debug(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     quoted = f"the prompt is refused: {PRIVATE}"
     settings: dict[str, Any] = {"limits": {"max_retries": 0}, "orchestrator": [research("When?"), REPORT, REPORT]}
     await lab(tmp_path, researcher=[ConnectionError(quoted)], **settings).ask()

@@ -37,7 +37,7 @@ def finished(tokens: int, usd: float) -> AnyPacket:
 
 def lines(capsys: pytest.CaptureFixture[str], *packets: AnyPacket) -> list[str]:
     """Lines that the packets print to a pipe."""
-    feed(PlainLines(""), *packets)
+    feed(PlainLines(), *packets)
     return capsys.readouterr().err.splitlines()
 
 
@@ -55,14 +55,14 @@ def seen(*packets: AnyPacket) -> str:
 
 
 @pytest.mark.parametrize(("usd", "words"), [(0.0, "34 567 tokens"), (0.00000062, "34 567 tokens, $0.0000012")])
-def test_what_the_models_cost_is_added_up(capsys: pytest.CaptureFixture[str], usd: float, words: str) -> None:
+def test_the_costs_of_model_calls_are_added_up(capsys: pytest.CaptureFixture[str], usd: float, words: str) -> None:
     calls = (finished(34_000, usd), finished(567, usd))
     stop = p.OverallStop(placement=TOP, stop_reason="user_cancelled", elapsed_seconds=1.0)
     assert lines(capsys, *calls, stop) == [f"spent: 2 model calls, {words}"]
     assert f"0 sources, {words}\n" in seen(*calls).replace(" \n", "\n")
 
 
-def test_on_a_terminal_the_words_that_are_written_are_shown_and_no_more_than_a_screen() -> None:
+def test_the_live_view_shows_the_report_as_it_is_written_and_fits_on_the_screen() -> None:
     words = {"step_id": "2", "title": "Its keeper", "task": "Who kept it?", "kind": "hybrid", "parent_id": ""}
     step = p.StepStarted.model_validate({"placement": AGENT, **words})
     plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content="1. A light\n" * 40)]
@@ -77,7 +77,7 @@ def test_on_a_terminal_the_words_that_are_written_are_shown_and_no_more_than_a_s
         assert ("writing the report" in screen.getvalue()) == (packets[-1] is deltas[-1])
 
 
-def test_a_call_that_waits_says_how_long_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_delayed_call_is_shown_with_its_wait_and_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     delayed = p.CallDelayed(placement=TOP, seconds=12.4, reason="the provider asks to (429)")
     start = p.ResearchAgentStart(placement=AGENT, research_task="The light")
     inside = delayed.model_copy(update={"placement": AGENT.model_copy(update={"sub_turn_index": 0})})
@@ -96,11 +96,11 @@ async def settle(clock: HandClock, seconds: int) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_line_every_ten_seconds_says_what_is_waited_for(
+async def test_every_ten_seconds_a_line_says_what_the_run_is_waiting_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock, asked, may_answer = HandClock(), threading.Event(), threading.Event()
-    lines, live, screen = PlainLines("", clock), LiveView(""), StringIO()
+    lines, live, screen = PlainLines(clock=clock), LiveView(""), StringIO()
 
     def held(_: Received) -> Reply:
         asked.set()
@@ -138,8 +138,8 @@ async def test_a_line_every_ten_seconds_says_what_is_waited_for(
     assert capsys.readouterr().err == "", "nothing is printed when the work is over"
 
 
-def test_words_are_taken_by_researchers_at_work_and_neither_before_nor_in_a_quick_answer_nor_in_the_report() -> None:
-    view = PlainLines("")
+def test_typed_lines_are_passed_on_only_while_researchers_are_running() -> None:
+    view = PlainLines()
     view.typed.append("Mind the gannets.")
     feed(view, p.PlanStart(placement=TOP), p.ResearchAgentStart(placement=AGENT, research_task="The light"))
     assert view.steering() == ""

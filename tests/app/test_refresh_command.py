@@ -63,7 +63,7 @@ def edit(desk: Desk, changes: dict[str, str]) -> None:
     (desk.docs / "lighthouse.md").write_text(text, encoding="utf-8")
 
 
-def test_two_changes_of_a_folder_are_shown_and_no_others(desk: Desk) -> None:
+def test_a_changed_and_a_missing_source_are_shown_and_nothing_else(desk: Desk) -> None:
     report = desk.call("export", "light").out
     edit(desk, {"1844": "1846", "300 people": "412 people"})
     (desk.docs / "keeper.md").unlink()
@@ -91,7 +91,7 @@ def test_layout_order_and_name_of_a_document_change_no_sentence(desk: Desk) -> N
     assert re.search(r"keeper\.md: .*keepers\.txt", ended.out)
 
 
-def test_if_changed_is_silent_until_there_is_something_new_and_says_it_once(desk: Desk, tmp_path: Path) -> None:
+def test_if_changed_reports_something_new_once_and_is_silent_otherwise(desk: Desk, tmp_path: Path) -> None:
     given = "refresh", "light", "--if-changed"
     assert desk.call(*given) == (0, "", "")
     edit(desk, {"1844": "1846"})
@@ -108,7 +108,7 @@ def test_if_changed_is_silent_until_there_is_something_new_and_says_it_once(desk
     assert (failed.code, failed.out, failed.err.count("\n")) == (2, "", 1)
 
 
-def test_the_cron_line_of_the_docs_is_carried_out_by_a_shell(desk: Desk, tmp_path: Path) -> None:
+def test_the_cron_line_of_the_docs_works_in_a_shell(desk: Desk, tmp_path: Path) -> None:
     folder = tmp_path / "research"
     folder.mkdir()
     (folder / ".env").write_text(f"DEEP_RESEARCH_DATA_DIR={desk.data}\n", "utf-8")
@@ -148,7 +148,7 @@ def test_an_export_points_to_the_audit_if_stored_texts_changed(
 
 
 @pytest.mark.slow
-def test_a_model_judges_an_old_report_and_what_has_changed_is_said(tmp_path: Path) -> None:
+def test_an_audit_with_a_model_judges_a_report_again_and_shows_what_changed(tmp_path: Path) -> None:
     with wire_desk(tmp_path, writer=lambda _: say("Its lamp is older than any other one of that coast [1].")) as wire:
         asked = wire.desk.call("ask", USUAL_QUESTION, "--thread", "light", "--limit", "max_opinions=0")
         assert asked.code == 0 and "not verified" not in asked.out
@@ -171,7 +171,7 @@ def test_a_model_judges_an_old_report_and_what_has_changed_is_said(tmp_path: Pat
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed here")
-def test_systemd_finds_no_fault_with_the_unit_and_the_timer_of_the_docs(tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit_and_the_timer_of_the_docs(tmp_path: Path) -> None:
     unit, timer = re.findall(r"^```ini\n(.+?)^```", SCHEDULE, re.MULTILINE | re.DOTALL)
     command = "/path/to/checkout/.venv/bin/deep-research"
     assert command in unit

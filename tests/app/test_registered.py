@@ -80,7 +80,7 @@ def test_registered_engines_and_tools_are_named_like_our_own(environment: dict[s
     assert ended(environment, "-c", RUN) == "['Shelf'] ['web_search', 'open_url', 'keepers']\n"
 
 
-def test_parsers_and_exporters_are_used_and_one_that_breaks_is_logged_without_the_words_of_the_file(
+def test_registered_parsers_and_exporters_are_used_and_failures_are_logged_without_file_contents(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     command, log, out = str(Path(sys.executable).with_name("deep-research")), tmp_path / "run.log", tmp_path / "a.wiki"

@@ -1,4 +1,4 @@
-"""Two strategies; and runs that are stopped: what was begun and paid for is kept, by the strategy it began with."""
+"""Runs of both strategies; runs that stop or fail keep their strategy and their results, and can be resumed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_run_cannot_switch_to_another_strategy(library: Desk, thread: str, oth
 
 @pytest.mark.fault(42)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_run_goes_on_where_it_was_though_the_clock_was_set_back(tmp_path: Path, strategy: str) -> None:
+def test_a_run_continues_where_it_was_although_the_clock_was_set_back(tmp_path: Path, strategy: str) -> None:
     desk = desk_in(tmp_path)
 
     def run(hours: int, *arguments: str) -> Ended:
@@ -108,7 +108,7 @@ def test_a_run_goes_on_where_it_was_though_the_clock_was_set_back(tmp_path: Path
 
 
 @pytest.mark.fault(24)
-def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_how_to_go_on(tmp_path: Path) -> None:
+def test_a_run_that_fails_for_lack_of_credit_is_kept_and_says_why_and_how_to_resume_it(tmp_path: Path) -> None:
     with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")) as wire:
         ended = wire.desk.call("ask", COAST_QUESTION, "--thread", "poor", "--yes")
         assert ended.code == 1
@@ -126,7 +126,7 @@ def test_a_new_run_whose_account_is_empty_at_its_plan_is_kept_and_says_why_and_h
 
 
 @pytest.mark.parametrize("size", [300_000, 600_000])
-def test_a_run_for_which_there_is_no_more_space_is_kept_and_its_exit_code_says_so(tmp_path: Path, size: int) -> None:
+def test_a_run_that_fails_on_a_full_disk_is_kept_and_can_be_resumed(tmp_path: Path, size: int) -> None:
     with wire_desk(tmp_path) as wire:
         limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size))
         ended = wire.desk.run("ask", COAST_QUESTION, "--thread", "light", preexec_fn=limit)
@@ -140,7 +140,7 @@ def test_a_run_for_which_there_is_no_more_space_is_kept_and_its_exit_code_says_s
 @pytest.mark.fault(45)
 @pytest.mark.parametrize("after", ["deep_research_plan_start", "search_tool_start", "intermediate_report_start"])
 @pytest.mark.behaviour("O-87")
-def test_a_run_that_is_left_at_any_packet_goes_on_from_there(tmp_path: Path, after: str) -> None:
+def test_a_run_that_is_left_at_any_packet_can_be_resumed(tmp_path: Path, after: str) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     for number in range(3):
         context = lab(tmp_path).context
@@ -153,7 +153,7 @@ def test_a_run_that_is_left_at_any_packet_goes_on_from_there(tmp_path: Path, aft
 
 
 @pytest.mark.fault(44)
-async def test_a_run_goes_on_whose_settings_hold_one_that_there_is_no_more() -> None:
+async def test_stored_settings_that_no_longer_exist_are_ignored() -> None:
     store = InMemoryStore()
     kept = {"embeddings": True, "language": "de", "limits": {"gone": 1, "max_cycles": 3}}
     await store.aput(page_namespace(thread_id("light")), NOTES_KEY, {"json": json.dumps(kept)}, index=False)

@@ -1,4 +1,4 @@
-"""The stream of packets and its replay: typed, bracketed, alive in silence, and ended by exactly one stop."""
+"""The stream of packets and its replay: in order, with heartbeats in silence, and ended by exactly one stop."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ REPORTS = st.sampled_from(["Lit [1] and tall [2]. [1]", "Nothing is cited.", "Al
 
 
 def reasoned(text: str, thought: str) -> Any:
-    """An answer with a thought of the model's own before it."""
+    """An answer, with reasoning of the model before it unless `thought` is empty."""
     return AIMessage(text, additional_kwargs={"reasoning_content": thought}) if thought else text
 
 
 @st.composite
 def steps(draw: st.DrawFn) -> list[Any]:
-    """What one researcher does, up to its finding."""
+    """The answers of a researcher's model, up to its finding."""
     fails = draw(st.integers(0, 3)) == 0
     kinds = ["think", "search", "both", "open", "wrong"]
     script = [draw(step(kind)) for kind in draw(st.lists(st.sampled_from(kinds), max_size=3))]
@@ -60,7 +60,7 @@ def step(kind: str) -> st.SearchStrategy[Any]:
 
 @st.composite
 def scripts(draw: st.DrawFn) -> dict[str, Any]:
-    """A run: thoughts and rounds of one to three tasks, failures among them, then the report."""
+    """Answers of all models of a run: thoughts, rounds of one to three tasks, some of which fail, and the report."""
     orchestrator: list[Any] = []
     researchers: dict[str, list[Any]] = {}
     for round_number in range(draw(st.integers(1, 2))):
@@ -135,7 +135,7 @@ async def test_for_foreign_errors_only_the_type_is_reported(tmp_path: Path) -> N
 
 @pytest.mark.fault(45)
 @pytest.mark.behaviour("O-79", "A-09", "A-80")
-async def test_a_cancelled_task_hears_the_stop_and_nothing_after_it_and_is_cancelled(tmp_path: Path) -> None:
+async def test_a_cancelled_task_gets_the_stop_as_its_last_packet_and_is_cancelled(tmp_path: Path) -> None:
     clock, heard, before = HandClock(), list[AnyPacket](), asyncio.all_tasks()
     run = timed(tmp_path, clock, planner=[never, PLAN])
     task = asyncio.create_task(packets_of(run, into=heard))
@@ -167,7 +167,7 @@ async def test_a_stream_that_is_closed_early_leaves_no_run_behind(tmp_path: Path
 
 
 @pytest.mark.behaviour("O-82")
-async def test_silence_brings_heartbeats_and_nothing_is_lost_by_them(tmp_path: Path) -> None:
+async def test_a_silent_run_sends_heartbeats_and_loses_no_packet(tmp_path: Path) -> None:
     async def slow(*_: Any) -> str:
         while len([packet for packet in heard if isinstance(packet, p.ChatHeartbeat)]) < 4:
             await asyncio.sleep(0.01)
@@ -190,13 +190,13 @@ async def test_silence_brings_heartbeats_and_nothing_is_lost_by_them(tmp_path: P
 
 
 @pytest.mark.fault(46)
-async def test_a_finished_thread_that_is_asked_to_go_on_says_that_it_is_finished(tmp_path: Path) -> None:
+async def test_resuming_a_finished_thread_yields_only_a_stop(tmp_path: Path) -> None:
     run = lab(tmp_path)
     await packets_of(run)
     assert [packet.type for packet in await packets_of(run, None)] == ["stop"]
 
 
-async def test_the_check_of_streams_finds_what_is_wrong(tmp_path: Path) -> None:
+async def test_the_check_of_streams_in_the_kit_finds_faults(tmp_path: Path) -> None:
     heard = await packets_of(lab(tmp_path))
     assert faults(heard) == []
     assert faults([*heard, heard[-1]])
@@ -216,7 +216,7 @@ def seconds(heard: list[AnyPacket]) -> list[float]:
 
 
 @pytest.mark.behaviour("A-09")
-async def test_seconds_that_pass_at_once_are_sent_singly(tmp_path: Path) -> None:
+async def test_seconds_that_pass_at_once_are_sent_one_by_one(tmp_path: Path) -> None:
     clock = HandClock()
     run = timed(tmp_path, clock, planner=[clock.after(2.5, PLAN)], writer=[clock.after(0.6, "Lit in 1844. [1]")])
     heard = await packets_of(run)
@@ -263,7 +263,7 @@ async def test_a_stopped_run_is_replayed_as_far_as_it_went(tmp_path: Path) -> No
     assert positions["intermediate_report_cited_docs"] == (2, 1, -1), "what a finished sibling found is there"
 
 
-def test_an_app_names_the_thread(tmp_path: Path) -> None:
+def test_a_thread_is_run_and_replayed_by_its_name(tmp_path: Path) -> None:
     run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
     streamed = list(packets(run.graph, QUESTION, "light", context=run.context))
     again = list(replay_thread(run.graph, "light"))

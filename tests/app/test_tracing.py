@@ -13,10 +13,10 @@ import langsmith
 import pytest
 from kit.commands import Desk
 from kit.engines import Answer, Loopback, Request
-from kit.models import call, calls
+from kit.models import HeardCalls, call, calls
 from kit.runs import QUESTION, REPORT, lab, search
 from kit.server import CONFIG, Conversation, Server
-from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
 from langchain_core.retrievers import BaseRetriever
@@ -196,7 +196,7 @@ async def test_a_run_is_traced_as_one_tree(tmp_path: Path, sink: Sink) -> None:
     assert [thread_id("lab")] == SEEN_FROM
 
 
-def test_the_command_is_traced_by_the_usual_variables_and_says_so(desk: Desk) -> None:
+def test_the_command_is_traced_with_the_variables_of_langsmith_and_says_so(desk: Desk) -> None:
     question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
     with tracing_sink() as sink:
         keys = {name: value for name, value in sink.environment.items() if name != "LANGSMITH_TRACING"}
@@ -244,19 +244,9 @@ async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(tm
         assert tree.names("tool") == ["internal_search"]
 
 
-class Heard(BaseCallbackHandler):
-    """Callback handler that records tags and metadata of chat model calls."""
-
-    def __init__(self) -> None:
-        self.models: list[tuple[list[str], dict[str, Any]]] = []
-
-    def on_chat_model_start(self, *_: Any, **known: Any) -> None:
-        self.models.append((known["tags"], known["metadata"]))
-
-
 @pytest.mark.parametrize("is_node", [False, True])
 async def test_an_untraced_run_reaches_only_the_callers_callbacks(tmp_path: Path, sink: Sink, is_node: bool) -> None:
-    run, heard = lab(tmp_path, tracing=False, clarify="assume"), Heard()
+    run, heard = lab(tmp_path, tracing=False, clarify="assume"), HeardCalls()
     graph: Any = build_graph()
     if is_node:
         outer = StateGraph(MessagesState, context_schema=Context)

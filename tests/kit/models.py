@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, BaseCallbackHandler, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput, ModelProfile
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.ai import UsageMetadata
@@ -317,6 +317,17 @@ def figure_judge(profile: ModelProfile | None = None) -> ScriptedChatModel:
     """A verifier that judges by figures, as often as it is asked."""
     profile = profile or ModelProfile(max_input_tokens=100_000)
     return ScriptedChatModel(replies={"": lambda messages, _: by_figures(messages[-1].text)}, profile=profile)
+
+
+class HeardCalls(BaseCallbackHandler):
+    """A callback handler that records the tags and the metadata of each call of a chat model."""
+
+    def __init__(self) -> None:
+        self.models: list[tuple[list[str], dict[str, Any]]] = []
+
+    @override
+    def on_chat_model_start(self, *_: Any, **known: Any) -> None:
+        self.models.append((known["tags"], known["metadata"]))
 
 
 class Search(BaseModel):
