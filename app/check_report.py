@@ -143,10 +143,7 @@ async def check_in_graph(
 
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
-    """Print the verdicts on a finished report; a `model`, if given, judges its statements again first.
-
-    Returns `FAILED` if a statement is neither supported nor marked, or a stored source text has changed.
-    """
+    """Print the verdicts on a finished report; a `model`, if given, judges its statements again first."""
     work = _audited(RunName(safe_text(thread), data_dir), model)
     stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
     changes = counted(sum(claim.is_new for claim in found.claims), "verdict")

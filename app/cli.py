@@ -469,6 +469,7 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
 
 def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:
+    """Return where the report or the packets go; raises `UsageError` for options that exclude each other."""
     from .progress import PacketLines
     from .terminal import Output
 

@@ -124,6 +124,8 @@ def _start(
     strategy: StrategyName | None,
     is_estimate: bool,
 ) -> int:
+    """Ask a question on the thread `name` and return the exit code."""
+
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
         return await book.ask(name.thread, question, given, view, strategy, is_estimate=is_estimate)
 
@@ -132,6 +134,8 @@ def _start(
 
 
 def _resume_step(thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False) -> Step:
+    """Return the step that resumes a run, showing its earlier progress first."""
+
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
         view.recall((await book.read(thread)).state)
         return await book.resume(thread, answer, given, view, is_estimate=is_estimate)

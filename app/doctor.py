@@ -252,7 +252,7 @@ async def _checks(role: Role, context: Context) -> list[Check]:
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:
-    """Try each engine that is set; if none is, the default engine and its fallbacks until one answers.
+    """Try each engine that is set or, by default, one keyless engine after the other until one answers.
 
     Engines that the environment sets up but no setting names are tried too; their failures stop no run.
     """
@@ -268,6 +268,7 @@ async def _try_engines(context: Context) -> list[Diagnosis]:
 
 
 async def _try_engine(engine: SearchEngine, context: Context) -> Diagnosis:
+    """Search once with an engine; return whether its key is accepted or, if it has none, whether it works."""
     has_key = bool(getattr(engine, "key", ""))
     what, well = (f"key of {engine.title}", "accepted") if has_key else (f"search with {engine.title}", "works")
     try:

@@ -29,10 +29,10 @@ class EditRefused(UserMistake):
 
 
 def check_nothing_is_lost(latest: StateSnapshot, checkpoint_id: str | None) -> None:
-    """Raise `EditRefused` if an edit of a checkpoint would discard results of branches that no node has collected yet.
+    """Raise `EditRefused` if an edit would discard results of finished branches that no node has collected yet.
 
-    `latest` is the latest state of the thread; `checkpoint_id` is None if that is edited. LangGraph restarts the step
-    after an edited checkpoint. Editing an earlier checkpoint keeps the later ones, and with them the results.
+    `checkpoint_id` is that of the edited checkpoint, None for the latest. LangGraph restarts the step after an edited
+    checkpoint; editing an earlier one keeps the later ones.
     """
     is_latest = checkpoint_id in (None, latest.config["configurable"].get("checkpoint_id"))
     if is_latest and (finished := sum(task.result is not None for task in latest.tasks)):

@@ -51,18 +51,14 @@ from .words import GRAPHS, STRATEGY_KEY, StrategyName, check_strategy
 RECURSION_LIMIT = 500
 """Maximum number of supersteps in a run; several times more than the default limits need."""
 _PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
-"""Config keys under which a nested graph finds its parent's task, checkpointer and runtime.
-
-LangGraph's server sets the key of the checkpointer too.
-"""
+"""Config keys under which LangGraph describes a nested graph's parent; its server also sets the one of the saver."""
 NOT_WAITING = 'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
 
 
 class LeasedGraph(DrawableGraph):
     """A compiled graph that runs on its own or, as a node, with the checkpointer and store of its parent graph.
 
-    In our databases only one run at a time can write to a thread: it holds the thread's lease (see
-    `core/run/store/lease.py`).
+    In our databases only one run at a time, which holds the thread's lease, can write to a thread.
     """
 
     async def astream(
@@ -178,44 +174,44 @@ class LeasedGraph(DrawableGraph):
         return usable_saver(saver) if isinstance(saver, BaseCheckpointSaver) else saver
 
 
-def _both(name: str, position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return a sync and an async method that run LangGraph's async method `name` on the checkpointer's event loop.
+def _sync_and_async(method: Callable[..., Any], position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return a sync and an async method that run an async method on the checkpointer's event loop.
 
     `position` is the index of the config among the method's arguments.
     """
 
-    @wraps(getattr(LeasedGraph, name))
-    def waited(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
+    @wraps(method)
+    def sync_method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
         loop = self._loop(_config_in(args, settings, position))
-        return wait_for(getattr(super(ResearchGraph, self), name)(*args, **_with_context(settings)), loop)
+        return wait_for(method(self, *args, **_with_context(settings)), loop)
 
-    @wraps(getattr(LeasedGraph, name))
-    async def handed_over(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
-        coroutine = getattr(super(ResearchGraph, self), name)(*args, **_with_context(settings))
+    @wraps(method)
+    async def async_method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
+        coroutine = method(self, *args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
         return await (coroutine if home is None else hand_over(coroutine, home))
 
-    return waited, handed_over
+    return sync_method, async_method
 
 
-def _both_streams(
-    name: str, position: int
+def _sync_and_async_streams(
+    method: Callable[..., Any], position: int
 ) -> tuple[Callable[..., Generator[Any, None, None]], Callable[..., AsyncGenerator[Any, None]]]:
-    """Do the same as `_both` for a method that is an async generator; leaving the iteration early cancels it."""
+    """Do the same as `_sync_and_async` for an async generator method; leaving the iteration early cancels it."""
 
-    @wraps(getattr(LeasedGraph, name))
-    def waited(self: ResearchGraph, *args: Any, **settings: Any) -> Generator[Any, None, None]:
-        make = partial(getattr(super(ResearchGraph, self), name), *args, **_with_context(settings))
+    @wraps(method)
+    def sync_method(self: ResearchGraph, *args: Any, **settings: Any) -> Generator[Any, None, None]:
+        make = partial(method, self, *args, **_with_context(settings))
         yield from iterate(make, self._loop(_config_in(args, settings, position)))
 
-    @wraps(getattr(LeasedGraph, name))
-    async def handed_over(self: ResearchGraph, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
-        make = partial(getattr(super(ResearchGraph, self), name), *args, **_with_context(settings))
+    @wraps(method)
+    async def async_method(self: ResearchGraph, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
+        make = partial(method, self, *args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
         async for part in make() if home is None else aiterate(make, home):
             yield part
 
-    return waited, handed_over
+    return sync_method, async_method
 
 
 def _config_in(args: tuple[Any, ...], settings: Mapping[str, Any], position: int) -> RunnableConfig | None:
@@ -230,12 +226,12 @@ class ResearchGraph(LeasedGraph):
     on a background loop. If the caller leaves a stream early, the run can be resumed.
     """
 
-    stream, astream = _both_streams("astream", 1)
-    invoke, ainvoke = _both("ainvoke", 1)
-    get_state, aget_state = _both("aget_state", 0)
-    get_state_history, aget_state_history = _both_streams("aget_state_history", 0)
-    update_state, aupdate_state = _both("aupdate_state", 0)
-    bulk_update_state, abulk_update_state = _both("abulk_update_state", 0)
+    stream, astream = _sync_and_async_streams(LeasedGraph.astream, 1)
+    invoke, ainvoke = _sync_and_async(LeasedGraph.ainvoke, 1)
+    get_state, aget_state = _sync_and_async(LeasedGraph.aget_state, 0)
+    get_state_history, aget_state_history = _sync_and_async_streams(LeasedGraph.aget_state_history, 0)
+    update_state, aupdate_state = _sync_and_async(LeasedGraph.aupdate_state, 0)
+    bulk_update_state, abulk_update_state = _sync_and_async(LeasedGraph.abulk_update_state, 0)
 
     def _home(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
         """Return the loop to which an async call must be handed over; None if it can run on the current one."""

@@ -45,9 +45,9 @@ def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, i
 
 
 def exit_code_of(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | PacketLines | None = None) -> int:
-    """Run a command and return its exit code; an error is printed as one line.
+    """Run a command and return its exit code; print an error as one line, which says how to resume the run `name`.
 
-    The line says how to resume the run `name`, if it is stored. `PacketLines` also print the error as a stop packet.
+    If `outlet` prints packets, it also prints the error as a stop packet.
     """
     _warn_about_unknown_variables()
     try:

@@ -77,10 +77,7 @@ async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.Abstr
 def _start(
     make: Callable[[], AsyncIterator[Value]], put: Callable[[Any], object], loop: asyncio.AbstractEventLoop
 ) -> Callable[[], object]:
-    """Start a stream on another thread's loop and pass its values to `put`; return a function that stops it and waits.
-
-    At the end, `put` receives a `StreamEnd`.
-    """
+    """Start to `pump` a stream into `put` on another thread's loop; return a function that stops it and waits."""
     ended = threading.Event()
     tasks: list[asyncio.Task[None]] = []
     context = contextvars.copy_context()

@@ -71,12 +71,17 @@ _MARKUP = re.compile(r"[*_`#>|]+|^\s*[-+•]\s")
 
 
 class RecheckedSentence(NamedTuple):
-    """A sentence or table row of the report that cites a source."""
+    """A sentence or table row of the report that cites a source, and whether it still holds."""
 
     words: str
     state: State
     grounds: tuple[str, ...]
     """Why it no longer holds or could not be checked, as Markdown; empty if it holds."""
+
+    def markdown(self) -> str:
+        """Return the sentence, which does not hold, under a heading and above the grounds."""
+        sign = "-" if self.state == "changed" else " "
+        return "\n\n".join([f"**{_STATES[self.state]}**", f"```diff\n{sign} {self.words}\n```", *self.grounds])
 
 
 class Refreshed(NamedTuple):
@@ -112,12 +117,7 @@ class Refreshed(NamedTuple):
     def markdown(self) -> str:
         """Return the result as Markdown."""
         head = [f"# {plain_line(self.title)}", f"**{self.summary}.**", plain_line(self.dates)]
-        shown = [
-            f"**{_STATES[state]}**\n\n```diff\n{'-' if state == 'changed' else ' '} {words}\n```\n\n"
-            + "\n\n".join(grounds)
-            for words, state, grounds in self.sentences
-            if state != "holds"
-        ]
+        shown = [sentence.markdown() for sentence in self.sentences if sentence.state != "holds"]
         return safe_text("\n\n".join([*head, *shown, *self.tail])).rstrip()
 
 
@@ -157,8 +157,7 @@ async def reread(
 ) -> tuple[dict[str, Reread], Spent]:
     """Read sources again within the limits of `context`; return them by key, and what reading web pages cost.
 
-    Pages of which the `run` knew only a search excerpt are opened too. `on_notice` receives a note on the third
-    parties that were asked for copies of pages.
+    Pages known only by a search excerpt are opened too. `on_notice` is told which third parties were asked for copies.
     """
     tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
     pages = [source for source in sources if source.address.startswith(_WEB)]
@@ -202,8 +201,9 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
     filler = Filler(context, run, events, events.placement)
     if not is_extractive("verifier", context) and (wanted := await asyncio.to_thread(comparison.parts_to_judge)):
         say(f"judging again: {counted(len(wanted), 'part')} of the report")
-        known, texts = {key: read.source for key, read in now.items()}, {key: read.texts for key, read in now.items()}
-        examination = Examination(comparison.text, report.keys, texts, known, context, filler, run.language_code)
+        texts = {key: read.texts for key, read in now.items()}
+        described = {key: read.source for key, read in now.items()}
+        examination = Examination(comparison.text, report.keys, texts, described, context, filler, run.language_code)
         comparison.verdicts = await examination.judge_parts(wanted)
     today = context.clock.now().strftime("%A, %B %d, %Y")
     dates = f"The report of {run.date}, read again on {today}."
@@ -249,15 +249,10 @@ class _Comparison:
 
     def parts_to_judge(self) -> list[ReportUnit]:
         """Return the parts that a model must judge: their passage is gone from a source that can still be read."""
-        return [
-            unit for unit in self._units if any(self._now[key].texts for key in self._sources_without_passage(unit))
-        ]
+        return [unit for unit in self._units if any(self._now[key].texts for key in self._lost_sources(unit))]
 
-    def _sources_without_passage(self, unit: ReportUnit) -> list[str]:
-        """Return the keys of the cited sources that no longer contain the passage on which a part of the report rests.
-
-        Empty if one of the cited sources contains the part itself word for word.
-        """
+    def _lost_sources(self, unit: ReportUnit) -> list[str]:
+        """Return the sources that lost the passage behind a part; empty if one still has the part word for word."""
         if any(self._verifier.is_quoted(unit, key) for key in unit.sources):
             return []
         changed = [key for key in unit.sources if not self._now[key].is_same]
@@ -274,14 +269,11 @@ class _Comparison:
             yield RecheckedSentence(" ".join(parts[0].sentence.split()), state, tuple(words for _, words in grounds))
 
     def _grounds(self, unit: ReportUnit) -> Iterator[tuple[State, str]]:
-        """Yield each reason why a part does not hold, as Markdown, with the state that follows from it.
-
-        Reasons come from the verdict of the model or, without one, from comparing the passages.
-        """
+        """Yield each reason why a part does not hold: a state, and the model's verdict or a comparison as Markdown."""
         judged = self.verdicts.get(key_of(unit))
         # A positive verdict without proof counts as no verdict.
         is_proved = judged is not None and judged.verdict not in (*_JUDGED, "unproved")
-        for key in () if is_proved else self._sources_without_passage(unit):
+        for key in () if is_proved else self._lost_sources(unit):
             before, is_excerpt = self._before.passage(unit, key).quote, not self._sources[key].content_hash
             reason = _JUDGED.get(judged.verdict, "") if judged else ""
             state: State = "changed"

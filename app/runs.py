@@ -153,10 +153,7 @@ class StoredRun(NamedTuple):
         return run.question if run.id else "".join(message.text for message in messages[-1:])
 
     def message(self, words: str) -> Any:
-        """Return the user's text as graph input: as an answer, a hint to an unfinished run, or a new question.
-
-        The result is None, which resumes the run, for a hint that it has already received.
-        """
+        """Return the user's text as graph input: an answer, a hint, or a question; None for a hint already received."""
         if self.waiting:
             return Command(resume=words)
         if not self.is_unfinished:
@@ -335,10 +332,7 @@ class RunBook(NamedTuple):
     async def _run(
         self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: ProgressView
     ) -> StoredRun:
-        """Run the graph until it ends or pauses, and return the run as stored then.
-
-        When the user types a hint, the stream is left and the graph continues with the hint as a message.
-        """
+        """Run the graph until it ends or pauses, restarting it for each hint that the user types; return the run."""
         config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
         while True:
             # `sync` stores each step immediately: after a kill, only pending calls are repeated.

@@ -133,10 +133,9 @@ class PacketReader:
         self._is_waiting = False
 
     async def packets(self, stream: AsyncIterator[Any], silence_seconds: float) -> AsyncGenerator[AnyPacket, None]:
-        """Yield the packets of a LangGraph stream, the elapsed time, and heartbeats.
+        """Yield the packets in a graph's stream, the elapsed time, and a heartbeat after `silence_seconds` of silence.
 
-        A heartbeat is due after `silence_seconds` without other packets than those on the elapsed time. Closing the
-        generator cancels the stream.
+        Elapsed-time packets do not interrupt a silence. Closing the generator cancels the stream.
         """
         parts: asyncio.Queue[Any] = asyncio.Queue()
         # Separate tasks, since cancelling a wait on the stream itself would end the stream.
@@ -218,10 +217,7 @@ async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
 
 @contextmanager
 def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
-    """Let a cancelled generator yield once more; raise the cancellation when its caller resumes or closes it.
-
-    A caller that does neither is cancelled at its next `await`.
-    """
+    """Let a cancelled generator yield once more; its caller is cancelled when it goes on, or at its next `await`."""
     task, is_back = asyncio.current_task(), False
     assert task is not None
 
@@ -255,10 +251,9 @@ async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[An
 
 
 async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) -> list[AnyPacket]:
-    """Return the stored packets of a thread's latest question; `state` is the thread's current state.
+    """Return the stored packets of a thread's latest question; the pieces of one text are merged into one packet.
 
-    The pieces of one text are merged into one packet; packets on call costs and delays are not stored. The last packet
-    is `stop`, even if the run has not ended.
+    Packets on call costs and delays are not stored. The last packet is `stop`, even if the run has not ended.
     """
     run = state.run
     logged = await read_log(Pages(store, thread_id), run.id) if run.id and store else []

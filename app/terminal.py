@@ -32,7 +32,7 @@ class ReaderGone(DeepResearchError):
 
 
 def print_output(text: str) -> bool:
-    """Print to standard output; returns False if the reader of the pipe is gone, raises `Unprintable` otherwise."""
+    """Print to standard output; returns False if its reader has closed the pipe, raises `Unprintable` if it fails."""
     try:
         click.echo(safe_text(text))
         return True
