@@ -113,8 +113,9 @@ def test_a_plan_under_review_is_ended_in_a_plain_script_and_listed_as_ended(tmp_
     [line] = desk.call("runs").out.splitlines()
     assert "  ended  " in line
     assert "Status    ended" in desk.call("show", line.split()[0]).out
-    for command in ("resume", "export"):
-        refused = desk.call(command, line.split()[0])
+    to_file = ("resume", "--format", "md", "--out", str(tmp_path / "report.of_any_suffix"))
+    for command, *options in (("resume",), to_file, ("export",)):
+        refused = desk.call(command, line.split()[0], *options)
         assert refused.code
         assert "was closed without a report; ask it another question" in refused.err
 
