@@ -239,16 +239,16 @@ async def _checks(role: Role, context: Context) -> list[Check]:
         if ability := await find_ability(model, caller.message):
             await remember_ability(role, context, ability)
         speed = await measure_speed(model, caller)
-        last = await check_window(model, window, caller.message, speed)
+        window_check = await check_window(model, window, caller.message, speed)
     except Exception as error:  # noqa: BLE001 - every provider has its own errors
         return [Check("answer", is_ok=False, words=str(explain_any(error, role, profile.name)))]
-    checks = [check_rung(ability), last]
+    checks = [check_rung(ability)]
     if speed:
         minutes = max(1, round((_STANDARD_RUN.read / speed.read + _STANDARD_RUN.written / speed.written) / 60))
         pace = f"Reads about {rounded(speed.read)} tokens a second, writes about {rounded(speed.written)}"
         words = f"{pace}: a standard run over a few short documents takes about {minutes} min."
-        checks.insert(1, Check("speed", is_ok=True, words=words))
-    return checks
+        checks.append(Check("speed", is_ok=True, words=words))
+    return [*checks, window_check]
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:

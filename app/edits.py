@@ -53,14 +53,17 @@ def read_values(values: Any, current: Mapping[str, Any]) -> Any:
     changed = {name: value for name, value in read.items() if name not in current or value != current[name]}
     scope = current.get("run", NO_RUN).scope
     for name in changed.keys() & {"run", "tasks"}:
-        given, records = (value if isinstance(value, list) else [value] for value in (values[name], changed[name]))
         # Only JSON clients are restricted; Python callers pass records.
-        is_json = any(isinstance(record, Mapping) for record in given)
-        if is_json and any(record.scope != scope for record in records):
+        is_json = any(isinstance(record, Mapping) for record in _as_list(values[name]))
+        if is_json and any(record.scope != scope for record in _as_list(changed[name])):
             raise EditRefused(_SCOPE_IS_FIXED)
     if isinstance(changed.get("transcript"), list):
         changed["transcript"] = Overwrite(changed["transcript"])
     return changed
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _read(name: str, value: Any) -> Any:

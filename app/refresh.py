@@ -232,8 +232,9 @@ class _Comparison:
         """Verdicts of the model on the parts that it judged."""
         self._sources, self._now = sources, now
         self._numbers = {key: number for number, key in report.keys.items()}
-        self._before, self._verifier = Verifier(before), Verifier({key: read.texts for key, read in now.items()})
-        self._plain = {key: _plain("\n".join(text.text for text in read.texts)) for key, read in now.items()}
+        self._then_verifier = Verifier(before)
+        self._now_verifier = Verifier({key: read.texts for key, read in now.items()})
+        self._plain_now = {key: _plain("\n".join(text.text for text in read.texts)) for key, read in now.items()}
         # Sentences that were already unsupported are left to `audit`.
         unsupported = {words for words, check in checks_of(report) if check.verdict == "unsupported"}
         units = [unit for unit in report_units(self.text, report.keys) if unit.raw not in unsupported]
@@ -244,7 +245,7 @@ class _Comparison:
             if citing is unit:
                 self._units.append(unit)
             elif citing and "\n" not in self.text[unit.end : citing.start]:
-                keys = tuple(key for key in citing.sources if self._before.is_quoted(unit, key))
+                keys = tuple(key for key in citing.sources if self._then_verifier.is_quoted(unit, key))
                 self._units += [unit._replace(sources=keys)] if keys else []
 
     def parts_to_judge(self) -> list[ReportUnit]:
@@ -253,11 +254,11 @@ class _Comparison:
 
     def _lost_sources(self, unit: ReportUnit) -> list[str]:
         """Return the sources that lost the passage behind a part; empty if one still has the part word for word."""
-        if any(self._verifier.is_quoted(unit, key) for key in unit.sources):
+        if any(self._now_verifier.is_quoted(unit, key) for key in unit.sources):
             return []
         changed = [key for key in unit.sources if not self._now[key].is_same]
-        passages = {key: _plain(self._before.passage(unit, key).quote) for key in changed}
-        return [key for key, passage in passages.items() if not passage or passage not in self._plain[key]]
+        passages = {key: _plain(self._then_verifier.passage(unit, key).quote) for key in changed}
+        return [key for key, passage in passages.items() if not passage or passage not in self._plain_now[key]]
 
     def sentences(self) -> Iterator[RecheckedSentence]:
         """Yield each sentence that cites a source, in the order of the report, with its state."""
@@ -274,14 +275,15 @@ class _Comparison:
         # A positive verdict without proof counts as no verdict.
         is_proved = judged is not None and judged.verdict not in (*_JUDGED, "unproved")
         for key in () if is_proved else self._lost_sources(unit):
-            before, is_excerpt = self._before.passage(unit, key).quote, not self._sources[key].content_hash
+            before = self._then_verifier.passage(unit, key).quote
+            is_excerpt = not self._sources[key].content_hash
             reason = _JUDGED.get(judged.verdict, "") if judged else ""
             state: State = "changed"
             if not self._now[key].texts:
                 reason, state = self._now[key].reason, "unchecked"
             elif not reason and (is_excerpt or not before):
                 reason, state = _ONLY_EXCERPT if is_excerpt else _NOT_STORED, "unchecked"
-            after = self._verifier.passage(unit, key).quote
+            after = self._now_verifier.passage(unit, key).quote
             quotes = [f"> {title}: {plain_line(words)}" for title, words in (("Then", before), ("Now", after)) if words]
             yield state, "\n\n".join([f"{self.name(key)}: {plain_line(reason or _REWORDED)}.", *quotes])
 
