@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
@@ -15,8 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.commands import desk_in
-from kit.files import Field, Piece, Put, Rule, column, drawn, width_of
+from kit.files import Field, Piece, Put, Rule, column, drawn, pdf_of_scans, width_of
 from kit.runs import QUESTION
+from PIL import Image
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import RectangleObject
 
 from deep_research.core.evidence.text.sentences import PAGE_END, page_of, printed_page
 from deep_research.core.reading.documents.worker import parse
@@ -246,10 +250,22 @@ def test_lines_at_the_top_of_pages_that_differ_are_content() -> None:
     assert all(head in text and body in text for head, body in pages)
 
 
-def test_a_page_without_an_area_does_not_cost_the_other_pages() -> None:
-    data = drawn([Put(60, 700, "Cropped away.")], [Put(60, 700, "The light was lit in 1844.")])
-    data = data.replace(b"/Rotate 0 ", b"/CropBox [900 900 950 950] ", 1)
-    assert "The light was lit in 1844." in parse(data, "a.pdf").text
+@pytest.mark.parametrize("first", [drawn([Put(60, 700, "Cropped away.")]), pdf_of_scans([Image.new("L", (400, 400))])])
+def test_a_page_without_an_area_is_no_scan_and_does_not_cost_the_other_pages(first: bytes) -> None:
+    writer, written = PdfWriter(), io.BytesIO()
+    for data in (first, drawn([Put(60, 700, "The light was lit in 1844.")])):
+        writer.append(PdfReader(io.BytesIO(data)))
+    writer.pages[0].cropbox = RectangleObject((900, 900, 950, 950))
+    writer.write(written)
+    extract = parse(written.getvalue(), "a.pdf")
+    assert "The light was lit in 1844." in extract.text and not extract.note
+
+
+def test_a_dotless_i_at_the_top_of_a_page_is_no_roman_number() -> None:
+    data = drawn([Put(60, 800, "1"), Put(60, 700, "The light was lit.")])
+    # The font shows a dotless i for the code of the figure 1.
+    data = data.replace(b"/WinAnsiEncoding", b"<< /Differences [49 /dotlessi] >>")
+    assert parse(data, "a.pdf").text.split("\n\n") == ["ı", "The light was lit."]
 
 
 def test_turned_pages_are_read_upright() -> None:

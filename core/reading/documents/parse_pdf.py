@@ -42,11 +42,16 @@ _PROSE_WORDS = 6
 _TICKED = "☒"
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _VALUES = (pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
-_NUMBER = r"(?P<number>\d{1,4}|[ivxlc]{1,7})"
-_PAGE_NUMBER = re.compile(
-    rf"(?:\W*|(?:page|seite|página|pagina|p|s)\W*){_NUMBER}(?:\s*(?:of|von|de|di|sur|/)\s*\d{{1,4}})?\W*", re.IGNORECASE
+_NUMBERED = (
+    re.compile(
+        r"(?:\W*|(?i:page|seite|página|pagina|p|s)\W*)(?P<number>\d{1,4}|[ivxlcIVXLC]{1,7})"
+        r"(?:\s*(?i:of|von|de|di|sur|/)\s*\d{1,4})?\W*"
+    ),
+    re.compile(r"(?P<number>\d{1,4}|[ivxlc]{1,7})\W+(?P<words>\D.*)"),
+    re.compile(r"(?P<words>.*[^\w.,])(?P<number>\d{1,4}|[ivxlc]{1,7})"),
 )
-_WITH_NUMBER = (re.compile(rf"{_NUMBER}\W+(?P<words>\D.*)"), re.compile(rf"(?P<words>.*[^\w.,]){_NUMBER}"))
+"""A page number alone, before other words, and after them. The letters are listed in both cases, because without
+regard to case `i` also matches the Turkish letters dotless i and dotted I."""
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
 _RUNS_ON = re.compile(rf"[^\W_][,)\"”’]?(?:{RAISED}[^{END}]*{END})?$")
 _GOES_ON = re.compile(r"[(\"“‘«]?[a-zß-ÿ]")
@@ -125,8 +130,9 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
                 lines = with_grid(lines, *grid)
             known = len(re.findall(r"\w", " ".join([*(line.text for line in lines), *others])))
             is_drawn = letters.unknown > known
-            if known < _SCANNED_LETTERS or is_drawn:
-                width, height = page.get_size()
+            width, height = page.get_size()
+            # A page whose crop box lies outside its media box has no area, and cannot be drawn.
+            if width * height and (known < _SCANNED_LETTERS or is_drawn):
                 images = [image.get_bounds() for image in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE])]
                 covered = sum((right - left) * (top - bottom) for left, bottom, right, top in images)
                 is_scan = bool(images) and covered >= _SCANNED_SHARE * width * height
@@ -190,14 +196,15 @@ def _margin(lines: Sequence[Line]) -> Iterator[_Margin]:
     rows = rows_of(lines)
     for row in {**_outermost(rows), **_outermost(rows[::-1])}.values():
         for line in row:
-            found = _PAGE_NUMBER.fullmatch(line.text)
-            found = found or next(filter(None, (form.fullmatch(line.text) for form in _WITH_NUMBER)), None)
-            fields = found.groupdict() if found else {}
-            words, printed = fields.get("words", "") if found else line.text, fields.get("number", "")
-            # Arabic or Roman.
-            digits = [] if printed.isdigit() else [_ROMAN[letter] for letter in printed.lower()]
-            value = sum(-digit if digit < behind else digit for digit, behind in pairwise([*digits, 0]))
-            yield _Margin(line, words, int(printed) if printed.isdigit() else value if digits else -1, printed)
+            found = next(filter(None, (pattern.fullmatch(line.text) for pattern in _NUMBERED)), None)
+            fields = found.groupdict() if found else {"words": line.text}
+            words, printed, number = fields.get("words", ""), fields.get("number", ""), -1
+            if printed.isdigit():
+                number = int(printed)
+            elif printed:
+                digits = [_ROMAN[letter] for letter in printed.lower()]
+                number = sum(-digit if digit < following else digit for digit, following in pairwise([*digits, 0]))
+            yield _Margin(line, words, number, printed)
 
 
 def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
