@@ -18,8 +18,11 @@ from .fetch import Fetched, Fetcher, Resolver
 from .records import Extract, PageLink, Reason, RefusalCode, Unread, Unreadable
 
 _EMPTY_CHARACTERS = 50
+"""A page with less text than this counts as empty."""
 _LITTLE_CHARACTERS = 250
+"""A page with less text than this counts as empty if it asks for JavaScript."""
 _SHORT_CHARACTERS = 1500
+"""A page with at least this much text is read even if it has the signs of a bot challenge or a paywall."""
 
 _CODES: dict[Reason, RefusalCode] = {
     "empty": "empty shell",
@@ -29,6 +32,7 @@ _CODES: dict[Reason, RefusalCode] = {
     "unknown format": "not text",
     "timed out": "timed out",
 }
+"""Why a web page is refused, by the reason why the parser found no text; `broken` for all other reasons."""
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _THREADS = Threads("parse", CHILDREN)
 
@@ -42,21 +46,21 @@ class WebPage(NamedTuple):
     text: str
     """Visible main content; headings are lines that start with `#`."""
     date: str
-    """Date that the page states (ISO 8601); empty if none."""
+    """Publication date that the page states (ISO 8601); empty if it states none."""
     links: tuple[PageLink, ...]
-    """At most 200 links from its content, those in its text first."""
+    """At most 200 links from its content; those whose words are in `text` come first."""
     is_cut: bool
-    """Whether `text` is truncated."""
+    """Whether the page was too long, so that `text` is only its beginning."""
     period: str = ""
     """Reporting period; see `records.sources.Source.period`."""
     origin: Origin = "other"
-    """Kind of its publisher, as stated."""
+    """Kind of its publisher, as far as the page states it."""
     doi: str = ""
     """DOI of the work shown on the page; empty if it states none."""
     copy_address: str = ""
     copied_on: str = ""
     is_retracted: bool = False
-    """For this and the two fields above, see `records.sources.Source`."""
+    """`copy_address`, `copied_on` and `is_retracted` are explained in `records.sources.Source`."""
     is_rendered: bool = False
     """Whether a browser ran its scripts."""
 
@@ -67,6 +71,7 @@ def start_parsers(limits: Limits) -> None:
 
 
 def _parser(limits: Limits) -> Parser:
+    """Return the parser that all readers of this process share, unless their limits differ."""
     return shared_parser(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
 
 
@@ -79,7 +84,7 @@ class WebReader(Fetcher):
         self._parser = _parser(context.limits)
 
     async def read(self, address: str) -> WebPage:
-        """Return the page at an address; pages that are empty without scripts are rendered. Raises `Unread`."""
+        """Return the page at an address; a browser renders it if it is empty without its scripts. Raises `Unread`."""
         page, is_rendered = await self.fetch(address), False
         try:
             extract = await self._extracted(page)
@@ -89,12 +94,20 @@ class WebReader(Fetcher):
             page, is_rendered = await render_page(page, str(shell), self._context, self._resolve), True
             extract = await self._extracted(page)
         return WebPage(
-            *(page.address, extract.title, extract.text, extract.date, extract.links, page.is_cut or extract.is_cut),
-            *(extract.period, extract.origin, extract.doi),
+            address=page.address,
+            title=extract.title,
+            text=extract.text,
+            date=extract.date,
+            links=extract.links,
+            is_cut=page.is_cut or extract.is_cut,
+            period=extract.period,
+            origin=extract.origin,
+            doi=extract.doi,
             is_rendered=is_rendered,
         )
 
     async def _extracted(self, page: Fetched) -> Extract:
+        """Parse a page. Raises `Unread` if it has no text, or only that of a bot challenge or before a paywall."""
         here = parse_address(page.address)
         name = unquote(here.target.partition("?")[0].rstrip("/").rpartition("/")[2]) or here.host
         parse = partial(self._parser.parse, page.data, name, page.kind, page.charset, page.address)

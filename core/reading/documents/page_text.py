@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import chain
 
 from lxml import etree
@@ -11,7 +12,7 @@ from .raised import END, LOWERED, NOTE, RAISED
 from .tables import Cell, cell_text, tables_of_cells
 
 _LONG_CELL = 1000
-"""A table with a cell longer than this, in characters, is page layout."""
+"""A table with a longer cell, in characters, does not show data but arranges parts of a page."""
 
 _BLOCKS = (
     "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
@@ -20,7 +21,8 @@ _BLOCKS = (
 _LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "summary": 6}
 """Heading levels by tag; the summary of a collapsible section counts as a heading."""
 _PARAGRAPH, _LINE, _ITEM = "\u2029", "\ufdd4", "\ufdd5"
-"""Placeholders: paragraph end, line end within a paragraph, and the delimiter of a list marker."""
+"""Characters put into the tree for the end of a paragraph, for the end of a line within a paragraph, and before and
+after the marker of a list item."""
 _MARK = f"{_ITEM}[^{_ITEM}]*{_ITEM}"
 _BEFORE_ITEM = re.compile(rf"({_MARK})[\s{_PARAGRAPH}]+")
 _OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
@@ -41,7 +43,7 @@ def write_links(root: etree._Element) -> None:
 
 
 def sign_raised(root: etree._Element) -> None:
-    """Mark superscripts, subscripts and note references with the control characters of `raised`."""
+    """Enclose superscripts, subscripts and references to notes in control characters (see `raised`)."""
     for part in root.iter("msup", "msub", "mfrac"):
         if len(part) == 2 and part.tag == "mfrac":
             part[0].tail = "/"
@@ -73,7 +75,7 @@ def enclose(element: etree._Element, sign: str, end: str = END) -> None:
 
 
 def tree_text(root: etree._Element) -> str:
-    """Return the text of a tree, which is modified; superscripts keep their control characters."""
+    """Return the text of an HTML tree as Markdown, with the control characters of superscripts; modifies the tree."""
     for part in root.iter("pre"):
         for element in part.iter(etree.Element):
             element.text = (element.text or "").replace("\n", _LINE)
@@ -109,24 +111,28 @@ def tree_text(root: etree._Element) -> str:
 
 
 def _write_table(table: etree._Element) -> None:
-    """Replace a table with its text; layout tables become blocks."""
+    """Replace the content of a table with its Markdown; each cell of a layout table becomes a block instead."""
     rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.xpath("./tr | ./*/tr")]
-    cells, heads = list(chain.from_iterable(rows)), set(table.xpath("./thead//td"))
-    is_layout = table.get("role") in ("presentation", "none") or max(map(len, rows), default=0) < 2
-    is_layout = (
-        is_layout or next(table.iterdescendants(*_LEVELS, "table", "form", "article", "section"), None) is not None
-    )
-    if is_layout or any(len("".join(cell.itertext())) > _LONG_CELL for cell in cells):
-        for cell in cells:
+    if _is_layout(table, rows):
+        for cell in chain.from_iterable(rows):
             cell.tag = "div"
         return
-    caption = table.find("caption")
+    caption, heads = table.find("caption"), set(table.xpath("./thead//td"))
     written = [[_cell(cell, is_heading=cell.tag == "th" or cell in heads) for cell in row] for row in rows]
     title = cell_text(_lines(caption)) if caption is not None else ""
     blocks = [block.replace("\n", _LINE) for block in tables_of_cells(written)]
     for child in list(table):
         table.remove(child)
     table.text = _PARAGRAPH.join([title, *blocks])
+
+
+def _is_layout(table: etree._Element, rows: Sequence[Sequence[etree._Element]]) -> bool:
+    """Whether a table only arranges parts of a page: a single column, headings, tables, forms, or long texts."""
+    if table.get("role") in ("presentation", "none") or max(map(len, rows), default=0) < 2:
+        return True
+    if next(table.iterdescendants(*_LEVELS, "table", "form", "article", "section"), None) is not None:
+        return True
+    return any(len("".join(cell.itertext())) > _LONG_CELL for cell in chain.from_iterable(rows))
 
 
 def _cell(cell: etree._Element, is_heading: bool) -> Cell:

@@ -22,7 +22,7 @@ from .page_text import sign_raised, tree_text, write_links
 from .raised import resolve_raised
 
 if TYPE_CHECKING:
-    from ...records.sources import DateKind, Origin
+    from ...records.sources import Origin
 
 _UNSEEN = (
     "script", "style", "noscript", "template", "iframe", "object", "svg", "annotation", "canvas", "audio", "video",
@@ -36,7 +36,8 @@ _HIDING_STYLE = re.compile(
     re.IGNORECASE,
 )
 _SIGNS_CHARACTERS = 20_000
-_PIECES = 2000
+_SIGNS_NODES = 2000
+"""Only this many text nodes, and of their text this many characters, are searched for the words in `_IN_WORDS`."""
 _TEXTS = "//text()[not(parent::script or parent::style)]"
 _IN_WORDS: dict[Sign, str] = {
     "challenge words": r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)|not a (?:ro)?bot"
@@ -46,13 +47,16 @@ _IN_WORDS: dict[Sign, str] = {
     "script only": r"(?:enable|requires?|needs?|without) javascript|javascript (?:is|must be) \w*abled",
 }
 _CHALLENGES = (
-    *("captcha", "/cdn-cgi/challenge-platform", "challenges.cloudflare.com", "_incapsula_resource", "awswaf"),
-    *("/_sec/cp_challenge", "ddos-guard"),
-)
+    "captcha", "/cdn-cgi/challenge-platform", "challenges.cloudflare.com", "_incapsula_resource", "awswaf",
+    "/_sec/cp_challenge", "ddos-guard",
+)  # fmt: skip
+"""Parts of the addresses of scripts that bot challenges use."""
 _PAYWALL = r"""isaccessibleforfree\\?["']\s*:\s*\\?["']?false|itemprop=["']isaccessibleforfree["'][^>]{0,200}false"""
 _MOST_LINKS = 200
-_LOOKED_AT = 5000
+_MOST_EXAMINED = 5000
+"""Maximum number of link elements, and of addresses written in the text, to examine on a page."""
 _LINK_CHARACTERS = 200
+"""Maximum length of a link's words."""
 _NAME_CHARACTERS = 80
 """Maximum length of a publisher's name."""
 _VISIBLE = re.compile(r"https?://[^\s<>\"'`{}|\\^]+", re.IGNORECASE)
@@ -81,8 +85,9 @@ _TYPES: dict[str, Origin] = {
     "product": "company",
 }
 """Kinds of publisher by schema.org and Open Graph type."""
-_LIVING = 2
-"""A page changed more than this many years after publication gets the date of the change, as in an encyclopedia."""
+_LIVING_YEARS = 2
+"""A page that was changed more than this many years after its publication, as an encyclopedia is, gets the date of the
+change."""
 # Characters that a tree cannot contain, and character references to them.
 _NOT_XML = re.compile(
     r"[\x00-\x08\x0b-\x0c\x0e-\x1f\ufdd0-\ufdd5\ufffe\uffff]"
@@ -118,9 +123,9 @@ def drop_unseen(root: lxml.html.HtmlElement) -> None:
 
 
 def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
-    """Return the signs that a page is a bot challenge, behind a paywall, or built by scripts."""
-    words = _line(" ".join(map(str, islice(root.xpath(_TEXTS), _PIECES))))[:_SIGNS_CHARACTERS].lower()
-    # Substring search is much faster than patterns.
+    """Return the signs in the source and the words of a page that it is a bot challenge, paid, or built by scripts."""
+    words = _line(" ".join(map(str, islice(root.xpath(_TEXTS), _SIGNS_NODES))))[:_SIGNS_CHARACTERS].lower()
+    # Finding a fixed string is much faster than matching a pattern.
     source = html.lower()
     found: dict[Sign, bool] = {sign: bool(re.search(pattern, words)) for sign, pattern in _IN_WORDS.items()}
     found["challenge script"] = any(name in source for name in _CHALLENGES)
@@ -129,18 +134,13 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
 
 
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
-    """Yield a page's links that have text, as absolute addresses, up to a maximum number."""
-    for element in islice(root.iter("a"), _LOOKED_AT):
+    """Yield the links that have words, with absolute addresses; only the first 5000 elements are examined."""
+    for element in islice(root.iter("a"), _MOST_EXAMINED):
+        # Such a link is around a whole card, with a heading and paragraphs whose words must not be joined.
+        has_blocks = next(element.iter("div", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6"), None) is not None
         text = ""
-        # Cards are links that contain a title and more paragraphs.
-        joint = (
-            " "
-            if len(element)
-            and next(element.iter("div", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6"), None) is not None
-            else ""
-        )
         for part in element.itertext():
-            text += part + joint
+            text += f"{part} " if has_blocks else part
             # Each of thousands of nested links would contain the rest of the page.
             if len(text) > 2 * _LINK_CHARACTERS:
                 break
@@ -152,12 +152,11 @@ def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
 
 def ordered_links(links: Iterable[PageLink], text: str, address: str) -> tuple[PageLink, ...]:
     """Return distinct links to pages other than `address`, those in the text first, then addresses written in it."""
-    # Links outside the main text count too: some pages are only lists of links.
+    # Links outside the main text are included, because some pages are only lists of links.
     line = _line(text)
     shown = sorted(links, key=lambda link: link.words not in line)
-    written = (
-        _address("", found.group().rstrip(".,;:!?)]*_")) for found in islice(_VISIBLE.finditer(text), _LOOKED_AT)
-    )
+    found = islice(_VISIBLE.finditer(text), _MOST_EXAMINED)
+    written = (_address("", address.group().rstrip(".,;:!?)]*_")) for address in found)
     unique: dict[str, PageLink] = {}
     for link in (*shown, *(PageLink("", there) for there in written if there)):
         unique.setdefault(link.address, link)
@@ -173,7 +172,10 @@ def _address(base: str, reference: str) -> str:
 
 
 def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links: bool = False) -> Extract:
-    """Return title, main text and stated date of a page; if `address` is given, also its links and signs."""
+    """Return title, main text, stated date and publisher of a page; if `address` is given, also its links and signs.
+
+    `charset` is the one that the server declared. With `keeps_links`, links in the text are written as Markdown.
+    """
     html = _source(data, charset)
     root = _tree(html)
     if keeps_links:
@@ -183,12 +185,13 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
     for element in root.iter("meta"):
         for name in filter(None, map(element.get, ("name", "property", "itemprop"))):
             meta[name.lower().replace("_", ".")].append(element.get("content", ""))
-    title, date, (origin, publisher) = _title(root), _date(root, linked, meta), _publisher(linked, meta)
+    title, date = _title(root), _date(root, linked, meta)
+    origin, publisher = _publisher(linked, meta)
     dois = _named(meta, ("citation.doi", "prism.doi", "dc.identifier", "bepress.citation.doi"))
     doi = next(filter(None, map(doi_in, dois)), "")
     signs = signs_of(html, root) if address else ()
     base = next((_address(address, str(found)) for found in root.xpath("//base/@href")), "") or address
-    # The article in the JSON-LD or Next.js data of the page.
+    # The article as the page's JSON-LD or Next.js data contains it, which scripts would show.
     bodies = (str(node.get("articleBody") or "") for node in linked)
     scripts = (_from_json(str(script)) for script in root.xpath("//script[@id='__NEXT_DATA__']/text()"))
     texts = dict.fromkeys(chain.from_iterable(map(_texts_in, scripts)))
@@ -198,13 +201,22 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
     text = tree_text(drop_around(root))
     if len(stated) > _STATED_TIMES * len(text):
         text = stated if title in stated[: len(title) + 10] else f"# {title}\n\n{stated}"
-    kind: DateKind = "publication" if date else ""
-    extract = Extract(title, text, date, len(data) > _PAGE_BYTES, links, signs, date_kind=kind)
-    return extract._replace(origin=origin, publisher=publisher, doi=doi)
+    return Extract(
+        title=title,
+        text=text,
+        date=date,
+        is_cut=len(data) > _PAGE_BYTES,
+        links=links,
+        signs=signs,
+        date_kind="publication" if date else "",
+        origin=origin,
+        publisher=publisher,
+        doi=doi,
+    )
 
 
 def whole_text(data: bytes, charset: str = "") -> str:
-    """Return the visible text of HTML without boilerplate: a book chapter or an e-mail."""
+    """Return all visible text of HTML that has no navigation around it: a book chapter or an e-mail."""
     html = _source(data, charset)
     if not html.strip():
         return ""
@@ -222,7 +234,7 @@ def _from_json(script: str) -> Any:
 
 
 def _texts_in(value: Any, name: str = "") -> Iterator[str]:
-    """Yield the content strings in script data: those with a content key, and sentences."""
+    """Yield the strings in script data that are content: those under one of the keys `_BODIES`, and sentences."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _texts_in(inner, key)
@@ -234,6 +246,7 @@ def _texts_in(value: Any, name: str = "") -> Iterator[str]:
 
 
 def _shown(text: str) -> str:
+    """Return the visible text of a string that may contain HTML."""
     return whole_text(text.encode()) if _MARKUP.search(text) else text.strip()
 
 
@@ -268,7 +281,7 @@ def _date(root: lxml.html.HtmlElement, linked: _LinkedData, meta: _Meta) -> str:
     published = [*_named(meta, _PUBLISHED), *(node.get("datePublished") for node in linked), *times]
     changed = [*_named(meta, _CHANGED), *(node.get("dateModified") for node in linked)]
     first, last = (next(filter(None, map(_day, values)), "") for values in (published, changed))
-    stated = last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING) else first
+    stated = last if not first or (last and int(last[:4]) - int(first[:4]) > _LIVING_YEARS) else first
     if stated:
         return stated
     # The footer of a page often gives the date of its last change.

@@ -1,7 +1,7 @@
-"""Converts superscripts and subscripts to plain text: exponents become `^n`, footnote marks go, numbers stay apart.
+"""Converts superscripts and subscripts to plain text: exponents become `^n`, footnote marks are dropped, others stay.
 
-Parsers put such text between `RAISED`, `LOWERED` or `NOTE` and `END`. The worker resolves the whole text at once,
-because a superscript number may refer to a footnote of the document.
+Parsers enclose a superscript in the control characters `RAISED` and `END`, and a subscript in `LOWERED` and `END`.
+These are replaced once the whole text is known, because only its footnotes show which numbers are footnote marks.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from collections.abc import Collection
 from itertools import pairwise
 
 RAISED, LOWERED, NOTE, END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-"""Control characters (Unicode noncharacters). `NOTE` starts a definite reference to a note."""
+"""Control characters (Unicode noncharacters). `NOTE` replaces `RAISED` if the markup says that a superscript refers to
+a note."""
 
 _NEAR = 60
-"""Number of characters of context before and after."""
+"""Number of characters before and after a superscript that show what it means."""
 
 _SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{END}])")
 _LABEL = re.compile(rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{END}]{{1,5}}?)\s*{END}", re.MULTILINE)
+# A footnote mark, such as `3`, `a`, `*`, `[note 2]` or `1,2`.
 _SINGLE_MARK = r"(?:(?:note|nb|fn|anm\.?)\s*)?(?:[1-9]\d{0,2}|[a-zA-Z]|[*†‡§¶#]{1,3})"
 _MARK = re.compile(rf"[\[(]?{_SINGLE_MARK}(?:\s*(?:[,;–-]|\]\s*\[)\s*{_SINGLE_MARK})*[\])]?", re.IGNORECASE)
 _SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,]\d+)?|[-−–]\w|\d?[+−–-]")
@@ -35,31 +37,29 @@ _ROMAN = re.compile(r"(?<![^\W_])[IVXLCDM]+$")
 
 
 def resolve_raised(text: str, notes: Collection[str]) -> str:
-    """Resolve all control characters of a text; `notes` are the document's footnote marks."""
+    """Return the text without control characters; `notes` are the marks of the document's footnotes."""
     if END not in text:
         return text
     written, before = list[str](), ""
     for (sign, words), following in pairwise([*_pieces(text), ("", "")]):
-        behind = "" if following[0] else following[1][:_NEAR]
-        shown = words = " ".join(words.split()) if sign else words
-        if sign == LOWERED and before[-1:].isdigit() and words[:1].isdigit():
-            shown = f"_{words}"
-        elif sign in (RAISED, NOTE) and words:
-            shown = _raised(sign, words, before, behind, notes)
-        if sign and words and (shown or before)[-1:].isdigit() and behind[:1].isdigit():
-            shown += " "
-        written.append(shown)
-        before = (before + written[-1])[-_NEAR:]
+        if sign:
+            behind = "" if following[0] else following[1][:_NEAR]
+            words = _resolved(sign, " ".join(words.split()), before, behind, notes)
+        written.append(words)
+        before = (before + words)[-_NEAR:]
     return "".join(written)
 
 
 def footnote_marks(text: str) -> frozenset[str]:
-    """Return the footnote marks of a text: superscripts at the start of a line or after a space."""
+    """Return the marks with which footnotes begin: superscripts at the start of a line or after a space."""
     return frozenset(found[1] for found in _LABEL.finditer(text)) if END in text else frozenset()
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
-    """Split a text into (marker, words) pairs; the marker is a control character for superscripts or subscripts."""
+    """Split a text into pairs of a control character (empty for text on the line) and words.
+
+    A superscript inside another counts as part of it, and adjacent ones of the same kind are merged.
+    """
     pieces, sign, depth = list[tuple[str, str]](), "", 0
     for part in filter(None, _SIGNS.split(text)):
         if part == END:
@@ -75,7 +75,20 @@ def _pieces(text: str) -> list[tuple[str, str]]:
     return pieces
 
 
+def _resolved(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
+    """Return the plain text of a superscript or subscript between the texts `before` and `behind`."""
+    if not words:
+        return ""
+    if sign == LOWERED:
+        shown = f"_{words}" if before[-1:].isdigit() and words[0].isdigit() else words
+    else:
+        shown = _raised(sign, words, before, behind, notes)
+    # Two numbers must not become one.
+    return f"{shown} " if (shown or before)[-1:].isdigit() and behind[:1].isdigit() else shown
+
+
 def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
+    """Return the plain text of a superscript; empty for a footnote mark."""
     if not before[-1:].strip():
         # A footnote's label or an isotope's mass number.
         return f"{words} " if behind[:1].isalpha() else words

@@ -1,4 +1,4 @@
-"""The child process that parses untrusted bytes within limits: it answers requests from standard input."""
+"""The child process that parses untrusted bytes, with limited memory and time: answers requests from standard input."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ _MEMORY_BYTES = 1_000_000_000
 _SCAN_BYTES = 2_500_000_000
 """Memory limit of a process with OCR models."""
 _JSON_BYTES = 20_000_000
-"""Size limit of JSON, which cannot be truncated like other texts."""
+"""Size limit of the kinds in `_WHOLE`; other texts are truncated."""
 _WHOLE: frozenset[DocumentKind] = frozenset({"json", "notebook"})
+"""Kinds that are refused if they are too large, because a part of such a file cannot be parsed."""
 _BINARY: frozenset[DocumentKind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
-_SCANNED: frozenset[DocumentKind] = frozenset({"pdf", "image"})
-"""Kinds that may need OCR."""
+"""Kinds whose parsers receive bytes and nothing else that they need; those of other kinds receive decoded text."""
 _RECORDS: frozenset[DocumentKind] = frozenset({"json", "jsonl"})
+"""Kinds whose text is not searched for the file's date, because each record may have a date of its own."""
 _TABLES: frozenset[DocumentKind] = frozenset({"csv", "xlsx"})
-"""Kinds in which a date in a row is not the file's date; text above a table is about the file."""
+"""Kinds in which only the text above the first table is searched for the file's date."""
 
 _MODULES: dict[DocumentKind, str] = {
     **dict.fromkeys(("csv", "markdown", "rst"), "parse_text"),
@@ -45,8 +46,9 @@ _MODULES: dict[DocumentKind, str] = {
 }
 """Parser modules of kinds that have no module of their own."""
 _LENGTHS = struct.Struct(">IQ")
+"""Start of a message: the lengths of its header and its body."""
 SCANS = "scans"
-"""Key of the message sent before each page with OCR; the response follows later."""
+"""Key of the message with which a child asks for more time, before each page with OCR or 100 pages of a PDF."""
 
 
 def parse(
@@ -61,8 +63,10 @@ def parse(
 ) -> Extract:
     """Parse a file or, if `address` is given, a web page, for which links and signs are returned too.
 
-    The default kind depends on the name; `today` is an ISO date. With `keeps_links`, the text of pages and
-    Word documents contains links as Markdown. `on_scan` is called before each page with OCR. Raises `Unreadable`.
+    Archives and PDF files are known by their content, others by `kind`, or else by the extension of `name`. `charset`
+    is the declared one; dates after `today` (ISO) are ignored. With `keeps_links`, the text of pages and Word documents
+    contains links as Markdown. `on_scan` is called before each page with OCR, and for every 100 pages of a PDF. Raises
+    `Unreadable`.
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
@@ -76,7 +80,7 @@ def parse(
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
     try:
-        extract = _parse_kind(data, name, kind, charset, address, on_scan, keeps_links=keeps_links)
+        extract = _parse_kind(data, name, kind, charset, address, keeps_links, on_scan)
     except Unreadable as error:
         if error.reason == "not text" and not (address or PurePath(name).suffix):
             # Programs and other files without an extension do not count as unreadable documents.
@@ -84,13 +88,13 @@ def parse(
         raise
     notes = footnote_marks(extract.text)
     extract = extract._replace(title=resolve_raised(extract.title, notes), text=resolve_raised(extract.text, notes))
-    # Clean page by page: cleaning turns page breaks into line ends, but a sentence may continue on the next page.
+    # Clean page by page, because cleaning turns page breaks into line ends.
     pages = [
         re.sub(r"\n{3,}", "\n\n", clean_text(page)).strip() + "\n\n" * page.endswith("\n\n")
         for page in extract.text.split(PAGE_END)
     ]
     text = PAGE_END.join(pages).rstrip()
-    # The page's signs explain why it has no text.
+    # A web page without text is returned if it has signs, which say why.
     if not any(character.isalnum() for character in text) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")
     is_cut = extract.is_cut or len(text) > TEXT_CHARACTERS
@@ -110,6 +114,7 @@ def parse(
 
 
 def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
+    """Complete the title, date, period and links of a web page."""
     from .parse_html import ordered_links
 
     title = " ".join(clean_text(extract.title).split())[:PARSED_TITLE_CHARACTERS]
@@ -131,23 +136,25 @@ def _parse_kind(
     kind: DocumentKind,
     charset: str,
     address: str,
-    on_scan: Callable[[], None],
-    *,
     keeps_links: bool,
+    on_scan: Callable[[], None],
 ) -> Extract:
+    """Call the parser of this kind with the arguments that it takes."""
     if kind == "registered":
         return Extract("", load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data))
     # Parsers are loaded on demand, so that a child process starts fast.
     module = import_module(f".{_MODULES.get(kind, f'parse_{kind}')}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
-    if kind == "html":
-        return parser(data, charset, address, keeps_links=keeps_links)
-    if kind == "docx":
-        return parser(data, keeps_links=keeps_links)
-    if kind in _SCANNED:
-        return parser(data, Recogniser(WEB_PAGES if address else PAGES, on_scan))
-    if kind in _BINARY:
-        return parser(data)
+    recogniser = Recogniser(WEB_PAGES if address else PAGES, on_scan)
+    options: dict[DocumentKind, dict[str, Any]] = {
+        **{binary: {} for binary in _BINARY},
+        "docx": {"keeps_links": keeps_links},
+        "html": {"charset": charset, "address": address, "keeps_links": keeps_links},
+        "image": {"recogniser": recogniser},
+        "pdf": {"recogniser": recogniser},
+    }
+    if kind in options:
+        return parser(data, **options[kind])
     most = _JSON_BYTES if kind in _WHOLE else TEXT_BYTES
     if kind in _WHOLE and len(data) > most:
         raise Unreadable("too large", f"its {len(data)} bytes of {kind} are more than {most}")
@@ -211,6 +218,8 @@ def main() -> None:
 
 
 def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds: float) -> None:
+    """Parse one file and send its text, or the reason why it has none; `header` holds the arguments of `parse`."""
+
     def on_scan() -> None:
         _limit_time(scan_seconds)
         send(answers, {SCANS: True})
