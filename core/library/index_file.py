@@ -17,7 +17,7 @@ from zlib import crc32
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
 from ..evidence.text.stems import STEMMED, index_terms, stemmer_version, words_and_pieces
-from ..reading.records import readers
+from ..reading.records import parsing_version
 from ..records.sources import DateKind
 from ..run.errors import DatabaseUnusable
 
@@ -229,7 +229,9 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     # New versions of stemmers or parsers make an index outdated.
-    wanted = (_VERSION << 24 | (stemmer_version() ^ readers() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF) & 0x7FFFFFFF
+    wanted = (
+        _VERSION << 24 | (stemmer_version() ^ parsing_version() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF
+    ) & 0x7FFFFFFF
 
     def is_ready() -> bool:
         return bool(connection.execute("PRAGMA user_version").fetchone()[0] == wanted)

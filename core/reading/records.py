@@ -51,16 +51,16 @@ _EXTENSIONS: dict[DocumentKind, str] = {
 }
 KINDS: dict[str, DocumentKind] = {suffix: kind for kind, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
 """Kinds by file extension."""
-_OURS = 9
-"""Increase with every change that may alter a file's text, title or date, so that all files are read again."""
-_THEIRS = (
-    *("charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx", "python-pptx", "rapidocr"),
-)
-"""Libraries whose versions affect the result; some may not be installed."""
+_PARSERS_VERSION = 9
+"""Increase with every change that may alter a file's text, title or date, so that all files are parsed again."""
+_LIBRARIES = (
+    "charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx", "python-pptx", "rapidocr",
+)  # fmt: skip
+"""Libraries whose versions affect the text of a file; some may not be installed."""
 
 
 def kind_of_file(name: str) -> DocumentKind | None:
-    """Return the kind of a file by extension: None if no parser reads it, text if it has no extension."""
+    """Return the kind of a file by its extension: text without an extension, None for one that no parser reads."""
     suffix = PurePath(name).suffix.lower()
     if not re.fullmatch(r"\.[a-z0-9]{1,10}", suffix):
         return "text"
@@ -83,23 +83,23 @@ class Extract(NamedTuple):
     text: str
     """Pages are separated by `evidence.text.sentences.PAGE_END`."""
     date: str = ""
-    """Date that the file states, or else a date from its name or text (ISO 8601)."""
+    """Date of the file, from its fields or else from its name or text (ISO 8601); empty if there is none."""
     is_cut: bool = False
-    """Whether `text` is truncated."""
+    """Whether a part of the file is missing in `text`, because of a limit or a page that was not read."""
     links: tuple[PageLink, ...] = ()
-    """Links on a web page, those in its text first."""
+    """Links on a web page; those whose words are in `text` come first."""
     signs: tuple[Sign, ...] = ()
     """Signs that a web page's text is not its real content."""
     changed: str = ""
     """Modification date in the file's properties (ISO 8601)."""
     note: str = ""
-    """Pages of a scan that were not read or are uncertain; empty if there are none."""
+    """For the user: scanned pages that were not recognised, or with little confidence; empty if there are none."""
     date_kind: DateKind = ""
-    """Kind of `date`; empty if it comes from a field of the file."""
+    """What `date` is the date of; a parser leaves it empty if that is the document."""
     period: str = ""
     """Reporting period; see `records.sources.Source.period`."""
     origin: Origin = "other"
-    """Kind of a web page's publisher, as stated."""
+    """Kind of a web page's publisher, as far as the page states it."""
     publisher: str = ""
     """Name of the publisher, as stated; for an e-mail, the sender's domain."""
     doi: str = ""
@@ -110,7 +110,7 @@ class Unreadable(Exception):
     """A file has no readable text. `reason` is a code, the message is for users."""
 
     def __init__(self, reason: Reason, message: str, trace: str = "") -> None:
-        """`trace`: the parser's traceback."""
+        """`trace`: the traceback of a parser that failed, for the log."""
         super().__init__(message)
         self.reason, self.trace = reason, trace
 
@@ -125,10 +125,10 @@ class Unread(Exception):
 
 
 @cache
-def readers() -> int:
+def parsing_version() -> int:
     """Return a number that changes whenever parsing the same file may give a different text."""
-    versions = [str(_OURS)]
-    for library in _THEIRS:
+    versions = [str(_PARSERS_VERSION)]
+    for library in _LIBRARIES:
         try:
             versions.append(version(library))
         except PackageNotFoundError:

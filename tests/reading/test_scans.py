@@ -148,10 +148,10 @@ def test_text_that_cannot_be_recognised_is_reported(parser: Parser) -> None:
 def test_pages_that_are_not_read_are_named_in_one_line() -> None:
     recogniser = Recogniser()
     for number in (2, 3, 4, 7):
-        recogniser.miss(number, "torn")
-    recogniser.miss(9, "burnt")
+        recogniser.add_missed(number, "torn")
+    recogniser.add_missed(9, "burnt")
     assert recogniser.note() == "pages 2–4, 7 not read: torn; page 9 not read: burnt"
-    assert str(recogniser.unread()) == "it is a scan; torn; burnt" and Recogniser().unread() is None
+    assert str(recogniser.error()) == "it is a scan; torn; burnt" and Recogniser().error() is None
     none_left = Recogniser(most=0)
     none_left.page(1, lambda: Image.new("L", A4))
     assert none_left.note() == "page 1 not read: only 0 scanned pages are recognised" and PAGES == 100

@@ -14,9 +14,11 @@ TEXT_BYTES = 6 * TEXT_CHARACTERS
 NOT_IN_TEXT = r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]"
 """Control characters or bytes that are rare in text. ESC is allowed, for coloured logs and ISO-2022-JP."""
 CONTROL_SHARE = 0.02
-"""Maximum share of these in a text."""
+"""Maximum share of these characters in a text."""
 _FEW_CONTROLS = 8
+"""Number of these characters that are accepted in any text, however short."""
 _NUL_SHARE = 0.2
+"""Minimum share of NUL bytes in UTF-16."""
 _SLIPS = 4
 """Minimum number of non-ASCII characters per invalid byte for a text to still count as UTF-8."""
 
@@ -28,13 +30,14 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BINARY = (
-    *(b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b"),
-    *(b"7z\xbc\xaf", b"\x7fELF", b"SQLite format 3"),
-)
+    b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b", b"7z\xbc\xaf", b"\x7fELF", b"SQLite format 3",
+)  # fmt: skip
+"""First bytes of files that are not text."""
 _CANDIDATES = [
-    *("cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251"),
-    *("koi8_r", "cp1250", "cp1253", "cp1255", "cp1256", "cp1254"),
-]
+    "cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251", "koi8_r", "cp1250", "cp1253", "cp1255",
+    "cp1256", "cp1254",
+]  # fmt: skip
+"""Charsets among which to guess that of a text which is neither Unicode nor declared."""
 # Pages declare the smaller charset but use the larger one, as browsers assume.
 _AS_MEANT = {
     **dict.fromkeys(("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii"), "cp1252"),
@@ -60,9 +63,9 @@ _ALL_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
-    """Decode at most `most` bytes using the byte order mark, UTF-8, the declared charset, or the best guess.
+    """Decode the first `most` bytes by their byte order mark, as UTF-8, by the declared charset, or by the best guess.
 
-    Raises `Unreadable` if it is not text.
+    Raises `Unreadable` if they are not text.
     """
     if data.startswith(_BINARY):
         raise Unreadable("not text", "it is not a text file")

@@ -31,7 +31,7 @@ _PADDED = 1.25
 _COVERED = 0.8
 """Minimum share of a column that a spanning cell must cover to count as part of it."""
 _SURE_GUTTER = 2
-"""Minimum width, in letter heights, of a gutter shared by only two rows."""
+"""Two rows make a table if the gap between their columns is at least this wide, in letter heights."""
 _MOST_GUTTERS = 30
 """Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
 _FILLED = 0.5
@@ -42,7 +42,8 @@ _TABLE = "| "
 _SHORT_LINE = 0.6
 """A line shorter than this share of the page width ends its paragraph."""
 _ROOM = 0.85
-"""The same for a line plus the next word, unless that word starts with a lower-case letter."""
+"""A line that would be shorter than this share even with the next word ends its paragraph too, unless that word starts
+with a lower-case letter."""
 
 _SECTION = re.compile(r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]")
 """Start of a list item or section."""
@@ -64,7 +65,7 @@ Cells = list[str]
 
 
 class Line(NamedTuple):
-    """A line of text or a table cell, with its position on the page after rotation is undone."""
+    """A line of text or a table cell, with its position on the upright page; vertical positions grow downwards."""
 
     left: float
     top: float
@@ -72,7 +73,7 @@ class Line(NamedTuple):
     bottom: float
     text: str = ""
     gaps: tuple[tuple[int, tuple[float, float]], ...] = ()
-    """Gaps between its words: (offset of the next word, (left edge, right edge))."""
+    """Gaps between its words: (offset of the next word in `text`, (left edge, right edge of the gap))."""
 
     @property
     def height(self) -> float:
@@ -85,7 +86,10 @@ class Line(NamedTuple):
         return (self.top + self.bottom) / 2
 
     def cut(self, left: float, right: float, width: float = 0.0) -> list[Line]:
-        """Split at the first gap of at least `width` between `left` and `right`; the whole line if there is none."""
+        """Split at the first gap between `left` and `right` that is wider than `width` line heights.
+
+        Returns the two parts, or the whole line if there is no such gap.
+        """
         for index, (start, (begin, end)) in enumerate(self.gaps):
             if begin < right and left < end and end - begin > width * self.height:
                 gaps = tuple((offset - start, ends) for offset, ends in self.gaps[index + 1 :])
@@ -93,7 +97,7 @@ class Line(NamedTuple):
                 return [before, self._replace(left=end, text=self.text[start:], gaps=gaps)]
         return [self]
 
-    def stands_over(self, other: Line) -> bool:
+    def overlaps(self, other: Line) -> bool:
         """Whether the two lines overlap horizontally."""
         return self.left < other.right and other.left < self.right
 
@@ -112,7 +116,7 @@ def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[fl
     The lines stay unchanged if the rules do not divide them into cells.
     """
     table = Line(columns[0], rows[0], columns[-1], rows[-1])
-    inside = {line for line in lines if table.top < line.middle < table.bottom and line.stands_over(table)}
+    inside = {line for line in lines if table.top < line.middle < table.bottom and line.overlaps(table)}
     cells: dict[tuple[int, int], list[str]] = {}
     for row in rows_of(inside):
         for line in row:
@@ -143,7 +147,7 @@ def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
-    """Yield groups of lines to read from top to bottom; tables and full-width lines end columns."""
+    """Yield the lines in groups, in reading order; tables and lines across the whole page separate columns."""
     gutter = _gutter(lines)
     if gutter is None:
         yield lines
@@ -159,16 +163,20 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
         count = len(rest) if divider is None else bisect_left(rest, divider.middle, key=lambda line: line.middle)
         above, rest = rest[:count], rest[count:]
         if above:
-            yield from [block] if block else ()
+            if block:
+                yield block
             left = [line for line in above if line.right <= gutter]
             right = [line for line in above if line.left >= gutter]
             yield from (part for column in (left, right) if column for part in _blocks(column))
             block = []
-        block += [divider] if divider else []
-    yield from [block] if block else ()
+        if divider:
+            block.append(divider)
+    if block:
+        yield block
 
 
 def _is_long(line: Line) -> bool:
+    """Whether a line is long enough for running text."""
     return line.right - line.left >= _LONG_LINE * line.height
 
 
@@ -210,13 +218,13 @@ def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
 
 
 def _regrouped(row: list[Line]) -> list[Line]:
-    """Join a list marker with its item; make each trailing number of a line a cell if there are at least two."""
+    """Join a list marker with its item, and split two or more numbers at the end of a line into cells."""
     if len(row) == 2 and _MARKER.fullmatch(row[0].text) and not _is_figure(row[1].text):
         mark, item = row
         row = [item._replace(left=mark.left, text=f"{mark.text} {item.text}", gaps=())]
     parts = list[Line]()
     for line in row:
-        # Sentences do not end with two numbers.
+        # A sentence does not end with two numbers.
         if found := _FIGURES.search(line.text):
             for start, blank in line.gaps:
                 if start >= found.start() and line.text:
@@ -238,20 +246,20 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
             break
         if len(row) > 1:
             stop = index + 1
-        elif index - stop > 1 or sum(map(row[0].stands_over, rows[stop - 1])) > 1:
+        elif index - stop > 1 or sum(map(row[0].overlaps, rows[stop - 1])) > 1:
             break
     # Cells of the last row may have further lines, each below exactly one of them.
     while stop < len(rows) and stop - start > 1:
         row, (line, *others) = rows[stop - 1], rows[stop]
         is_near = line.middle - row[0].middle <= _GAP * row[0].height
-        if others or not is_near or sum(map(line.stands_over, row)) != 1 or not line.text[:1].islower():
+        if others or not is_near or sum(map(line.overlaps, row)) != 1 or not line.text[:1].islower():
             break
         stop += 1
     return stop
 
 
 def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
-    """Return the left and right edges of the columns of a table; empty if the rows share no gutter."""
+    """Return the left and right edges of the columns of a table; empty if the rows have no gaps at the same places."""
     most = max(map(len, rows), default=0)
     for width in range(most, 1, -1):
         full = [row for row in rows if len(row) >= width]
@@ -337,6 +345,7 @@ def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cell
 
 
 def _is_figure(cell: str) -> bool:
+    """Whether a cell is a number, with a unit or signs at most."""
     return _FIGURE.fullmatch(_SCRIPT.sub("", cell)) is not None
 
 

@@ -17,9 +17,11 @@ from .raised import END, LOWERED, RAISED
 _CELL_GAP = 0.9
 """Minimum gap, in letter heights, between two cells on the same line."""
 _WORD_GAP = 0.2
+"""Minimum gap, in letter heights, at which a line break in the PDF separates words."""
 _SAME_BASE = 0.12
 """Maximum difference between baselines within a line, in letter heights."""
 _MOST_RAISED = 0.75
+"""Maximum height of a superscript above the baseline, in letter heights."""
 _SKEWED = 0.05
 """Tolerance for the text angle, in radians."""
 _THICK = 3.0
@@ -47,6 +49,7 @@ class _Run:
     """Consecutive letters on one baseline without a wide gap."""
 
     def __init__(self, turned: int, base: float, size: float, left: float) -> None:
+        """`turned`: rotation in quarter turns; `base`: position of the baseline; `size`: height of the letters."""
         self.turned, self.base, self.size, self.left, self.right = turned, base, size, left, left
         self.text = ""
         self.shift = 0.0
@@ -70,7 +73,8 @@ class _Run:
             self.text += " "
             self.gaps.append((len(self.text), (self.right, left)))
         if shift != self.shift:
-            self.text += (RAISED if shift > 0 else LOWERED) if shift else ""
+            if shift:
+                self.text += RAISED if shift > 0 else LOWERED
             self.shift = shift
         self.text += text
         self.left, self.right = min(self.left, left), max(self.right, right)
@@ -83,7 +87,7 @@ class _Run:
 
 
 def letters_of(page: pypdfium2.PdfPage) -> Letters:
-    """Return the letters of a page."""
+    """Return the letters of a page, as lines with their positions."""
     text = page.get_textpage()
     raw, box, x, y = text.raw, pdfium.FS_RECTF(), c_double(), c_double()
     at_box, at_x, at_y = byref(box), byref(x), byref(y)
@@ -182,7 +186,7 @@ def _turned_box(raw: Any, index: int, turned: int) -> tuple[float, float, float,
 
 
 def grids_of(page: pypdfium2.PdfPage) -> list[tuple[Sequence[float], Sequence[float]]]:
-    """Return the ruled tables of a page, from top to bottom: positions of the vertical and the horizontal lines."""
+    """Return the ruled tables of a page, from top to bottom: x of each vertical line, and y of each horizontal line."""
     # Vertical ruled lines as (top, bottom, x), and horizontal ones as y; a box gives two of each.
     upright, level = list[tuple[float, float, float]](), list[float]()
     left, low, right, high = (c_float() for _ in range(4))
@@ -212,6 +216,7 @@ def grids_of(page: pypdfium2.PdfPage) -> list[tuple[Sequence[float], Sequence[fl
 
 
 def _distinct(values: Iterable[float]) -> list[float]:
+    """Return the sorted values without those that are within the thickness of a line of the one before."""
     distinct = list[float]()
     for value in sorted(values):
         if not distinct or value > distinct[-1] + _THICK:

@@ -13,10 +13,11 @@ _LITTLE_TEXT = 250
 _LEAST_SHARE = 0.2
 """Minimum share of the page's text that must remain; otherwise the whole page is kept."""
 _MAIN_SHARE = 0.3
-"""Minimum share of the page's text inside `<main>` or `<article>`."""
+"""Minimum share of the page's text that must be inside `<main>` or `<article>` for it to be the main content."""
 _LINKED_SHARE = 0.6
 """A block with a higher share of link text is navigation."""
 _LINKS = 2
+"""Minimum number of links in navigation."""
 
 _BLOCKS = frozenset(
     ("div", "section", "ul", "ol", "form", "article", "header", "dl", "p", "li", "figure", "center", "details")
@@ -40,10 +41,10 @@ class _Size(NamedTuple):
     links: int = 0
 
 
-def drop_around(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
-    """Return the element with the main content, removing boilerplate around and inside it.
+def main_content(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
+    """Return the element with the main content of a page, from which boilerplate has been removed.
 
-    A page that would lose almost everything is an index or a thread, and is kept whole.
+    Returns `root` unchanged if little would be left, since the page is then an index or a thread of comments.
     """
     sizes = _sizes(root)
     least = max(_LITTLE_TEXT, _MAIN_SHARE * sizes[root].text)

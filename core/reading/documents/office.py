@@ -16,9 +16,11 @@ from ..records import DocumentKind, Unreadable
 from .parse_text import informative_title, iso_date
 
 _MEMBERS = 10_000
+"""Maximum number of members of an archive."""
 UNPACKED_BYTES = 100_000_000
 """Maximum unpacked size to read from a file at once."""
 _RATIO = 200
+"""Maximum ratio of unpacked to packed size."""
 SMALL_BYTES = 20_000_000
 """Unpacked size up to which any compression ratio is accepted."""
 _PROLOG_BYTES = 65_536
@@ -102,8 +104,8 @@ def check_prolog(archive: ZipFile, name: str) -> None:
         raise Unreadable("broken", f"{name} in it {fault}")
 
 
-def put_in(file: BytesIO, parts: Mapping[str, bytes]) -> None:
-    """Replace members of an archive."""
+def replace_members(file: BytesIO, parts: Mapping[str, bytes]) -> None:
+    """Write members to an archive; they take the place of members with the same names."""
     with ZipFile(file, "a") as archive, warnings.catch_warnings():
         # If two members have the same name, readers use the later one.
         warnings.simplefilter("ignore", UserWarning)
@@ -124,7 +126,7 @@ class Office(NamedTuple):
     title: str
     """Title from its properties; empty if missing or uninformative."""
     changed: str
-    """Modification date, since the creation date may be that of a template."""
+    """Modification date (ISO); not the date of creation, which may be that of a template. Empty if there is none."""
 
 
 def open_office(data: bytes) -> Office:
@@ -153,7 +155,7 @@ def open_office(data: bytes) -> Office:
     for special, plain in _AS_PLAIN:
         types = types.replace(special, plain)
     file = BytesIO(bytearray(data))
-    put_in(file, {_CONTENT_TYPES: types, **parts})
+    replace_members(file, {_CONTENT_TYPES: types, **parts})
     for name in sorted(names):
         if name == "docProps/core.xml" or name.endswith(".psmdcp"):
             fields = {local_name(field): (field.text or "").strip() for field in read_xml(archive, name)}

@@ -42,7 +42,7 @@ def write_links(root: etree._Element) -> None:
             link.text = words if is_web and address in words else f"[{bare}]" + f"({address})" * is_web
 
 
-def sign_raised(root: etree._Element) -> None:
+def mark_raised(root: etree._Element) -> None:
     """Enclose superscripts, subscripts and references to notes in control characters (see `raised`)."""
     for part in root.iter("msup", "msub", "mfrac"):
         if len(part) == 2 and part.tag == "mfrac":

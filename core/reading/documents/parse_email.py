@@ -12,7 +12,7 @@ from typing import cast
 
 from ..records import Extract, Unreadable
 from .decode import clean_text, decode
-from .parse_html import whole_text
+from .parse_html import visible_text
 
 # Errors that the standard library raises on malformed headers.
 _MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)
@@ -37,11 +37,12 @@ def parse_email(data: bytes) -> Extract:
             data = cast("bytes | None", part.get_payload(decode=True)) or b""
             charset = part.get_content_charset("")
             if part.get_content_subtype() == "html":
-                html.append(whole_text(data, charset).strip())
+                html.append(visible_text(data, charset).strip())
             else:
                 plain.append(clean_text(decode(data, charset)).strip())
     blocks = [f"# {subject}" if subject else "", "\n".join(headers), *(plain if any(plain) else html)]
-    blocks += [f"Attached: {', '.join(attached)}"] if attached else []
+    if attached:
+        blocks.append(f"Attached: {', '.join(attached)}")
     sender = parseaddr(_header(message, "From"))[1].rpartition("@")[2]
     try:
         date = parsedate_to_datetime(_header(message, "Date")).date().isoformat()

@@ -9,7 +9,7 @@ from lxml import etree
 
 from ..records import Extract, Unreadable
 from .office import open_archive, read_member, read_xml
-from .parse_html import whole_text
+from .parse_html import visible_text
 from .parse_text import iso_date
 from .tables import up_to_limit
 
@@ -36,13 +36,14 @@ def parse_epub(data: bytes) -> Extract:
         if item is None or item.get("media-type", _PAGES[0]) not in _PAGES or "nav" in item.get("properties", ""):
             continue
         name = normpath(join(dirname(path), unquote(item.get("href", ""))))
-        chapters += [name] if name in names else []
+        if name in names:
+            chapters.append(name)
     if _ENCRYPTION in names:
         # Often only the fonts are encrypted, which does not matter.
         references = read_xml(archive, _ENCRYPTION).iter("{*}CipherReference")
         if set(chapters) & {unquote(reference.get("URI", "")) for reference in references}:
             raise Unreadable("encrypted", "it is encrypted")
-    texts = (whole_text(read_member(archive, name)) for name in chapters)
+    texts = (visible_text(read_member(archive, name)) for name in chapters)
     title, date = _stated(package, "title"), iso_date(_stated(package, "date"))
     return Extract(title, "\n\n".join(up_to_limit(texts)), date, date_kind="publication" if date else "")
 

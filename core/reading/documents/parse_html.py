@@ -17,8 +17,8 @@ from ...evidence.dating import statements
 from ..addresses import doi_in, join_address, parse_address
 from ..records import Extract, PageLink, Sign, Unread, Unreadable
 from .decode import clean_text, decode
-from .main_part import drop_around
-from .page_text import sign_raised, tree_text, write_links
+from .main_part import main_content
+from .page_text import mark_raised, tree_text, write_links
 from .raised import resolve_raised
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
     root = _tree(html)
     if keeps_links:
         write_links(root)
-    sign_raised(root)
+    mark_raised(root)
     linked, meta = list(_linked_data(root)), defaultdict[str, list[str]](list)
     for element in root.iter("meta"):
         for name in filter(None, map(element.get, ("name", "property", "itemprop"))):
@@ -198,7 +198,7 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
     stated = max([*map(_shown, bodies), "\n\n".join(map(_shown, texts))], key=len)
     drop_unseen(root)
     links = tuple(anchors(root, base)) if address else ()
-    text = tree_text(drop_around(root))
+    text = tree_text(main_content(root))
     if len(stated) > _STATED_TIMES * len(text):
         text = stated if title in stated[: len(title) + 10] else f"# {title}\n\n{stated}"
     return Extract(
@@ -215,13 +215,13 @@ def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links
     )
 
 
-def whole_text(data: bytes, charset: str = "") -> str:
+def visible_text(data: bytes, charset: str = "") -> str:
     """Return all visible text of HTML that has no navigation around it: a book chapter or an e-mail."""
     html = _source(data, charset)
     if not html.strip():
         return ""
     root = _tree(_CLOSED.sub(r"<\1\2></\1>", _DOCUMENT_TYPE.sub("", html, count=1)))
-    sign_raised(root)
+    mark_raised(root)
     drop_unseen(root)
     return tree_text(root)
 
@@ -247,7 +247,7 @@ def _texts_in(value: Any, name: str = "") -> Iterator[str]:
 
 def _shown(text: str) -> str:
     """Return the visible text of a string that may contain HTML."""
-    return whole_text(text.encode()) if _MARKUP.search(text) else text.strip()
+    return visible_text(text.encode()) if _MARKUP.search(text) else text.strip()
 
 
 def _source(data: bytes, charset: str) -> str:

@@ -40,7 +40,7 @@ def parse_jsonl(text: str) -> Extract:
 
 def parse_notebook(text: str) -> Extract:
     """Return title and text of a Jupyter notebook: text, code and printed output."""
-    from .parse_html import whole_text
+    from .parse_html import visible_text
 
     blocks = list[str]()
     try:
@@ -51,7 +51,7 @@ def parse_notebook(text: str) -> Extract:
                 data = output.get("data") or {}
                 html = _cell_text(data.get("text/html"))
                 plain = data.get("text/plain") or output.get("text")
-                blocks.append(whole_text(html.encode()) if html else _cell_text(plain))
+                blocks.append(visible_text(html.encode()) if html else _cell_text(plain))
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
         raise Unreadable("broken", "it is not a notebook") from error
     written = "\n\n".join(blocks)

@@ -1,4 +1,4 @@
-"""Parses PDF files page by page: positioned letters, form fields and scans."""
+"""Parses PDF files page by page, from the positions of letters, form fields, and pictures of scanned pages."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 _SCANNED_SHARE = 0.25
 """Minimum share of a page that images must cover for it to count as scanned."""
 _SCANNED_LETTERS = 40
-"""A page with fewer letters may be a scan; they may be only a stamp or page number."""
+"""A page with fewer letters may be a scan, since they may be only a stamp or page number."""
 _TIMED_PAGES = 100
-"""Number of pages per request for more time."""
+"""After each such number of pages, the child process asks for more time."""
 _MARGIN_ROWS = 3
 """Maximum number of rows of a page header or footer."""
 _MARGIN_GAP = 0.9
@@ -67,22 +67,24 @@ class _Margin(NamedTuple):
     words: str
     """Its text without the page number."""
     number: int
-    """Page number; -1 if there is none."""
+    """Value of the page number; -1 if there is none."""
     printed: str
+    """The page number as printed, such as `iv`; empty if there is none."""
 
 
 class _Page(NamedTuple):
     number: int
     lines: Sequence[Line] = ()
     margin: Sequence[_Margin] = ()
+    """Those of `lines` that may be headers, footers or page numbers."""
     others: Sequence[str] = ()
     """Rotated, skewed or recognised text."""
 
 
 def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
-    """Return title, text and modification date of a PDF; notes name broken pages, and scanned pages are recognised.
+    """Return title, text and modification date of a PDF; scanned pages are recognised, and broken ones are noted.
 
-    A page header is kept only on its first page.
+    A header that is repeated on several pages is kept on the first of them. Raises `Unreadable`.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("broken", "it is not a PDF file")
@@ -109,17 +111,19 @@ def parse_pdf(data: bytes, recogniser: Recogniser) -> Extract:
                 labels.append(document.get_page_label(page.number - 1) or printed)
         text = _joined(texts)
         if not text.strip():
-            raise recogniser.unread() or Unreadable("no text", "there is no text in it")
+            raise recogniser.error() or Unreadable("no text", "there is no text in it")
         title = informative_title(document.get_metadata_value("Title")) or first_line(text)
-        text += _printed(labels) if len(labels) > 1 else ""
-        stamp, changed = _STAMP.match(document.get_metadata_value("ModDate")), ""
-        # For reproducible output, programs write the first second of a year.
+        text += _printed_numbers(labels) if len(labels) > 1 else ""
+        changed = ""
+        stamp = _STAMP.match(document.get_metadata_value("ModDate"))
+        # Programs whose output should be reproducible write the first second of a year.
         if stamp and tuple(map(int, stamp.groups("0")[1:])) != (1, 1, 0, 0):
             changed = iso_date("-".join(stamp.groups("00")[:3]))
-        return Extract(title, text, is_cut=recogniser.misses, changed=changed, note=recogniser.note())
+        return Extract(title, text, is_cut=recogniser.has_missed_pages, changed=changed, note=recogniser.note())
 
 
 def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) -> _Page:
+    """Read a page; a broken one has no lines, and `Unreadable` is raised if it is the first."""
     try:
         with closing(document[number - 1]) as page:
             letters = letters_of(page)
@@ -143,7 +147,7 @@ def _page(document: pypdfium2.PdfDocument, number: int, recogniser: Recogniser) 
     except pypdfium2.PdfiumError as error:
         if number == 1:
             raise Unreadable("broken", "it is a broken PDF file") from error
-        recogniser.miss(number, "it is broken")
+        recogniser.add_missed(number, "it is broken")
         return _Page(number)
     return _Page(number, lines, list(_margin(lines)), others)
 
@@ -154,7 +158,7 @@ def _picture_of(page: pypdfium2.PdfPage) -> Image:
 
 
 def _fields(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[Line]:
-    """Yield a page's form field values at their positions; a ticked box gives a mark."""
+    """Yield the values of a page's form fields as lines at their positions; a ticked box has the value ☒."""
     form, rectangle = document.formenv, pdfium.FS_RECTF()
     for index in range(pdfium.FPDFPage_GetAnnotCount(page) if form else 0):
         field = pdfium.FPDFPage_GetAnnot(page, index)
@@ -216,13 +220,16 @@ def _outermost(rows: Sequence[list[Line]]) -> dict[float, list[Line]]:
             count = index
     if count and count < len(rows):
         cells = rows[count]
-        heads = [head for head in rows[count - 1] if any(map(head.stands_over, cells))]
+        heads = [head for head in rows[count - 1] if any(map(head.overlaps, cells))]
         count -= min(len(heads), len(cells)) > 1
     return {row[0].top: row for row in rows[:count]}
 
 
 def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tuple[list[str], list[Line], str]:
-    """Return a page's new headers and footers, its remaining lines, and its printed number."""
+    """Return a page's headers and footers that are not in `seen`, its other lines, and its printed number.
+
+    A header or footer has the same text, at the same height, on one of the `others`, the pages before and after.
+    """
     heads, kept, printed = list[str](), dict.fromkeys(page.lines), ""
     for head in page.margin:
         same = [
@@ -237,25 +244,28 @@ def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tup
         words = head.words if is_number else head.line.text
         if is_number or any(found.line.text == words for _, found in same):
             del kept[head.line]
-            heads += [words] if words and words not in seen else []
-            seen.add(words)
-            printed = head.printed if is_number else printed
+            if words and words not in seen:
+                heads.append(words)
+                seen.add(words)
+            if is_number:
+                printed = head.printed
     return heads, list(kept), printed
 
 
-def _printed(labels: Iterable[str]) -> str:
-    """Return the last line of the text, which lists printed page numbers; empty if all equal the index."""
+def _printed_numbers(labels: Iterable[str]) -> str:
+    """Return the last line of the text, which lists pages whose printed number is not the one before plus one."""
     named, expected = list[str](), "1"
     for page, label in enumerate(labels, 1):
         printed = label or expected
-        named += [f"{page} = {printed}"] if printed != expected else []
+        if printed != expected:
+            named.append(f"{page} = {printed}")
         figures = re.search(r"\d+$", printed)
         expected = f"{printed[: figures.start()]}{int(figures[0]) + 1}" if figures else ""
     return f"\n\n{PRINTED_NUMBERS}{', '.join(named)}" if named else ""
 
 
 def _joined(pages: Iterable[str]) -> str:
-    """Join pages, without a blank line in a sentence that continues on the next page."""
+    """Join the texts of pages by `PAGE_END`, with a blank line unless a sentence continues on the next page."""
     parts = list[str]()
     for page in pages:
         last, first = parts[-1].rpartition("\n\n")[2] if parts else "", page.partition("\n\n")[0]
@@ -270,6 +280,7 @@ def _joined(pages: Iterable[str]) -> str:
         if runs_on and following >= _PROSE_WORDS and _SENTENCE_END.search(first) and not _ITEM.match(first):
             # The next page starts with a number, name or heading.
             continues = continues or first[0].isdigit() or words >= 2 * _PROSE_WORDS
-        parts += [PAGE_END if continues else f"\n\n{PAGE_END}"] if parts else []
+        if parts:
+            parts.append(PAGE_END if continues else f"\n\n{PAGE_END}")
         parts.append(page)
     return "".join(parts)

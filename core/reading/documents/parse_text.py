@@ -115,7 +115,7 @@ def parse_markdown(text: str) -> Extract:
 
 
 def parse_text(text: str) -> Extract:
-    """Return the text; its first line is the title if a blank line or underline follows."""
+    """Return the text, with its first line as title if a blank line or an underline follows."""
     _, _, rest = text.lstrip().partition("\n")
     second = rest.partition("\n")[0].strip()
     is_apart = bool(rest) and not second.strip("=-~*#")
@@ -123,14 +123,15 @@ def parse_text(text: str) -> Extract:
 
 
 def parse_rst(text: str) -> Extract:
-    """Return the text with Markdown headings, with levels in order of style; directives are kept as text."""
+    """Return the text with Markdown headings, whose levels follow the order in which the underlines first occur."""
     levels: list[str] = []
 
     def heading(found: re.Match[str]) -> str:
         if found["under"] and len(found["under"]) < min(_SHORT_LINE, len(found["words"].rstrip())):
             return found[0]
         style = f"{found['upper']} twice" if found["upper"] else found["lower"]
-        levels.extend([] if style in levels else [style])
+        if style not in levels:
+            levels.append(style)
         return f"{'#' * min(levels.index(style) + 1, 6)} {found['title'] or found['words']}\n\n"
 
     shown = _ADORNED.sub(heading, text)
@@ -144,7 +145,6 @@ def parse_csv(text: str) -> Extract:
     declared = re.match(r"sep=(.)\n", text, re.IGNORECASE)
     text = text[declared.end() :] if declared else text
     lines = text.split("\n", _SAMPLED_LINES)[:_SAMPLED_LINES]
-    # Use the delimiter that leaves no quotation marks and splits most lines into the same number of cells.
     delimiter = declared.group(1) if declared else max(",;\t|", key=lambda delimiter: _evenness(lines, delimiter))
     csv.field_size_limit(_CELL_CHARACTERS)
     rows = partial(csv.reader, text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True)
@@ -163,6 +163,7 @@ def first_heading(text: str) -> str:
 
 
 def _evenness(lines: list[str], delimiter: str) -> tuple[int, int, int]:
+    """Rate a delimiter: fewest quotation marks in cells, then most rows of the same width, then widest rows."""
     rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
     marks = sum(cell.count('"') for row in rows for cell in row)
     widths = Counter(len(row) for row in rows if len(row) > 1)

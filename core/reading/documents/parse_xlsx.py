@@ -15,7 +15,7 @@ from zipfile import ZipFile
 from openpyxl import load_workbook
 
 from ..records import Extract
-from .office import SMALL_BYTES, open_office, put_in
+from .office import SMALL_BYTES, open_office, replace_members
 from .raised import END, LOWERED, RAISED
 from .tables import shown_number, tables_of, up_to_limit
 
@@ -41,7 +41,7 @@ def parse_xlsx(data: bytes) -> Extract:
         parts = {info.filename: archive.read(info) for info in infos if info.file_size < SMALL_BYTES}
     for name, part in parts.items():
         parts[name] = _SHIFTED.sub(lambda found: found[1] + signs[found[2]] + found[3] + END.encode(), part)
-    put_in(office.file, {name: part for name, part in parts.items() if b"vertAlign" in part})
+    replace_members(office.file, {name: part for name, part in parts.items() if b"vertAlign" in part})
     opened = partial(load_workbook, office.file, read_only=True, data_only=True, keep_links=False)
     with warnings.catch_warnings():
         # The library warns about unknown formatting.
@@ -50,7 +50,7 @@ def parse_xlsx(data: bytes) -> Extract:
             book = opened()
         except (ValueError, TypeError):
             # The library rejects styles and properties that other programs accept.
-            put_in(office.file, {name: part for name, part in _BARE.items() if name in names})
+            replace_members(office.file, {name: part for name, part in _BARE.items() if name in names})
             book = opened()
         text = "\n\n".join(up_to_limit(chain.from_iterable(map(_sheet, book.worksheets))))
     return Extract(office.title, text, changed=office.changed)

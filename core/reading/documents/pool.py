@@ -24,22 +24,25 @@ from .worker import SCANS, receive, send
 
 _WORKER = "deep_research.core.reading.documents.worker"
 WORKERS = 2
+"""Number of child processes that parse the user's files at the same time."""
 CHILDREN = 4
 """Maximum number of child processes for web pages; several, since hostile pages may occupy some."""
 _IDLE_SECONDS = 60.0
 """How long an idle child process is kept; starting one takes as long as parsing thirty pages."""
 _TIMED_BYTES = 1_000_000
-"""The time limit of a file applies per chunk of this size, rounded up."""
+"""A file may take `seconds` for each chunk of this size, and again for the rest of it."""
 _SCAN_FACTOR = 8
 """Time limit of a page with OCR, as a multiple of that of a file."""
 _ENDING_SECONDS = 2.0
+"""How long a child process may take to exit before it is killed."""
 _NOTICE_SECONDS = 0.1
+"""How long to wait for a worker to be idle before its child process is killed."""
 
 # Only these environment variables are passed to the child, so no keys or tokens.
 _ENVIRONMENT = (
-    *("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR"),
-    *("PLAYWRIGHT_BROWSERS_PATH", "XDG_CACHE_HOME", "LOCALAPPDATA"),
-)
+    "PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR",
+    "PLAYWRIGHT_BROWSERS_PATH", "XDG_CACHE_HOME", "LOCALAPPDATA",
+)  # fmt: skip
 _SAMPLE = b"<html><body>%b</body></html>" % (b"<p>A page that is long enough to load all libraries.</p>" * 50)
 
 
@@ -64,7 +67,7 @@ class Parser:
         today: str = "",
         idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
-        """`today`: ISO date; later dates are not accepted as dates of files."""
+        """`seconds`: time limit per megabyte of a file; `today`: ISO date, later dates are not dates of a file."""
         self.max_bytes = max_bytes
         self._today = today
         self._is_closed = False
@@ -104,7 +107,7 @@ class Parser:
         try:
             extracts = self._parse(requests) if files else []
         except Unreadable:
-            # Parse each file alone, so that a failing one does not affect the others.
+            # Parse each file alone, so that one that crashes the parser or takes too long does not cost the others.
             extracts = [self._parse_alone(request) for request in requests]
         return list(map(_logged, requests, extracts))
 
@@ -237,7 +240,7 @@ class _Worker:
 
 
 def start_child(module: str, *arguments: str, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start one of our modules as a child process with pipes."""
+    """Run a module of this package as a child process with pipes, without the user's keys in its environment."""
     names = [name for name in os.environ if name in _ENVIRONMENT or name.startswith("PYTHON")]
     # -P: a file in the working directory must not replace a module.
     return subprocess.Popen(  # noqa: S603 - our own interpreter

@@ -32,9 +32,10 @@ _SMALLEST_SIDE = 1280
 _DETECTED_SIDE = 1280
 """Pixels of the longer side for line detection; the lines are read at full size."""
 _MOST_RATIO = 16
-"""Maximum ratio of width to height of a line segment; the model misses text in longer ones."""
+"""Maximum ratio of width to height of a picture of text; in longer lines, which are split, the model misses text."""
 _FEWEST_LETTERS = 0.4
-"""Minimum letters per width of one line height; fewer mean that the model does not know the script."""
+"""Minimum number of letters on a stretch that is as wide as the line is high; with fewer, the model probably does not
+know the script."""
 _UNSURE, _UNREAD = 0.85, 0.5
 """Mean confidence below which a page is reported as uncertain, and below which it counts as not read."""
 _SMALLEST_PICTURE = 100
@@ -46,50 +47,49 @@ class Recogniser:
     """Recognises the pages of a file; the models are loaded for the first page."""
 
     def __init__(self, most: int = PAGES, on_page: Callable[[], None] = lambda: None) -> None:
-        """`most`: maximum pages to recognise; `on_page` is called before each."""
+        """`most`: maximum number of pages to recognise; `on_page` is called before each, to ask for more time."""
         self._most = most
         self.on_page = on_page
-        """Reports that a long file is still being read."""
         self._count = 0
         self._unsure: list[int] = []
         self._missed: dict[str, list[int]] = {}
 
     @property
-    def misses(self) -> bool:
+    def has_missed_pages(self) -> bool:
         """Whether a page was not read."""
         return bool(self._missed)
 
     def page(self, number: int, draw: Callable[[], Image]) -> str:
-        """Return the text of a page; empty if it has none or cannot be read (see `note`)."""
+        """Return the text of the picture of a page that `draw` returns; empty if none can be read (see `note`)."""
         if self._count == self._most:
-            return self.miss(number, f"only {self._most} scanned pages are recognised")
+            return self.add_missed(number, f"only {self._most} scanned pages are recognised")
         self.on_page()
         try:
             models = load_recognizer()
         except ImportError:
-            return self.miss(number, _NOT_INSTALLED)
+            return self.add_missed(number, _NOT_INSTALLED)
         self._count += 1
         text, confidence = _recognised(_as_array(draw()), models)
         if text and confidence < _UNREAD:
-            return self.miss(number, "the text cannot be recognised, perhaps because of its script")
+            return self.add_missed(number, "the text cannot be recognised, perhaps because of its script")
         if text and confidence < _UNSURE:
             self._unsure.append(number)
         return text
 
-    def miss(self, number: int, reason: str) -> str:
-        """Record that a page could not be read; return an empty string as its text."""
+    def add_missed(self, number: int, reason: str) -> str:
+        """Record that a page could not be read, and return its text: an empty string."""
         self._missed.setdefault(reason, []).append(number)
         return ""
 
-    def unread(self) -> Unreadable | None:
-        """Return the error to raise if no text was read; None if no page was missed."""
+    def error(self) -> Unreadable | None:
+        """Return the error to raise if the whole file gave no text; None if no page was missed."""
         if not self._missed:
             return None
         reason = "; ".join(self._missed)
         return Unreadable("not installed" if _NOT_INSTALLED in self._missed else "no text", f"it is a scan; {reason}")
 
     def note(self) -> str:
-        """Return a note on pages that were not read or whose text is uncertain; empty if there are none."""
+        """Return which pages were not read, and which with little confidence, for the user; empty if there are none."""
         missed = [f"{_listed(pages)} not read: {reason}" for reason, pages in self._missed.items()]
         unsure = [f"{_listed(self._unsure)} recognised with little confidence"] if self._unsure else []
         return "; ".join([*missed, *unsure])
@@ -143,11 +143,11 @@ def parse_image(data: bytes, recogniser: Recogniser) -> Extract:
     except broken as error:
         if not pages:
             raise Unreadable("broken", "it is a broken picture") from error
-        recogniser.miss(len(pages) + 1, "the file is broken there")
+        recogniser.add_missed(len(pages) + 1, "the file is broken there")
     text = f"\n\n{PAGE_END}".join(pages)
     if not any(map(str.isalnum, chain.from_iterable(pages))):
-        raise recogniser.unread() or Unreadable("picture", "no text was recognised in it")
-    return Extract(first_line(text), text, is_cut=recogniser.misses, note=recogniser.note())
+        raise recogniser.error() or Unreadable("picture", "no text was recognised in it")
+    return Extract(first_line(text), text, is_cut=recogniser.has_missed_pages, note=recogniser.note())
 
 
 def _as_array(picture: Image) -> numpy.ndarray:

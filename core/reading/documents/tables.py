@@ -9,10 +9,13 @@ from typing import NamedTuple
 from ..records import TEXT_CHARACTERS
 
 _MOST_COLUMNS = 64
+"""Maximum number of columns that a cell can span."""
 _MOST_REPEATED = 50_000
 """Maximum number of extra cells made when a table's merged cells are expanded."""
 _MOST_HEADINGS = 4
+"""Maximum number of header rows."""
 _PIECE_CHARACTERS = 1000
+"""A longer table is split into pieces of about this length, each with the header."""
 _LONG_HEADER = 400
 """Maximum length of a table header that is repeated."""
 _DIGITS = 14
@@ -61,7 +64,7 @@ def tables_of_cells(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
 
 
 def tables_of(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the tables of a sheet (separated by empty rows), up to the maximum length of a text."""
+    """Yield the tables of a sheet as Markdown, up to the maximum length of a text; empty rows separate tables."""
     block: list[Sequence[str]] = []
     length = 0
     for row in rows:
@@ -78,7 +81,7 @@ def tables_of(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def up_to_limit(blocks: Iterable[str]) -> Iterator[str]:
-    """Yield the blocks of a text up to its maximum length."""
+    """Yield blocks of text until their total length exceeds `TEXT_CHARACTERS`."""
     length = 0
     for block in blocks:
         yield block
@@ -93,7 +96,7 @@ def shown_number(number: float) -> str:
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table with its first row as header; leading rows with a single cell become text above it."""
+    """Yield a table as Markdown, its first row as header; rows before it with a single cell become text above."""
     used = sorted({column for row in rows for column, cell in enumerate(row) if cell})
     filled = [[row[column] if column < len(row) else "" for column in used] for row in rows]
     width = max(map(len, filled), default=0)
@@ -117,6 +120,7 @@ def _line(row: Sequence[str]) -> str:
 
 
 def _is_line(row: list[Cell], width: int) -> bool:
+    """Whether a row is a single cell across the whole table, such as a subheading."""
     return len(row) == width and all(cell is row[0] for cell in row)
 
 
@@ -143,7 +147,7 @@ def _header_and_body(grid: list[list[Cell]], width: int) -> tuple[list[str], lis
 
 
 def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Expand merged cells."""
+    """Return the rows of a table with each merged cell repeated in all rows and columns that it spans."""
     grid = [dict[int, Cell]() for _ in rows]
     room = _MOST_REPEATED
     for line, row in enumerate(rows):
