@@ -1,8 +1,8 @@
 """Fetches web pages safely, and turns them and the user's files into text.
 
-Owns web addresses (parsing, comparing, joining, DOIs), the rules for which may be read, robots.txt, connections,
-redirects and limits of downloads, the browser, and every parser of bytes: charsets, control characters, PDF,
-office files, HTML, OCR.
+Owns web addresses (parsing, comparing, joining, DOIs), the rules for which of them may be read, robots.txt,
+connections, redirects and limits of downloads, the browser, and every parser of bytes: charsets, control characters,
+PDF, office files, HTML, OCR.
 
 `web_page` reads a page: `policy` says which addresses may be read, `fetch` downloads through `connection`,
 `browser` renders pages that need scripts. `documents` contains the parsers and their child processes, `records` the

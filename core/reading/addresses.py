@@ -13,7 +13,7 @@ import idna
 from .records import Unread
 
 ADDRESS_CHARACTERS = 2000
-"""Maximum length of an address when sent; percent-encoding may turn one letter into twelve characters."""
+"""Maximum length of an address, percent-encoded as it is sent, where one letter may become twelve characters."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOO_LONG = f"it is longer than {ADDRESS_CHARACTERS} characters"
 
@@ -22,8 +22,8 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PARTS = re.compile(r"([a-z][a-z0-9+.-]*):(?://([^/?#]*)([^?#]*)(\?[^#]*)?)?", re.IGNORECASE)
 _UNWANTED = re.compile(r"[\s\\\x00-\x20\x7f-\xa0\ud800-\udfff]")
 # Underscores are not valid in host names, but some sites use them.
-_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+_HOST_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _NAME_CHARACTERS = 253
 # Crossref's pattern (https://www.crossref.org/blog/dois-and-matching-regular-expressions/), excluding suffixes that
 # publishers' addresses append and punctuation that follows in a sentence.
@@ -68,7 +68,10 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Parse an http or https address. Raises `Unread`."""
+    """Return the parts of an http or https address, without its fragment.
+
+    Raises `Unread` if it has another scheme, or if browsers and libraries might read it differently.
+    """
     if _UNWANTED.search(text):
         raise _bad("it contains spaces, backslashes or control characters")
     # The fragment is not sent, and may contain a whole quotation.
@@ -102,7 +105,7 @@ def doi_in(text: str) -> str:
 
 
 def join_address(base: str, reference: str) -> Address:
-    """Resolve a link on a page at `base`. Raises `Unread`."""
+    """Return the address of a link (`reference`) on a page at `base`. Raises `Unread` if it cannot be opened safely."""
     # Browsers drop line breaks and encode spaces, and pages rely on this.
     plain = re.sub(r"[\t\n\r]", "", reference.strip()).replace(" ", "%20")
     if _UNWANTED.search(plain):
@@ -120,17 +123,17 @@ def encoded(target: str) -> str:
 
 
 def parse_host(text: str) -> str:
-    """Return a host in normal form, for comparison. Raises `Unread`."""
+    """Return a host name in lower-case ASCII, or an IP address in its shortest notation. Raises `Unread`."""
     if text.startswith("[") and text.endswith("]"):
         return _ip(text[1:-1], ipaddress.IPv6Address)
     name = ""
     with suppress(idna.IDNAError):
         if len(text) <= _NAME_CHARACTERS:
             name = (text if text.isascii() else idna.encode(text, uts46=True, std3_rules=True).decode("ascii")).lower()
-    if _NUMBER.fullmatch(name):
+    if _NUMERIC_HOST.fullmatch(name):
         # Some resolvers read 2130706433, 0x7f.1 and 0177.0.0.1 as loopback.
         return _ip(name, ipaddress.IPv4Address)
-    if len(name) > _NAME_CHARACTERS or not _NAME.fullmatch(name):
+    if len(name) > _NAME_CHARACTERS or not _HOST_NAME.fullmatch(name):
         raise _bad("its host is not a valid name")
     return name
 

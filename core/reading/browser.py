@@ -33,13 +33,18 @@ _NO_SANDBOX = (
 _BROWSERS, _PARALLEL = 2, 6
 """Maximum number of concurrently rendered pages, and of concurrent requests per page."""
 _ENDING_SECONDS = 10.0
+"""How long the child process may take to stop its browser before it is killed."""
 _WORKER = "deep_research.core.reading.browser_worker"
 # Only shown where scripts do not run.
 _NOSCRIPT = re.compile(rb"<noscript\b.*?</noscript>", re.IGNORECASE | re.DOTALL)
 
 
 async def render_page(page: Fetched, shell: str, context: Context, resolve: Resolver | None) -> Fetched:
-    """Return a page with its HTML after running its scripts; `shell` says why it needs them. Raises `Unread`."""
+    """Return a page with its HTML after its scripts have run.
+
+    `shell` is the reason why the page cannot be read without them. Raises `Unread` with this reason if they do not run
+    or take too long.
+    """
     limits, command = context.limits, context.browser
     if command == "off" or not find_spec("playwright"):
         raise Unread("empty shell", shell if command == "off" else f"{shell}; {_NOT_INSTALLED}")
@@ -55,10 +60,14 @@ async def render_page(page: Fetched, shell: str, context: Context, resolve: Reso
         finally:
             await asyncio.shield(in_thread(partial(_end, child)))
     if error := header.get("error"):
-        # Its last lines are the browser's output.
-        first, *others = error.splitlines()
-        reason = f"the browser failed: {[first, *(line for line in others if '[err]' in line)][-1]}"
-        reason = _NO_SANDBOX if "sandboxing failed" in error else _NOT_INSTALLED if "doesn't exist" in error else reason
+        if "sandboxing failed" in error:
+            reason = _NO_SANDBOX
+        elif "doesn't exist" in error:
+            reason = _NOT_INSTALLED
+        else:
+            # The library's message comes first, the browser's last error is often more precise.
+            first, *others = error.splitlines()
+            reason = f"the browser failed: {[first, *(line for line in others if '[err]' in line)][-1]}"
         raise Unread("empty shell", f"{shell}; {reason}")
     return page._replace(data=_NOSCRIPT.sub(b"", html), charset="utf-8", is_cut=len(html) == limits.max_page_bytes)
 
@@ -66,7 +75,10 @@ async def render_page(page: Fetched, shell: str, context: Context, resolve: Reso
 async def _rendered(
     child: subprocess.Popen[bytes], fetcher: Fetcher, bytes_left: int, options: dict[str, Any], page: bytes
 ) -> tuple[dict[str, Any], bytes]:
-    """Send a page to the child process and answer its requests; return its last message: HTML or an error."""
+    """Send a page to the child process and answer its requests, of up to `bytes_left` bytes together.
+
+    Returns the child's last message: the HTML, or a header with the key `error`.
+    """
     stdin, stdout = child.stdin, child.stdout
     assert stdin and stdout
     slots, sender, loads = asyncio.Semaphore(_PARALLEL), Threads("browser", 1), set[asyncio.Task[None]]()

@@ -30,15 +30,16 @@ _SWITCHES = (
     "--js-flags=--max-old-space-size=512",
 )
 _SETTLING_SHARE = 0.3
-"""Share of `render_seconds` to wait for text, and then again for loading to end."""
+"""Share of `render_seconds` to wait for the page to show text, and as long again for it to stop loading."""
 
 
 class Visit:
-    """A page in a browser; `options` contains the address and charset, the browser command, and the limits."""
+    """A page in a browser; `options` contains its address and charset, the browser's command, and the limits."""
 
     def __init__(self, options: dict[str, Any], page: bytes, answers: IO[bytes]) -> None:
         self._options, self._page, self._answers = options, page, answers
-        self._asked, self._browser = 0, 0
+        self._requests, self._browser = 0, 0
+        """Number of requests so far, and the browser's process id, which is 0 before it has started."""
         self._waiting: dict[int, asyncio.Future[tuple[dict[str, Any], bytes]]] = {}
 
     async def run(self) -> None:
@@ -69,8 +70,9 @@ class Visit:
         await asyncio.Event().wait()
 
     async def _answer(self, route: Route) -> None:
-        self._asked += 1
-        request, number = route.request, self._asked
+        """Answer a request of the page: the first one from its known HTML, others through the parent."""
+        self._requests += 1
+        request, number = route.request, self._requests
         is_wanted = request.resource_type in ("script", "xhr", "fetch") and request.method == "GET"
         if number == 1:
             charset = f"; charset={self._options['charset']}" if self._options["charset"] else ""
@@ -87,9 +89,10 @@ class Visit:
             await route.abort("aborted")
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Pass on the parent's responses until it closes the pipe or exits; then kill the browser and this process."""
         while message := receive(sys.stdin.buffer):
             loop.call_soon_threadsafe(self._waiting[message[0]["number"]].set_result, message)
-        # The parent has closed the pipe or exited. The driver exits with this process.
+        # The browser's driver exits with this process.
         with suppress(ProcessLookupError, AttributeError):
             if self._browser:
                 os.killpg(self._browser, signal.SIGKILL)

@@ -36,10 +36,10 @@ _ACCEPTED = "text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0
 
 
 class HttpResponse:
-    """Status, headers and body of a response; only as much of the body is read as needed."""
+    """Status, headers and body of a response; the body is read only as far as it is asked for."""
 
     def __init__(self, response: httpx.Response) -> None:
-        """Raises `Unread` if the headers are too large or the encoding was not requested; does not read the body."""
+        """Raises `Unread` if the headers are too large, or if the body has an encoding that was not requested."""
         if sum(len(name) + len(value) + 4 for name, value in response.headers.raw) > _HEADER_BYTES:
             raise Unread("too large", _HEADERS_TOO_LARGE)
         self.status = response.status_code
@@ -79,7 +79,7 @@ async def _unpacked(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 class Connections:
-    """Opens a connection per request; an async context manager that can be used concurrently."""
+    """Opens a new connection for each request; an async context manager for any number of concurrent requests."""
 
     def __init__(self, connect_seconds: float, trust_proxy: bool) -> None:
         self._connect_seconds, self._trusts_proxy = connect_seconds, trust_proxy
@@ -101,7 +101,7 @@ class Connections:
         return usable_proxy(str(address)) if self._trusts_proxy else None
 
     def proxy_note(self, address: Address) -> str:
-        """Return a note on the environment's proxy, for errors about unreachable pages; empty if there is none."""
+        """Return how the environment's proxy was used, for the message about an unreachable page; empty without one."""
         if not (proxy := proxy_for(str(address))):
             return ""
         how = f"through {shown(proxy)}" if self._trusts_proxy else "without the proxy set by HTTPS_PROXY (trust_proxy)"
@@ -109,9 +109,10 @@ class Connections:
 
     @asynccontextmanager
     async def get(self, address: Address, ips: Sequence[IPAddress]) -> AsyncIterator[HttpResponse]:
-        """Send a GET request to the first of these IP addresses that accepts a connection. Raises `Unread`.
+        """Send a GET request, and yield the response before its body is read. Raises `Unread`.
 
-        A trusted proxy is sent the host name instead, because most refuse IP addresses.
+        It goes to the first of these IP addresses that accepts a connection, or to a trusted proxy, which is given the
+        host name instead, because most proxies refuse IP addresses.
         """
         with _translated():
             response = await self._send(address, ips)
@@ -162,7 +163,7 @@ def _transport(proxy: str | None = None) -> httpx.AsyncHTTPTransport:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turn the client's errors into `Unread`, without their messages."""
+    """Replace the HTTP client's errors by `Unread` with a message for users."""
     import httpx
 
     try:

@@ -23,6 +23,7 @@ from .policy import Policy, Robots, is_public
 from .records import KINDS, DocumentKind, RefusalCode, Unread
 
 _SNIFFED_BYTES = 1024
+"""How many of a body's first bytes decide its kind."""
 _WORD_BYTES = 10_000
 """A large page is cut at the last word boundary, at most this many bytes before the limit."""
 _ROBOTS_BYTES = 500_000
@@ -35,8 +36,8 @@ _MEDIA_TYPES: dict[DocumentKind, str] = {
     "pdf": "application/pdf application/x-pdf",
 }
 _KINDS = {media_type: kind for kind, media_types in _MEDIA_TYPES.items() for media_type in media_types.split()}
-_PLAIN = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
-"""Media types that do not identify the kind of text, so the address's extension does."""
+_VAGUE = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
+"""Media types of texts of any kind; the extension in the address then says which."""
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 # The atomic group keeps matching linear if there are many comments.
@@ -74,9 +75,10 @@ def charset_of(content_type: str) -> str:
 
 
 def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | None:
-    """Return the kind of a body that begins with `head`; None for an archive, whose kind depends on the whole body.
+    """Return the kind of a body that begins with `head`; None for an archive, whose kind only its members show.
 
-    The bytes decide; media type and name only distinguish kinds of text. Raises `Unread` for unsupported content.
+    Media type and `name`, the path of the address, only tell kinds of text apart. Raises `Unread` if it is neither text
+    nor a kind that can be parsed.
     """
     # Duplicate headers are joined with a comma.
     media_type = content_type.partition(";")[0].partition(",")[0].strip().lower()
@@ -91,8 +93,8 @@ def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | 
         raise Unread("not text", f"its content is not text{stated}")
     if _HTML.match(head.replace(b"\0", b"")):
         return "html"
-    named = KINDS.get(PurePosixPath(name).suffix.lower()) if media_type in _PLAIN else None
-    # An extension can only identify kinds of text.
+    named = KINDS.get(PurePosixPath(name).suffix.lower()) if media_type in _VAGUE else None
+    # Other extensions are ignored, because the bytes are those of a text.
     kind = named if named in ("csv", "markdown", "rst") else _KINDS.get(media_type, "text")
     return "text" if kind == "pdf" else kind
 
@@ -115,7 +117,7 @@ class Fetcher:
     """Fetches pages, concurrently; an async context manager. The constructor raises `UnknownSetting`."""
 
     def __init__(self, context: Context, resolve: Resolver | None = None, page_host: str = "") -> None:
-        """`page_host`: see `Policy`."""
+        """`page_host`: host of the page if the requests are those of its scripts; they may open less (see `Policy`)."""
         self._limits = context.limits
         self._policy = Policy(context, page_host)
         self._resolve = resolve or resolve_host
@@ -132,7 +134,10 @@ class Fetcher:
         await self._connections.__aexit__(*error)
 
     async def fetch(self, address: str, *, is_api: bool = False) -> Fetched:
-        """Return the page at an address, within `page_seconds`. robots.txt does not apply to APIs. Raises `Unread`."""
+        """Return the page at an address, within the limit `page_seconds`. Raises `Unread`.
+
+        With `is_api`, robots.txt is not asked for, because it is about crawlers.
+        """
         first, seconds = parse_address(address), self._limits.page_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -153,7 +158,7 @@ class Fetcher:
             return False
 
     async def fetch_part(self, address: str, most: int) -> tuple[dict[str, str], bytes]:
-        """Fetch a script or other request of a rendered page: headers and content. The caller sets the timeout.
+        """Return the headers and the content that a script of a rendered page requests. The caller sets the timeout.
 
         Raises `Unread`, also if the content is larger than `most` bytes.
         """
@@ -170,6 +175,7 @@ class Fetcher:
     async def _follow(
         self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]], obeys_robots: bool
     ) -> Result:
+        """Follow redirects, and return what `receive` makes of the final response; a server error is retried once."""
         most = self._limits.max_redirects
         for _ in range(most + 1):
             self._policy.check_name(here)
@@ -190,6 +196,7 @@ class Fetcher:
     async def _request(
         self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
     ) -> Result | Address:
+        """Return what `receive` makes of the response, or the address to which it redirects."""
         async with self._connections.get(here, await self._ips(here)) as response:
             status = response.status
             if status in (301, 302, 303, 307, 308):
@@ -212,7 +219,7 @@ class Fetcher:
             return await receive(here, response)
 
     async def _ips(self, here: Address) -> list[IPAddress]:
-        """Return the checked IP addresses of a host; empty if only the proxy can resolve it."""
+        """Return the IP addresses of a host, once the policy allows them; empty if only the proxy can resolve it."""
         ips = [here.ip] if here.ip else []
         failure: Exception | None = None
         try:
@@ -228,6 +235,7 @@ class Fetcher:
         return ips
 
     async def _receive(self, here: Address, response: HttpResponse) -> Fetched:
+        """Read the body; a text that is too long is cut, and other content refused."""
         content_type = response.headers.get("content-type", "")
         kind = body_kind(content_type, await response.upto(_SNIFFED_BYTES), here.target.partition("?")[0])
         is_whole = kind in (None, "pdf")
@@ -243,6 +251,7 @@ class Fetcher:
         return Fetched(str(here), kind, charset_of(content_type), data, is_cut)
 
     async def _obey_robots(self, here: Address) -> None:
+        """Raise `Unread` if the site's robots.txt forbids the address; the file is fetched once per site."""
         async with self._robots_locks[here.site]:
             if here.site not in self._robots:
                 there, data = here._replace(target="/robots.txt"), b""
@@ -258,6 +267,6 @@ class Fetcher:
 
 
 async def resolve_host(host: str, port: int) -> list[str]:
-    """Resolve a host with the system's resolver."""
+    """Return the IP addresses of a host that the system's resolver knows. Raises `OSError`."""
     found = await _NAMES.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(endpoint[0]) for *_, endpoint in found]

@@ -76,8 +76,8 @@ def is_public(ip: IPAddress) -> bool:
     return not any(ip in network for network in NOT_PUBLIC)
 
 
-def _carried(ip: IPAddress) -> Iterator[ipaddress.IPv4Address]:
-    """Yield the IPv4 addresses embedded in an IPv6 address."""
+def _embedded(ip: IPAddress) -> Iterator[ipaddress.IPv4Address]:
+    """Yield the IPv4 addresses that are embedded in an IPv6 address, to which a gateway would connect."""
     if isinstance(ip, ipaddress.IPv4Address):
         return
     if any(ip in network for network in _ENDING_IN_IPV4):
@@ -95,14 +95,14 @@ class _Opening(NamedTuple):
     """Host; empty for a network."""
     network: Network | None
     port: int | None
-    """None: the ports of the setting `ports`."""
+    """None if the entry names no port, and so opens those of the setting `ports`."""
 
 
 class Policy:
     """The rules for addresses, parsed from the settings. Raises `UnknownSetting` if one is malformed."""
 
     def __init__(self, context: Context, page_host: str = "") -> None:
-        """`page_host`: host of a page being rendered; `allow_private` then opens only this host, by name or IP."""
+        """`page_host`: host of a page whose scripts run; `allow_private` then opens nothing but this host."""
         self._page_host = page_host
         self._ports = context.ports
         self._openings = [_opening(entry) for entry in context.allow_private]
@@ -123,20 +123,21 @@ class Policy:
             raise self._closed_port(address)
 
     def check_ips(self, address: Address, ips: Sequence[IPAddress]) -> None:
-        """Check all IP addresses of an address's host. Raises `Unread` if any is not allowed."""
+        """Check all IP addresses of an address's host. Raises `Unread` if one of them may not be read."""
         for ip in ips:
-            fitting = set[int | None]()
+            # Ports that entries of `allow_private` open for this IP address; None for those of the setting `ports`.
+            opened = set[int | None]()
             for opening in self._openings:
                 fits = opening.name == address.host if opening.network is None else ip in opening.network
                 # While scripts run, their author may point any name into an opened network.
                 is_own = address.host == self._page_host and bool(opening.name or address.ip)
                 if fits and (is_own or not self._page_host):
-                    fitting.add(opening.port)
-            if any(carried in network for carried in (ip, *_carried(ip)) for network in NEVER):
+                    opened.add(opening.port)
+            if any(reached in network for reached in (ip, *_embedded(ip)) for network in NEVER):
                 raise Unread("private", f"{address.host} leads to an address that no setting can allow")
-            if address.port in fitting:
+            if address.port in opened:
                 continue
-            if not is_public(ip) and None not in fitting:
+            if not is_public(ip) and None not in opened:
                 raise Unread("private", f"{address.host} is in a private network")
             if address.port not in self._ports:
                 raise self._closed_port(address)
@@ -147,6 +148,7 @@ class Policy:
 
 
 def _opening(entry: str) -> _Opening:
+    """Parse an entry of the setting `allow_private`. Raises `UnknownSetting`."""
     found = _ENTRY.fullmatch(entry)
     host = (found["inner"] or found["plain"]) if found else entry
     malformed = UnknownSetting(

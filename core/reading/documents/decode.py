@@ -97,6 +97,7 @@ def without_controls(text: str) -> str:
 
 
 def _without_bom(data: bytes, declared: str, is_whole: bool) -> str:
+    """Decode bytes without a byte order mark; without `is_whole`, they may end within a character."""
     # UTF-8 before the declaration: text rarely decodes as UTF-8 by chance, but declarations are often wrong.
     names = ["iso2022_jp", "utf-8"] if b"\x1b$" in data else ["utf-8"]
     sample = data[:_SAMPLE_BYTES]
@@ -104,7 +105,6 @@ def _without_bom(data: bytes, declared: str, is_whole: bool) -> str:
     if sample.count(0) > _NUL_SHARE * len(sample):
         names = ["utf-16-le" if sample[1::2].count(0) > sample[0::2].count(0) else "utf-16-be"]
     for name in [*names, _AS_MEANT.get(declared.lower(), declared)]:
-        # The data may be cut within a character.
         with suppress(LookupError, UnicodeError):
             return codecs.getincrementaldecoder(name)().decode(data, final=is_whole)
     # UTF-8 with a few pasted bytes of another charset.

@@ -47,8 +47,7 @@ with a lower-case letter."""
 
 _SECTION = re.compile(r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]")
 """Start of a list item or section."""
-_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_LIGATURE = re.compile(f"[{''.join(_LIGATURES)}]")
+_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 _FIGURE = re.compile(
     r"(?!(?:19|20)\d\d\b)[^\w]*(?:[A-Z]{0,3}[$€£¥]|[A-Z]{3}\b)?[^\w]*\d[\d\s.,'’/:%()–−-]*[^\W\d_]{0,3}\W*"
 )
@@ -364,7 +363,7 @@ def _text(rows: Sequence[list[Line]]) -> str:
 
 def _paragraphs(page: str) -> str:
     """Join printed lines into paragraphs."""
-    lines = [line.strip() for line in _LIGATURE.sub(lambda found: _LIGATURES[found.group()], page).splitlines()]
+    lines = [line.strip() for line in page.translate(_LIGATURES).splitlines()]
     width = max(map(len, lines), default=0)
     text = ""
     for line, following in pairwise([*lines, ""]):

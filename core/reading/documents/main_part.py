@@ -74,6 +74,7 @@ def main_content(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
 
 
 def _sizes(root: lxml.html.HtmlElement) -> dict[etree._Element, _Size]:
+    """Return the size of every element, including the elements inside it."""
     sizes = dict[etree._Element, _Size]()
     for element in reversed(list(root.iter(etree.Element))):
         text, linked, links = len((element.text or "").strip()), 0, 0

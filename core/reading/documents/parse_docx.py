@@ -1,4 +1,4 @@
-"""Parses Word documents: renames their elements to HTML, then converts that to text, headers and comments last."""
+"""Parses Word documents: renames their elements to those of HTML, which becomes text; headers and comments last."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _BLOCKS = ("body", "hdr", "ftr", "footnote", "endnote", "comment", "txbxContent"
 _SIGNS = {"tab": " ", "noBreakHyphen": "-"}
 _SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
 _NO_OUTLINE = 9
+"""Outline level with which Word marks text that is no heading."""
 _DEEPEST = 6
+"""Lowest heading level of Markdown."""
 _PAGE_NUMBER = re.compile(r"\b(?:NUM|SECTION)?PAGES?\b")
 
 
@@ -40,7 +42,7 @@ Styles = dict[str, Style]
 
 
 def style_of(style: object) -> Style:
-    """Return the properties of a python-docx style, including inherited ones."""
+    """Return heading level and list membership of a python-docx style, including what it inherits."""
     name = str(getattr(style, "name", "")).lower()
     if name == "title":
         return Style(1)
@@ -54,7 +56,7 @@ def style_of(style: object) -> Style:
 
 
 def own_style(element: etree._Element | None) -> Style:
-    """Return the direct properties of a paragraph or style."""
+    """Return heading level and list membership that the XML of a paragraph or style itself sets."""
     properties = element.find(qn("w:pPr")) if element is not None else None
     if properties is None:
         return Style()
@@ -69,7 +71,7 @@ def _value(element: etree._Element, *path: str) -> str | None:
 
 
 def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
-    """Return title, text and modification date of a Word document."""
+    """Return title, text and modification date of a Word document; with `keeps_links`, links become Markdown."""
     office = open_office(data)
     document = Document(office.file)
     styles = {style.style_id: style_of(style) for style in document.styles}
@@ -105,7 +107,10 @@ def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:
 
 
 def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | None = None) -> str:
-    """Return the text of a part, modifying the part; links are kept if `targets` is given."""
+    """Return the text of a part of the document, which is modified.
+
+    `targets` are the addresses of links by their ids; without it, only the words of links are kept.
+    """
     # Tracked deletions and moves, and fallback content for older programs.
     etree.strip_elements(root, "{*}del", "{*}moveFrom", "{*}Fallback", with_tail=False)
     etree.strip_tags(root, "{*}sdt", "{*}sdtContent", "{*}ins", "{*}moveTo", "{*}customXml", "{*}smartTag")
@@ -142,7 +147,7 @@ def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | Non
 
 
 def _merge(rows: Iterable[list[etree._Element]]) -> None:
-    """Set HTML spans on the cells of a table, and remove cells that continue the cell above."""
+    """Set the attributes `colspan` and `rowspan` of merged cells, and remove the cells that they cover."""
     above = dict[int, etree._Element]()
     for row in rows:
         start, current = 0, dict[int, etree._Element]()

@@ -49,5 +49,6 @@ def parse_epub(data: bytes) -> Extract:
 
 
 def _stated(package: etree._Element, name: str) -> str:
+    """Return a field of the book's metadata; empty if it is missing."""
     found = (" ".join("".join(element.itertext()).split()) for element in package.iter(f"{{*}}{name}"))
     return next(filter(None, found), "")

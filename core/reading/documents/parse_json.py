@@ -14,7 +14,9 @@ from .tables import tables_of, up_to_limit
 _TITLES = ("title", "headline", "subject", "name", "question", "label", "heading")
 _BODIES = ("text", "content", "body", "abstract", "summary", "description", "answer", "message")
 _TITLE_CHARACTERS = 200
+"""A longer field is no title."""
 _SHORT = 120
+"""A longer field becomes a paragraph."""
 
 
 def parse_json(text: str) -> Extract:
@@ -95,12 +97,14 @@ def _all_blocks(records: Sequence[Any]) -> Iterator[str]:
 
 
 def _title_field(record: dict[str, Any]) -> str | None:
+    """Return the name of the field with the title of a record; None if there is none."""
     fields = {name.lower(): name for name, value in record.items() if isinstance(value, str) and value.strip()}
     named = (fields[title] for title in _TITLES if title in fields)
     return next((name for name in named if len(record[name]) <= _TITLE_CHARACTERS), None)
 
 
 def _is_text(name: str, value: object) -> bool:
+    """Whether a field becomes a paragraph of its own."""
     if not isinstance(value, str) or not value.strip():
         return False
     return name.lower() in _BODIES or len(value) > _SHORT or "\n" in value.strip()

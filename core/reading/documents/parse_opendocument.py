@@ -1,4 +1,4 @@
-"""Parses OpenDocument texts, sheets and slides: renames their elements to HTML, then converts that to text."""
+"""Parses OpenDocument texts, sheets and slides: renames their elements to those of HTML, which then becomes text."""
 
 from __future__ import annotations
 
@@ -56,4 +56,5 @@ def parse_opendocument(data: bytes) -> Extract:
 
 
 def _values(element: etree._Element) -> dict[str, str]:
+    """Return the attributes of an element, by names without namespace."""
     return {str(name).rpartition("}")[2]: str(value) for name, value in element.attrib.items()}

@@ -17,11 +17,12 @@ from .raised import END, LOWERED, RAISED
 from .tables import Cell, cell_text, shown_number, table_of, tables_of_cells, up_to_limit
 
 _EMU_PER_LINE = 200_000
+"""Shapes whose tops differ by less, in units of PowerPoint, are read from left to right."""
 _ENDS = (*SENTENCE_ENDS, *UNSPACED_ENDS, ":", "：")
 
 
 def parse_pptx(data: bytes) -> Extract:
-    """Return title (or else that of the first slide), text and modification date of a presentation."""
+    """Return title (or else that of the first slide with one), text and modification date of a presentation."""
     office = open_office(data)
     slides = Presentation(office.file).slides
     blocks = chain.from_iterable(_slide(slide, number) for number, slide in enumerate(slides, 1))

@@ -139,6 +139,7 @@ class Parser:
             return error
 
     def _parse(self, files: Sequence[_File]) -> list[Extract | Unreadable]:
+        """Parse files in one child process, and once more in a new one if it crashes. Raises `Unreadable`."""
         for file in files:
             if not file.data:
                 raise Unreadable("empty", "it is empty")

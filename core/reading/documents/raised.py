@@ -108,6 +108,7 @@ def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[s
 
 
 def _is_exponent(words: str, before: str, behind: str, is_note: bool) -> bool:
+    """Whether a superscript is a power or a charge; `is_note`: a footnote of the document has the same mark."""
     if _SIGNED.fullmatch(words):
         return True
     if not _POWER.fullmatch(words):
