@@ -49,7 +49,7 @@ def seen_at(web: Web, path: str, traces: Traces) -> asyncio.Event:
     return event
 
 
-async def test_a_run_reads_it_and_says_that_it_was_rendered(wires: Wires) -> None:
+async def test_a_run_reads_a_page_that_needs_scripts_and_says_that_it_was_rendered(wires: Wires) -> None:
     with wires({"researcher": researched}, browser=BROWSER) as wire:
         for name in FACTS:
             wire.engine.on(name, Answer([found(wire.web.url(f"/{name}"), name.title(), "About it.")]))
@@ -61,7 +61,7 @@ async def test_a_run_reads_it_and_says_that_it_was_rendered(wires: Wires) -> Non
     assert "Light" in line
 
 
-async def test_what_is_shown_is_read_like_any_page(web: Web, traces: Traces) -> None:
+async def test_a_rendered_page_is_read_like_any_other(web: Web, traces: Traces) -> None:
     address = publish_app(web, "/app", "The harbour", web_pages.PARAGRAPH)
     async with reading(web) as reader:
         page = await reader.read(web.url("/redirect?/app"))
@@ -75,7 +75,7 @@ async def test_what_is_shown_is_read_like_any_page(web: Web, traces: Traces) -> 
     traces.check()
 
 
-async def test_it_reaches_nothing_that_is_not_allowed(web: Web, traces: Traces) -> None:
+async def test_scripts_reach_no_address_that_is_not_allowed(web: Web, traces: Traces) -> None:
     with hostile_web() as other, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 0))
         udp.setblocking(False)
@@ -108,7 +108,7 @@ async def test_it_reaches_nothing_that_is_not_allowed(web: Web, traces: Traces) 
         ("(function ask() { fetch('/n').then(ask, ask); setTimeout(ask); })();", "text"),
     ],
 )
-async def test_endless_scripts_are_cut(web: Web, traces: Traces, code: str, reason: str) -> None:
+async def test_scripts_that_never_end_are_stopped(web: Web, traces: Traces, code: str, reason: str) -> None:
     seen = seen_at(web, "/seen", traces)
     web.publish("/endless", page_with(f"await fetch('/seen'); {code}"))
     async with reading(web, limits={"render_seconds": 8}) as reader:
@@ -117,7 +117,9 @@ async def test_endless_scripts_are_cut(web: Web, traces: Traces, code: str, reas
     traces.check()
 
 
-async def test_requests_and_bytes_are_cut_and_the_page_is_read(web: Web, traces: Traces) -> None:
+async def test_scripts_get_a_limited_number_of_requests_and_bytes_and_the_page_is_read(
+    web: Web, traces: Traces
+) -> None:
     many = "for (let n = 0; n < 1000; n++) fetch(`/n?${n}`).catch(() => 0);"
     web.requests.clear()
     web.publish("/n", "x" * 10_000, content_type="text/plain")
@@ -177,7 +179,9 @@ async def test_a_process_that_is_killed_leaves_nothing_behind(web: Web, traces: 
         (f"{NAME}:", ["127.0.0.1", "127.0.0.1", "169.254.169.254"], False),
     ],
 )
-async def test_each_request_is_looked_up_and_checked(web: Web, opened: str, answers: list[str], is_read: bool) -> None:
+async def test_each_request_of_a_script_is_resolved_and_checked(
+    web: Web, opened: str, answers: list[str], is_read: bool
+) -> None:
     async def resolve(host: str, port: int) -> list[str]:
         assert host == NAME
         return [answers.pop(0)]
@@ -191,7 +195,7 @@ async def test_each_request_is_looked_up_and_checked(web: Web, opened: str, answ
             await refusal(reader, web.url("/app", NAME))
 
 
-async def test_parts_obey_robots_txt(web: Web) -> None:
+async def test_requests_of_scripts_obey_robots_txt(web: Web) -> None:
     publish_app(web, "/app", "The harbour", web_pages.PARAGRAPH)
     web.robots = "User-agent: *\nDisallow: /facts.json\n"
     async with reading(web, robots=True, limits={"render_seconds": 20}) as reader:

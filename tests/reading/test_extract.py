@@ -31,7 +31,7 @@ def parser() -> Iterator[Parser]:
 
 
 def titled_pdf(text: str, password: str = "") -> bytes:
-    """A PDF with properties, under lock and key where there is a password."""
+    """A PDF with a title and a date of creation, encrypted if there is a password."""
     writer, written = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf_of(text)))), io.BytesIO()
     writer.add_metadata({"/Title": "Harbour works", "/CreationDate": "D:20210304101112Z"})
     if password:
@@ -47,7 +47,9 @@ def reason_of(parser: Parser, data: bytes, name: str) -> str:
     return caught.value.reason
 
 
-def test_markdown_takes_its_title_from_its_front_matter_which_is_no_text_or_its_first_heading(parser: Parser) -> None:
+def test_markdown_takes_its_title_from_its_front_matter_or_first_heading_and_front_matter_is_not_text(
+    parser: Parser,
+) -> None:
     text = "# The harbour\n\nDeep.\n\n## Its depth\n\n12 m"
     assert parser.parse(text.encode(), "a.md") == Extract("The harbour", text)
     extract = parser.parse(f"---\ntitle: 'Works'\ndate: 2021-03-04T10:00\n---\n\n{text}\n".encode(), "a.md")
@@ -217,7 +219,7 @@ def test_the_child_sees_no_keys_and_has_a_memory_limit(monkeypatch: pytest.Monke
 
 
 def children() -> set[str]:
-    """The parsing processes of this one, by their ids."""
+    """The ids of the child processes that parse for this process."""
     found = set[str]()
     for path in Path("/proc/self/task").glob("*/children"):
         # A thread or process may have ended since it was listed.
@@ -255,5 +257,5 @@ def test_idle_children_end_and_new_ones_start_when_needed() -> None:
         assert worker._process.wait(60) == 0
         assert parser.parse(page, "page.html").text == "The lamp was lit in 1844."
         second = worker._process
-    # Others of this process may be starting children of their own.
+    # This child is looked at, not their number: other tests of this process may start some of their own.
     assert second is not None and second.poll() is not None

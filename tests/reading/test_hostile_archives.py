@@ -44,7 +44,7 @@ def test_entities_of_an_office_document_are_refused(data: bytes, part: str, name
         assert reason_of(with_entities(data, part, declared, encoding), name) == "broken"
 
 
-def test_entities_of_a_book_are_not_looked_up() -> None:
+def test_entities_of_a_book_are_not_resolved() -> None:
     declared = "<!DOCTYPE html [<!ENTITY x SYSTEM 'file:///etc/hostname'>]>"
     page = f"{declared}<html><body><p>Lit &x; in 1844.</p></body></html>"
     assert parse(book({"a.xhtml": page}), "a.epub").text == "Lit &x; in 1844."
@@ -54,14 +54,14 @@ def test_entities_of_a_book_are_not_looked_up() -> None:
 
 @pytest.mark.fault("R29")
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub"])
-def test_an_archive_that_bursts_is_refused_before_it_does(name: str) -> None:
+def test_a_compression_bomb_is_refused_before_it_is_unpacked(name: str) -> None:
     many = edited(word(), {f"word/part{number}.bin": lambda _: b"" for number in range(10_001)}, zipfile.ZIP_STORED)
     assert reason_of(edited(word(), {BODY: lambda _: bytes(60_000_000)}), name) == "too large"
     assert reason_of(many, name) == "too large"
 
 
 def test_a_member_that_is_too_large_for_memory_is_not_unpacked() -> None:
-    # Not packed at all, it cannot be taken for a bomb.
+    # It is stored without compression, so that it is not refused as a compression bomb.
     data = edited(word(), {"word/styles.xml": lambda _: bytes(UNPACKED_BYTES)}, zipfile.ZIP_STORED)
     assert reason_of(data, "a.docx") == "too large"
 
@@ -79,7 +79,7 @@ def test_encrypted_broken_and_other_files_are_distinguished(name: str) -> None:
 
 
 @pytest.mark.fault("R29")
-def test_paths_and_links_out_of_a_document_are_ignored() -> None:
+def test_paths_and_links_to_files_outside_a_document_are_ignored() -> None:
     outside = (
         b'<Relationship Id="rId66" TargetMode="External" Target="file:///etc/passwd"'
         b' Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/attachedTemplate"/>'

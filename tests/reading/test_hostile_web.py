@@ -178,7 +178,7 @@ async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_
 
 
 @pytest.mark.fault(32, 35, 45)
-async def test_a_cancelled_reading_stops_at_once_and_none_of_the_others(web: Web) -> None:
+async def test_cancelling_one_page_stops_it_at_once_and_does_not_stop_the_others(web: Web) -> None:
     pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
     limits = {"page_seconds": 600, "parse_seconds": 600}
     async with reading(web, limits=limits) as reader, reading(web, limits=limits) as other:

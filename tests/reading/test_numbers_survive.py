@@ -57,12 +57,12 @@ RAISED = [
 
 
 @pytest.mark.parametrize(("written", "shown"), RAISED)
-def test_raised_and_lowered_text_never_touches_a_number(written: str, shown: str) -> None:
+def test_superscripts_and_subscripts_in_pages_never_join_a_number(written: str, shown: str) -> None:
     text = parse(f"<html><body><p>{written}</p></body></html>".encode(), "a.html").text
     assert re.sub(r"\s+", " ", text.partition("\n\n")[0]) == shown
 
 
-def test_runs_of_word_slides_and_cells_are_raised_like_those_of_pages() -> None:
+def test_superscripts_in_word_slides_and_sheets_are_read_like_those_in_pages() -> None:
     runs = [("lit in 1844", 0), ("3", 1), (" with 10", 0), ("-", 1), ("6", 1), (" g of CO", 0), ("2", -1), (" gas", 0)]
     document, show, sheet = docx.Document(), pptx.Presentation(), openpyxl.Workbook()
     paragraph = document.add_paragraph()
@@ -113,7 +113,7 @@ def test_huge_spans_fill_a_table_only_up_to_a_limit() -> None:
     assert numbers(text) == {"1", "2", "3"}
 
 
-def test_merged_cells_and_two_rows_of_heads_are_resolved_in_word_and_on_slides() -> None:
+def test_merged_cells_and_two_header_rows_are_resolved_in_word_and_on_slides() -> None:
     document, show = docx.Document(), pptx.Presentation()
     slide = show.slides.add_slide(show.slide_layouts[6])
     for table in (document.add_table(3, 3), slide.shapes.add_table(3, 3, 0, 0, Inches(3), Inches(2)).table):
@@ -146,7 +146,7 @@ class Value(NamedTuple):
 
     base: str
     power: str = ""
-    """Written raised; empty for most."""
+    """Exponent, written as a superscript; empty for most numbers."""
 
     @property
     def shown(self) -> str:
@@ -216,7 +216,7 @@ def as_records(rows: Rows) -> bytes:
 
 
 def exact(value: str) -> str:
-    """A number without zeros that a spreadsheet does not keep."""
+    """A number without trailing zeros, which a spreadsheet does not store."""
     return f"{float(value):.14g}" if re.fullmatch(r"\d+(?:\.\d+)?", value) else value
 
 
@@ -234,7 +234,7 @@ def exact(value: str) -> str:
 def test_the_numbers_of_a_document_are_those_that_its_program_wrote(
     write: Callable[[Rows], bytes], name: str, times: int, rows: Rows
 ) -> None:
-    """Each as often as it was written, so that no other occurrence hides a lost cell."""
+    """Occurrences are counted, so that a lost cell is noticed even if its number occurs elsewhere."""
     written = Counter(exact(value.shown) for row in rows for value in row for _ in range(times))
     read = _NUMBER.findall(re.sub(r"## Slide \d+", "", parse(write(rows), name).text))
     assert Counter(map(exact, read)) == written

@@ -147,7 +147,7 @@ def test_a_title_that_a_program_made_up_gives_way_to_the_first_heading(title: st
     document = docx.Document()
     document.add_heading("The Skerry Light", 1)
     document.core_properties.title = title
-    # Nor is the day on which the library's template was made a date.
+    # The date of the library's template is ignored too.
     assert parse(saved(document), "a.docx")[:3] == ("The Skerry Light", "# The Skerry Light", "")
     shown = edited(slides("The lamp"), {"docProps/core.xml": lambda _: core_properties(title, "2013-01-27T09:15:58Z")})
     assert parse(shown, "a.pptx")[:3] == ("The lamp", "## The lamp", "")

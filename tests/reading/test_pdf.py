@@ -1,4 +1,4 @@
-"""PDF files become text: tables, columns, superscripts, form fields, and numbered pages without running heads."""
+"""PDF files become text: tables, columns, superscripts, form fields, and numbered pages without page headers."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 @pytest.mark.parametrize("rows", TABLES)
 @pytest.mark.parametrize("by_columns", [False, True])
-def test_cells_on_one_base_line_are_a_row_under_their_heads(rows: Sequence[Sequence[str]], by_columns: bool) -> None:
+def test_cells_on_one_baseline_are_a_row_under_their_headers(rows: Sequence[Sequence[str]], by_columns: bool) -> None:
     cells = grid(rows, (60, 200, 310, 420), 700)
     cells.sort(key=lambda cell: (cell.x, -cell.y) if by_columns else (-cell.y, cell.x))
     before, after = Put(60, 780, "Income of the harbour"), Put(60, 600, "It was a demanding year for all the stations.")
     assert text_of([before, *cells, after]).split("\n\n") == [before.text, markdown(rows), after.text]
 
 
-def test_rules_divide_cells_with_several_lines() -> None:
+def test_ruled_lines_separate_cells_with_several_lines() -> None:
     rows = (
         ("Item", "Work", "Amount"),
         ("Item 1", "deepening of the channel at low tide, and dredging", "5,594.00"),
@@ -102,7 +102,7 @@ def test_rules_divide_cells_with_several_lines() -> None:
     assert text_of(pieces) == markdown(rows)
 
 
-def test_long_cells_beside_each_other_are_no_columns_of_a_page() -> None:
+def test_long_cells_beside_each_other_are_not_columns_of_a_page() -> None:
     cells = (
         (("The ice may leave the valley", "before the spring"), ("A second core is taken from", "the lake in winter")),
         (("The lamp may fail in a storm", "of the autumn"), ("A spare lamp is in the shed", "behind the tower")),
@@ -118,7 +118,7 @@ def test_long_cells_beside_each_other_are_no_columns_of_a_page() -> None:
     assert text_of(pieces) == markdown(rows)
 
 
-def test_a_label_and_a_value_without_heads_are_a_record_and_the_mark_of_an_item_is_no_cell() -> None:
+def test_two_columns_without_headers_are_labels_with_values_and_list_markers_are_not_cells() -> None:
     rows = (("Total", "1,284.6"), ("Tax", "190.2"), ("Sum", "1,474.8"))
     assert text_of(grid(rows, (60, 300), 700)) == "Total: 1,284.6\nTax: 190.2\nSum: 1,474.8"
     items = ("Call to order", "Budget of the mole", "Any other business")
@@ -142,7 +142,7 @@ HELVETICA = {sign: width for width, signs in WIDTHS.items() for sign in signs}
 
 
 def raised(*parts: tuple[str, float, float], x: float = 60) -> list[Put]:
-    """A line of parts with their sizes and how far they are raised."""
+    """A line of parts: (text, font size, height above the baseline)."""
     pieces = list[Put]()
     for text, size, rise in parts:
         pieces.append(Put(x, 700, text, size, rise))
@@ -163,7 +163,7 @@ def raised(*parts: tuple[str, float, float], x: float = 60) -> list[Put]:
         ([("of CO", 11, 0), ("2", 7, -2), (" in air", 11, 0)], "of CO2 in air"),
     ],
 )
-def test_raised_and_lowered_figures_never_touch_the_figure_before(
+def test_superscripts_and_subscripts_never_join_the_number_before(
     parts: Sequence[tuple[str, float, float]], read: str
 ) -> None:
     assert text_of(raised(*parts)) == read
@@ -179,7 +179,7 @@ def test_raised_and_lowered_figures_never_touch_the_figure_before(
         ([Field(60, 740, "", "Btn"), Put(250, 740, "Married")], "☒ Married"),
     ],
 )
-def test_values_of_form_fields_stand_behind_their_labels(pieces: Sequence[Piece], line: str) -> None:
+def test_values_of_form_fields_follow_their_labels(pieces: Sequence[Piece], line: str) -> None:
     assert text_of([*pieces, Put(60, 700, "Signed in Keldness")]).split("\n\n") == [line, "Signed in Keldness"]
 
 
@@ -187,7 +187,7 @@ FEET = [("Page 1 of 4", "Page 2 of 4"), ("- 17 -", "- 18 -"), ("iii", "iv"), ("B
 
 
 @pytest.mark.parametrize("feet", FEET)
-def test_a_sentence_goes_on_behind_the_end_of_its_page(feet: Sequence[str]) -> None:
+def test_a_sentence_continues_on_the_next_page_without_headers_in_between(feet: Sequence[str]) -> None:
     first = column(60, 770, ("The board met in the hall. After a long debate the", "committee approved a budget of"))
     second = column(60, 770, ("3.2 million euros for the new mole.", "The meeting closed at nine."))
     head = Put(60, 810, "Keldness harbour board")
@@ -208,7 +208,9 @@ def test_a_sentence_goes_on_behind_the_end_of_its_page(feet: Sequence[str]) -> N
         ("", ("1", "2", "3", "4"), ["", "", "", ""]),
     ],
 )
-def test_pages_bear_the_numbers_that_are_printed(labels: str, feet: Sequence[str], printed: Sequence[str]) -> None:
+def test_pages_have_the_numbers_that_are_printed_on_them(
+    labels: str, feet: Sequence[str], printed: Sequence[str]
+) -> None:
     pages = [[*column(60, 770, (f"Keeper {n} lit the lamp.",)), Put(280, 30, foot)] for n, foot in enumerate(feet)]
     text = parse(drawn(*pages, labels=labels), "a.pdf").text
     pages_of_keepers = [page_of(text, text.index(f"Keeper {n}")) for n in range(4)]
@@ -223,7 +225,7 @@ def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
     assert len(asked) == 4 and "Keeper 449 lit the lamp." in text and page_of(text, text.index("Keeper 449")) == 450
 
 
-def test_a_word_that_a_page_cuts_is_whole() -> None:
+def test_a_word_that_is_divided_between_two_pages_is_joined() -> None:
     text = text_of([Put(60, 770, "The handbook of the pump says that the lubri-")], [Put(60, 770, "cation is due.")])
     assert text.replace("\f", " ") == "The handbook of the pump says that the lubrication is due."
 
@@ -238,7 +240,7 @@ def test_a_word_that_a_page_cuts_is_whole() -> None:
     ],
 )
 @pytest.mark.parametrize("leading", [14, 30])
-def test_a_first_line_that_runs_on_is_no_title(lines: Sequence[str], leading: float) -> None:
+def test_a_first_line_whose_sentence_continues_is_not_a_title(lines: Sequence[str], leading: float) -> None:
     extract = parse(drawn(column(60, 700, lines, leading)), "pump.pdf")
     assert extract.title == "pump"
     assert extract.text == " ".join(lines).replace("- ", "")
@@ -251,7 +253,7 @@ def test_lines_at_the_top_of_pages_that_differ_are_content() -> None:
 
 
 @pytest.mark.parametrize("first", [drawn([Put(60, 700, "Cropped away.")]), pdf_of_scans([Image.new("L", (400, 400))])])
-def test_a_page_without_an_area_is_no_scan_and_does_not_cost_the_other_pages(first: bytes) -> None:
+def test_a_page_without_an_area_is_not_a_scan_and_does_not_cost_the_other_pages(first: bytes) -> None:
     writer, written = PdfWriter(), io.BytesIO()
     for data in (first, drawn([Put(60, 700, "The light was lit in 1844.")])):
         writer.append(PdfReader(io.BytesIO(data)))
@@ -261,15 +263,15 @@ def test_a_page_without_an_area_is_no_scan_and_does_not_cost_the_other_pages(fir
     assert "The light was lit in 1844." in extract.text and not extract.note
 
 
-def test_a_dotless_i_at_the_top_of_a_page_is_no_roman_number() -> None:
+def test_a_dotless_i_at_the_top_of_a_page_is_not_a_roman_number() -> None:
     data = drawn([Put(60, 800, "1"), Put(60, 700, "The light was lit.")])
     # The font shows a dotless i for the code of the figure 1.
     data = data.replace(b"/WinAnsiEncoding", b"<< /Differences [49 /dotlessi] >>")
     assert parse(data, "a.pdf").text.split("\n\n") == ["ı", "The light was lit."]
 
 
-def test_turned_pages_are_read_upright() -> None:
-    # The page is shown by a quarter turn, and so are its letters.
+def test_a_page_that_is_rotated_is_read_upright() -> None:
+    # Viewers rotate the page by 90 degrees, and its letters are rotated the other way.
     table = b"\n".join(
         b"BT /F1 11 Tf 0 1 -1 0 %d %d Tm (%s) Tj ET" % (100 + 16 * n, 60 + 120 * index, cell.encode())
         for n, row in enumerate(TABLES[1])
@@ -308,7 +310,7 @@ STYLES = (
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_all_numbers_arrive_and_no_others_and_cells_in_their_row_and_column(style: str) -> None:
+def test_all_numbers_are_read_and_no_others_and_cells_stay_in_their_row_and_column(style: str) -> None:
     from weasyprint import HTML
 
     matched = subprocess.run(["fc-match", FONT], capture_output=True, text=True, check=False) if FC_MATCH else None
@@ -329,7 +331,7 @@ def test_all_numbers_arrive_and_no_others_and_cells_in_their_row_and_column(styl
         text = parse(page.write_pdf(), "a.pdf").text
         source = " ".join([*paragraphs, *(cell for row in table for cell in row)])
         rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
-        # A table that goes on behind the end of its page has its heads once more.
+        # A table that continues on the next page repeats its headers there.
         read = numbers(re.sub(rf"^{re.escape('| ' + ' | '.join(table[0]) + ' |')}$", "", text, flags=re.MULTILINE))
         assert read == numbers(source) - numbers(" ".join(table[0])), (style, seed)
         right += sum(row in rows for row in table)
@@ -337,7 +339,7 @@ def test_all_numbers_arrive_and_no_others_and_cells_in_their_row_and_column(styl
     assert right >= 0.95 * total
 
 
-def test_a_text_with_a_single_page_or_none_has_no_page_numbers() -> None:
+def test_a_text_without_page_breaks_has_no_page_numbers() -> None:
     assert page_of(text_of([Put(60, 700, "The board paid for the granite.")]), 5) == 0
     for name in ("a.txt", "a.md", "a.html"):
         assert PAGE_END not in parse(b"<p>One page.\f\n\nAnother\x0cpage.</p>", name).text
@@ -351,7 +353,7 @@ def test_pages_are_counted_by_their_separators(pages: list[str]) -> None:
         offset += len(page) + len(PAGE_END)
 
 
-def test_a_quote_of_a_book_is_opened_at_its_page(tmp_path: Path) -> None:
+def test_a_citation_of_a_pdf_opens_it_at_the_page_of_the_quotation(tmp_path: Path) -> None:
     desk, folder = desk_in(tmp_path), tmp_path / "books"
     folder.mkdir()
     pages = [

@@ -1,4 +1,4 @@
-"""Input that is written to exhaust its parser takes linear time."""
+"""Input that is made to slow a parser down takes only linear time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deep_research.core.reading.records import Unread, Unreadable
 pytestmark = pytest.mark.slow
 
 SECONDS = 2.0
-"""Far more than any of this takes, and far less than it would take if each character cost more than the last."""
+"""Far more than these inputs take in linear time, and far less than in quadratic time."""
 
 HEADS = [
     *(b"<!---->" * 146 + b"x", b"<!---->" * 146, b"<!--" * 256, b"<!-- -->\n" * 113 + b"<htm"),
@@ -65,7 +65,7 @@ WORK: list[Callable[[], object]] = [
 @pytest.mark.parametrize("work", WORK, ids=range(len(WORK)))
 def test_hostile_input_takes_linear_time(work: Callable[[], object]) -> None:
     begin = time.process_time()
-    # To refuse is as good as to read, if it is done in time.
+    # Input may be refused, as long as that is fast.
     with contextlib.suppress(Unread, Unreadable):
         work()
     assert time.process_time() - begin < SECONDS

@@ -33,14 +33,13 @@ asyncio.run(main())
 
 @pytest.fixture
 def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """A system that knows numbers, and whose server for names does not answer."""
+    """Make lookups of names under `.example` hang; returns the names that were looked up."""
     asked: list[str] = []
     is_over, ask = threading.Event(), socket.getaddrinfo
 
     def answer(host: Any, *rest: Any, **options: Any) -> Any:
         if str(host).endswith(".example"):
             asked.append(host)
-            # Nobody may wait for it.
             is_over.wait()
             raise OSError("no such name")
         return ask(host, *rest, **options)

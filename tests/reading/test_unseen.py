@@ -35,13 +35,13 @@ def text_of(inner: str) -> str:
 
 @pytest.mark.fault("R11")
 @pytest.mark.parametrize("hidden", [*UNSEEN, *(f"<p style='{style}'>SECRET</p>" for style in UNSEEN_STYLES)])
-def test_what_is_hidden_is_not_read(hidden: str) -> None:
+def test_hidden_content_is_not_read(hidden: str) -> None:
     text = text_of(hidden)
     assert "SECRET" not in text
     assert text.endswith("The end.")
 
 
-def test_what_is_shown_is_read() -> None:
+def test_visible_content_is_read() -> None:
     seen = ["<details><summary>More</summary><p>SEEN</p></details>"]
     for shown in (*seen, *(f"<p style='{style}'>SEEN</p>" for style in SEEN_STYLES)):
         assert "SEEN" in text_of(shown), shown

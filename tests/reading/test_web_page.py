@@ -72,7 +72,7 @@ def no_browsers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"browser": "off"}, False, "only 0 characters"),
     ],
 )
-async def test_without_extra_or_chromium_it_is_named_with_the_way_out(
+async def test_a_missing_extra_or_browser_is_named_with_how_to_install_it(
     web: Web, no_browsers: None, monkeypatch: pytest.MonkeyPatch, settings: Any, is_missing: bool, words: str
 ) -> None:
     if is_missing:
@@ -107,7 +107,9 @@ async def test_a_page_with_little_text_that_asks_for_scripts_is_an_empty_shell(w
 
 
 @pytest.mark.parametrize("body", [web_pages.CHALLENGE, web_pages.CAPTCHA, web_pages.PAYWALL, web_pages.WALL])
-async def test_a_page_with_text_is_read_despite_such_signs(web: Web, reader: WebReader, body: str) -> None:
+async def test_a_page_with_enough_text_is_read_despite_signs_of_a_challenge_or_paywall(
+    web: Web, reader: WebReader, body: str
+) -> None:
     long = body.replace("</body>", f"{web_pages.PARAGRAPHS}</body>")
     assert "deepened in 1705" in (await reader.read(web.publish("/long", long))).text
 
@@ -137,7 +139,7 @@ async def test_a_scan_is_refused_and_a_large_page_read_to_the_limit_without_cutt
         ("/feed", "application/rss+xml", b"<rss><n>12</n></rss>", "<n>12</n>"),
     ],
 )
-async def test_the_bytes_decide_what_a_page_is(
+async def test_the_content_decides_how_a_page_is_parsed(
     web: Web, reader: WebReader, path: str, label: str, body: bytes, text: str
 ) -> None:
     assert text in (await reader.read(web.publish(path.partition("?")[0], body, content_type=label))).text

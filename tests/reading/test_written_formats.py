@@ -44,14 +44,14 @@ CELLS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=1
 
 
 def as_text(words: str) -> str:
-    """Return words as they stand in a text."""
+    """Return words as the parser of plain text shows them."""
     return " ".join(parse(f"x{words}x".encode(), "a.txt").text[1:-1].split())
 
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=4), min_size=1, max_size=8))
 def test_the_text_of_every_cell_of_a_table_and_a_sheet_is_in_the_extract(rows: list[list[str]]) -> None:
-    # What begins with this sign is a formula, of which a sheet holds no value.
+    # A cell that begins with this sign would be stored as a formula, without a value.
     rows = [["Top", "of", "it"], *([cell.lstrip("=") for cell in row] for row in rows)]
     file, book = io.StringIO(), openpyxl.Workbook()
     csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
@@ -138,7 +138,7 @@ def test_a_book_is_read_chapter_by_chapter_in_the_order_of_reading() -> None:
     assert parse(data, "a.epub") == Extract("The Light", text, "2011-02", date_kind="publication")
 
 
-def test_a_locked_book_is_refused_and_one_with_locked_letters_is_read() -> None:
+def test_an_encrypted_book_is_refused_and_one_whose_fonts_are_encrypted_is_read() -> None:
     chapters = {"a.xhtml": PAGE.format("<p>Lit in 1844.</p>")}
     locks = '<e><CipherReference URI="text/{}"/></e>'
     further = {"META-INF/encryption.xml": locks.format("font.otf")}
@@ -189,7 +189,7 @@ def test_a_malformed_email_is_read_as_far_as_possible(data: bytes) -> None:
     assert extract.date == ""
 
 
-def test_headings_of_restructured_text_get_the_levels_of_their_lines() -> None:
+def test_headings_of_restructured_text_get_the_levels_of_their_underlines() -> None:
     text = (
         "=====\nLight\n=====\n\n:Date: 2021-03-04\n\nKeepers\n-------\n\nAda.\n\nPay\n~~~\nLittle.\n\nLamp\n----\n\n"
         ".. include:: /etc/passwd\n.. raw:: html\n   :file: /etc/passwd\n\nEnd.\n\n------\n\nNo heading\nat all\n--"
