@@ -83,7 +83,10 @@ class Visit:
             self._waiting[number] = asyncio.get_running_loop().create_future()
             send(self._answers, {"number": number, "address": request.url})
             header, data = await self._waiting[number]
-            await (route.fulfill(body=data, headers=header["headers"]) if "headers" in header else route.abort())
+            if "headers" in header:
+                await route.fulfill(body=data, headers=header["headers"])
+            else:
+                await route.abort()
         else:
             # With this error code, a page that tries to navigate away stays as it is.
             await route.abort("aborted")

@@ -103,8 +103,10 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
         start, stop = rest.pop()
         word = characters[start:stop]
         if word.isspace():
-            is_break = word in "\r\n"
-            is_spaced, is_broken = is_spaced or not is_break, is_broken or is_break
+            if word in "\r\n":
+                is_broken = True
+            else:
+                is_spaced = True
             continue
         pdfium.FPDFText_GetLooseCharBox(raw, start, at_box)
         left, right, bounds = box.left, box.right, (box.bottom, box.top)

@@ -84,16 +84,18 @@ def tree_text(root: etree._Element) -> str:
     for table in reversed(list(root.iter("table"))):
         _write_table(table)
     for items in root.iter("ul", "ol"):
-        kind, start = items.get("type", "1") if items.tag == "ol" else "", items.get("start", "1")
+        kind = items.get("type", "1") if items.tag == "ol" else ""
+        start = items.get("start", "1")
         first = int(start) if start.isdecimal() and len(start) < 6 else 1
         for number, item in enumerate(items.iterchildren("li"), first):
             letter = chr(ord(kind) + number - 1) if kind in ("a", "A") and number <= 26 else ""
             mark = str(number) if kind == "1" else letter
             item.text = f"{_ITEM}{mark}{'.' if mark else '-'} {_ITEM}{item.text or ''}"
     for element in root.iter(*_BLOCKS, *_LEVELS):
-        level = _LEVELS.get(str(element.tag), 0)
-        marks, text = f"{'#' * level} " if level else "", element.text or ""
-        element.text = f"{_PARAGRAPH}{marks}{' '.join(text.split()) if marks else text}"
+        text, level = element.text or "", _LEVELS.get(str(element.tag), 0)
+        if level:
+            text = f"{'#' * level} {' '.join(text.split())}"
+        element.text = f"{_PARAGRAPH}{text}"
         element.tail = f"{_PARAGRAPH}{element.tail or ''}"
     for element in root.iter("br"):
         element.tail = f"{_PARAGRAPH}{element.tail or ''}"

@@ -119,9 +119,11 @@ def _text(root: etree._Element, styles: Styles, targets: Mapping[str, str] | Non
     elements = list(root.iter(etree.Element))
     for element in elements:
         name = local_name(element)
-        element.text, element.tail = element.text if name == "t" else _SIGNS.get(name), None
+        element.text = element.text if name == "t" else _SIGNS.get(name)
+        element.tail = None
     for element in elements:
-        name, row, own, named = local_name(element), None, Style(), Style()
+        name, row = local_name(element), None
+        own = named = Style()
         if name == "r":
             if _value(element, "rPr", "vanish") not in (None, "0", "false", "off"):
                 element.clear()

@@ -43,10 +43,13 @@ def parse_opendocument(data: bytes) -> Extract:
             enclose(element, before, behind)
         elif shift[0] in "s-123456789":
             enclose(element, LOWERED if shift.startswith(("sub", "-")) else RAISED)
-        is_inner = name == "p" and local_name(element.getparent()) in ("note-body", "annotation")
-        level = values.get("outline-level", "1")
-        heading = f"h{min(int(level), 6) if level.isdecimal() else 1}"
-        element.tag = "span" if is_inner else heading if name == "h" else _NAMES.get(name, "span")
+        if name == "h":
+            level = values.get("outline-level", "1")
+            element.tag = f"h{min(int(level), 6) if level.isdecimal() else 1}"
+        elif name == "p" and local_name(element.getparent()) in ("note-body", "annotation"):
+            element.tag = "span"
+        else:
+            element.tag = _NAMES.get(name, "span")
         repeated = (value for key, value in values.items() if key.endswith("repeated") and value.isdecimal())
         for _ in range(min(int(next(repeated, "1")), _MOST_COPIES) - 1):
             element.addnext(deepcopy(element))

@@ -268,7 +268,8 @@ def _joined(pages: Iterable[str]) -> str:
     """Join the texts of pages by `PAGE_END`, with a blank line unless a sentence continues on the next page."""
     parts = list[str]()
     for page in pages:
-        last, first = parts[-1].rpartition("\n\n")[2] if parts else "", page.partition("\n\n")[0]
+        last = parts[-1].rpartition("\n\n")[2] if parts else ""
+        first = page.partition("\n\n")[0]
         words, following = len(last.split()), len(first.split())
         if _HYPHENATED.search(last) and _GOES_ON.match(first):
             word, _, page = page.partition(" ")

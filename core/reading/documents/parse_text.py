@@ -135,8 +135,9 @@ def parse_rst(text: str) -> Extract:
         return f"{'#' * min(levels.index(style) + 1, 6)} {found['title'] or found['words']}\n\n"
 
     shown = _ADORNED.sub(heading, text)
-    stated = re.search(r"^:title:[ \t]+(\S.*)$", text, re.IGNORECASE | re.MULTILINE)
-    return Extract(stated.group(1) if stated else first_heading(shown) if levels else "", shown)
+    if stated := re.search(r"^:title:[ \t]+(\S.*)$", text, re.IGNORECASE | re.MULTILINE):
+        return Extract(stated.group(1), shown)
+    return Extract(first_heading(shown) if levels else "", shown)
 
 
 def parse_csv(text: str) -> Extract:

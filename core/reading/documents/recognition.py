@@ -162,7 +162,7 @@ def _as_array(picture: Image) -> numpy.ndarray:
         picture = picture.convert("RGBA")
         picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
     longer = max(picture.size)
-    scale = SIDE / longer if longer > SIDE else 2 if longer < _SMALLEST_SIDE else 1
+    scale = min(SIDE / longer, 2 if longer < _SMALLEST_SIDE else 1)
     if scale != 1:
         width, height = (max(1, round(side * scale)) for side in picture.size)
         picture = picture.resize((width, height), Image.Resampling.LANCZOS)

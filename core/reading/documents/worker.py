@@ -103,7 +103,9 @@ def parse(
         return _page(shown, name, address, today)
     title = plain_title(clean_text(extract.title))
     title = title if len(title) <= PARSED_TITLE_CHARACTERS else ""
-    beginning = "" if kind in _RECORDS else shown.text.partition("|")[0] if kind in _TABLES else shown.text
+    beginning = "" if kind in _RECORDS else shown.text
+    if kind in _TABLES:
+        beginning = beginning.partition("|")[0]
     found = dated(title, PurePath(name).name, beginning, today)
     if extract.date:
         found = found._replace(date=extract.date, date_kind=extract.date_kind or "document")
