@@ -31,7 +31,7 @@ _PADDED = 1.25
 _COVERED = 0.8
 """Minimum share of a column that a spanning cell must cover to count as part of it."""
 _SURE_GUTTER = 2
-"""Two rows make a table if the gap between their columns is at least this wide, in letter heights."""
+"""Two rows without numbers make a table only if the gap between their columns is wider than this, in letter heights."""
 _MOST_GUTTERS = 30
 """Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
 _FILLED = 0.5
@@ -344,7 +344,7 @@ def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cell
 
 
 def _is_figure(cell: str) -> bool:
-    """Whether a cell is a number, with a unit or signs at most."""
+    """Whether a cell is a number other than a year, with a unit or signs at most."""
     return _FIGURE.fullmatch(_SCRIPT.sub("", cell)) is not None
 
 

@@ -253,7 +253,7 @@ def _without_margin(page: _Page, others: Sequence[_Page], seen: set[str]) -> tup
 
 
 def _printed_numbers(labels: Iterable[str]) -> str:
-    """Return the last line of the text, which lists pages whose printed number is not the one before plus one."""
+    """Return the last line of the text: the pages whose printed number does not follow that of the page before."""
     named, expected = list[str](), "1"
     for page, label in enumerate(labels, 1):
         printed = label or expected

@@ -32,8 +32,8 @@ _JSON_BYTES = 20_000_000
 """Size limit of the kinds in `_WHOLE`; other texts are truncated."""
 _WHOLE: frozenset[DocumentKind] = frozenset({"json", "notebook"})
 """Kinds that are refused if they are too large, because a part of such a file cannot be parsed."""
-_BINARY: frozenset[DocumentKind] = frozenset({"docx", "pptx", "xlsx", "epub", "email", "opendocument"})
-"""Kinds whose parsers receive bytes and nothing else that they need; those of other kinds receive decoded text."""
+_BINARY: frozenset[DocumentKind] = frozenset({"pptx", "xlsx", "epub", "email", "opendocument"})
+"""Kinds whose parsers take only the bytes of a file."""
 _RECORDS: frozenset[DocumentKind] = frozenset({"json", "jsonl"})
 """Kinds whose text is not searched for the file's date, because each record may have a date of its own."""
 _TABLES: frozenset[DocumentKind] = frozenset({"csv", "xlsx"})
@@ -141,7 +141,7 @@ def _parse_kind(
     keeps_links: bool,
     on_scan: Callable[[], None],
 ) -> Extract:
-    """Call the parser of this kind with the arguments that it takes."""
+    """Call the parser of this kind: with the bytes and its options, or with decoded text if it is not in the table."""
     if kind == "registered":
         return Extract("", load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data))
     # Parsers are loaded on demand, so that a child process starts fast.
