@@ -35,7 +35,9 @@ _MEDIA_TYPES: dict[DocumentKind, str] = {
     "csv": "text/csv text/tab-separated-values application/csv",
     "pdf": "application/pdf application/x-pdf",
 }
-_KINDS = {media_type: kind for kind, media_types in _MEDIA_TYPES.items() for media_type in media_types.split()}
+_KINDS_BY_MEDIA_TYPE = {
+    media_type: kind for kind, media_types in _MEDIA_TYPES.items() for media_type in media_types.split()
+}
 _VAGUE = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
 """Media types of texts of any kind; the extension in the address then says which."""
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
@@ -82,7 +84,7 @@ def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | 
     """
     # Duplicate headers are joined with a comma.
     media_type = content_type.partition(";")[0].partition(",")[0].strip().lower()
-    if head.lstrip().startswith(b"%PDF-") or (_KINDS.get(media_type) == "pdf" and b"%PDF-" in head):
+    if head.lstrip().startswith(b"%PDF-") or (_KINDS_BY_MEDIA_TYPE.get(media_type) == "pdf" and b"%PDF-" in head):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return None
@@ -95,7 +97,7 @@ def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | 
         return "html"
     named = KINDS.get(PurePosixPath(name).suffix.lower()) if media_type in _VAGUE else None
     # Other extensions are ignored, because the bytes are those of a text.
-    kind = named if named in ("csv", "markdown", "rst") else _KINDS.get(media_type, "text")
+    kind = named if named in ("csv", "markdown", "rst") else _KINDS_BY_MEDIA_TYPE.get(media_type, "text")
     return "text" if kind == "pdf" else kind
 
 

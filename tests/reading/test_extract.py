@@ -181,12 +181,10 @@ def test_each_failure_has_its_reason(parser: Parser) -> None:
     assert reason_of(parser, b"x" * 20_000_001, "a.txt") == "too large"
     assert reason_of(parser, bytes(range(256)) * 9, "a.txt") == "not text"
     assert reason_of(parser, b"PK\x03\x04 and so on", "a.md") == "not text"
-    assert reason_of(parser, b"%PDF-1.4\n garbage", "a.pdf") == "broken"
-    for data in (b"no pdf at all", pdf_of("Deep")[:200], b"%PDF-1.7\n" + bytes(900)):
+    for data in (b"no pdf at all", b"%PDF-1.4\n garbage", pdf_of("Deep")[:200], b"%PDF-1.7\n" + bytes(900)):
         assert reason_of(parser, data, "a.pdf") == "broken"
     assert reason_of(parser, titled_pdf("Deep", password="open"), "a.pdf") == "encrypted"
     assert reason_of(parser, pdf_of(""), "a.pdf") == "no text"
-    assert reason_of(parser, b"text", "a.docx") == "broken"
     assert reason_of(parser, b"text", "a.zip") == "unknown format"
     assert reason_of(parser, bytes(range(256)) * 9, "program") == "unknown format"
 

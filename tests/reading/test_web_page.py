@@ -87,7 +87,7 @@ async def test_a_missing_extra_or_browser_is_named_with_how_to_install_it(
 @pytest.mark.parametrize(
     ("status", "body", "headers", "code"),
     [
-        *((402, SHELL, {}, "paywall"), (429, SHELL, {}, "blocked")),
+        (402, SHELL, {}, "paywall"),
         (403, SHELL, {"cf_mitigated": "challenge"}, "challenge"),
         *((200, web_pages.CHALLENGE, {}, "challenge"), (200, web_pages.CAPTCHA, {}, "challenge")),
         *((200, web_pages.PAYWALL, {}, "paywall"), (200, web_pages.WALL, {}, "paywall")),

@@ -15,7 +15,7 @@ from .tables import table_of
 _LONG_LINE = 8
 """Minimum ratio of width to height for a line of running text; table cells are shorter."""
 _COLUMN_LINES = 4
-"""Minimum number of lines in a column."""
+"""Minimum number of lines in a column of running text."""
 _GAP = 1.7
 """A paragraph ends if the distance to the next line exceeds the usual distance by this factor."""
 _NARROW = 0.5
@@ -112,7 +112,8 @@ def in_order(lines: Sequence[Line]) -> str:
 def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[float]) -> list[Line]:
     """Replace the lines inside a ruled table with one line that contains its Markdown.
 
-    The lines stay unchanged if the rules do not divide them into cells.
+    `columns` and `rows` are the positions of its vertical and horizontal rules. If they do not divide the lines into
+    cells, the lines are returned unchanged.
     """
     table = Line(columns[0], rows[0], columns[-1], rows[-1])
     inside = {line for line in lines if table.top < line.middle < table.bottom and line.overlaps(table)}
@@ -197,7 +198,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
 
 
 def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
-    """Yield the tables in a block and the paragraphs between them."""
+    """Yield the tables in a block, as Markdown, and the paragraphs between them."""
     rows = list(map(_regrouped, rows))
     start = plain = 0
     while start < len(rows):
@@ -321,7 +322,7 @@ def _cells(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells
 
 
 def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cells]:
-    """Merge rows that are lines of the same cells."""
+    """Return the cells of each row of a table, which may be printed on several lines."""
     steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)]
     close = _PADDED * min(steps, default=0)
     has_figures = [any(map(_is_figure, cells)) for cells in cell_rows]

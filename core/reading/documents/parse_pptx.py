@@ -34,7 +34,7 @@ def _slide(slide: Any, number: int) -> Iterator[str]:
     title = slide.shapes.title
     yield f"## {_title(slide) or f'Slide {number}'}"
     rest = (shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id)
-    yield from chain.from_iterable(map(_shape, _as_read(rest)))
+    yield from chain.from_iterable(map(_shape, _in_reading_order(rest)))
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         yield from _paragraphs(slide.notes_slide.notes_text_frame)
 
@@ -45,14 +45,14 @@ def _title(slide: Any) -> str:
     return " ".join(" ".join(map(_text, title.text_frame.paragraphs)).split()) if is_text else ""
 
 
-def _as_read(shapes: Iterable[Any]) -> list[Any]:
+def _in_reading_order(shapes: Iterable[Any]) -> list[Any]:
     """Sort shapes from top to bottom, then from left to right; shapes without a position come first."""
     return sorted(shapes, key=lambda shape: ((shape.top or 0) // _EMU_PER_LINE, shape.left or 0))
 
 
 def _shape(shape: Any) -> Iterator[str]:
     if hasattr(shape, "shapes"):
-        yield from chain.from_iterable(map(_shape, _as_read(shape.shapes)))
+        yield from chain.from_iterable(map(_shape, _in_reading_order(shape.shapes)))
     elif shape.has_text_frame:
         yield from _paragraphs(shape.text_frame)
     elif getattr(shape, "has_table", False):

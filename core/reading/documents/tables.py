@@ -25,7 +25,7 @@ _DIGITS_MEET = re.compile(r"(?<=\d)\s*\n\s*(?=\d)")
 
 
 class Cell(NamedTuple):
-    """A table cell with its spans."""
+    """A table cell; `columns` and `rows` are how many of them it spans."""
 
     text: str
     columns: int = 1
