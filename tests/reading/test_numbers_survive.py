@@ -261,9 +261,11 @@ def test_files_that_are_mostly_text_are_read(name: str, written: str, shown: str
 
 _ODT = """<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="b" xmlns:style="s" xmlns:fo="f">
 <office:automatic-styles><style:style style:name="T1"><style:text-properties style:text-position="super 58%"/>
-</style:style></office:automatic-styles><office:body><office:text><text:h text:outline-level="2">Lamp</text:h>
+</style:style><style:style style:name="T2"><style:text-properties style:text-position=""/></style:style>
+</office:automatic-styles><office:body><office:text><text:h text:outline-level="2">Lamp</text:h>
 <text:p>Lit in 1844<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>By the log of 1850.
-</text:p></text:note-body></text:note> with 10<text:span text:style-name="T1">6</text:span> candela.</text:p>
+</text:p></text:note-body></text:note> with 10<text:span text:style-name="T1">6</text:span>
+<text:span text:style-name="T2">candela</text:span>.</text:p>
 <text:list><text:list-item><text:p>3 keepers</text:p></text:list-item></text:list>
 <table:table><table:table-row><table:table-cell table:number-columns-spanned="2"><text:p>Ships</text:p>
 </table:table-cell><table:covered-table-cell/><table:table-cell><text:p>Crew</text:p></table:table-cell></table:table-row>

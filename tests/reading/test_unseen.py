@@ -13,6 +13,7 @@ UNSEEN = [
     *(f"<div {attribute}>SECRET</div>" for attribute in HIDING),
     *(f"<{tag}>SECRET</{tag}>" for tag in UNSEEN_TAGS),
     *("<!-- SECRET -->", "<template><p>SECRET</p></template>"),
+    '<script type=\'application/ld+json\'>{"@graph": 7, "name": "SECRET"}</script>',
 ]
 UNSEEN_STYLES = [
     *("display:none", "DISPLAY : NONE", "color:red; display:none!important", "visibility: hidden;", "font-size:0"),

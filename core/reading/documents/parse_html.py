@@ -308,9 +308,10 @@ def _linked_data(root: lxml.html.HtmlElement) -> Iterator[dict[str, Any]]:
     """Yield the top-level JSON-LD nodes of a page, which describe the whole page."""
     for script in root.xpath("//script[@type='application/ld+json']/text()"):
         found = _from_json(str(script))
-        nodes = found if isinstance(found, list) else [found]
-        nodes += [inner for node in nodes if isinstance(node, dict) for inner in node.get("@graph") or ()]
-        yield from (node for node in nodes if isinstance(node, dict))
+        top = [node for node in (found if isinstance(found, list) else [found]) if isinstance(node, dict)]
+        graphs = (node.get("@graph") for node in top)
+        inner = chain.from_iterable(graph for graph in graphs if isinstance(graph, list))
+        yield from chain(top, (node for node in inner if isinstance(node, dict)))
 
 
 def _day(stated: object) -> str:

@@ -41,7 +41,7 @@ def parse_opendocument(data: bytes) -> Extract:
         shift = shifts.get(values.get("style-name", ""), {}).get("text-position", "0") if name == "span" else "0"
         if before:
             enclose(element, before, behind)
-        elif shift[0] in "s-123456789":
+        elif shift.startswith(tuple("s-123456789")):
             enclose(element, LOWERED if shift.startswith(("sub", "-")) else RAISED)
         if name == "h":
             level = values.get("outline-level", "1")
