@@ -30,13 +30,13 @@ from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
 async def write_partial_finding(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
     """If a node of a researcher fails, write its finding from its notes."""
-    reason, task = _reason(error), state.task
-    emitter(state.task.question_id).emit(researcher_failed(placement_of(task), reason))
-    open_call = [ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=state.request.id)] if state.request else []
-    update = BranchUpdate(ended="partial", reason=reason, request=None, notes=[[*open_call]])
-    # A tool call has used up the step.
-    update |= {"failures": [reason], "step": state.step + len(open_call)}
-    if request := state.request:
+    reason, request = _reason(error), state.request
+    emitter(state.task.question_id).emit(researcher_failed(placement_of(state.task), reason))
+    update = BranchUpdate(ended="partial", reason=reason, request=None, failures=[reason])
+    if request:
+        # The failed tool call still needs a result, and its packets have used the current step index.
+        update["notes"] = [[ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=request.id)]]
+        update["step"] = state.step + 1
         update["actions"] = [Action(id=request.id, tool=request.tool, inputs=request.inputs, problems=(reason,))]
     return Command(update=update, goto="write_finding")
 
@@ -76,14 +76,9 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     finding = finding_of(state, [*state.failures, reason], state.seconds)
     emit_end(emitter(state.task.question_id), finding, state.task)
     outcome = outcome_of(state)
-    return Command(
-        update={
-            "findings": {finding.id: finding},
-            "outcomes": {outcome.step: outcome},
-            "memory": not_found(state, finding),
-        },
-        goto=END,
-    )
+    memory = not_found(state, finding)
+    update = BranchUpdate(findings={finding.id: finding}, outcomes={outcome.step: outcome}, memory=memory)
+    return Command(update=update, goto=END)
 
 
 async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[Any]:

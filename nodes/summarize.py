@@ -73,7 +73,7 @@ async def _read_named(state: ResearchState, turn: Turn) -> Read:
         return Read([], {}, {})
     # `begin` has not seen an answer to a clarifying question.
     await note_user(turn.pages, state.messages, run)
-    # A step of a plan stands for the reading.
+    # The reading is recorded as a plan step.
     named = PlanStep(id=_NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True)
     task = single_task(turn.state, named, turn.context.limits, cycle=-1)
     outcome, action = await turn.use(tool_names.OPEN_URL, addresses, short_hash(task.id))

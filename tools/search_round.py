@@ -43,7 +43,7 @@ class SearchRound:
         self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
         self._reads_first = self.task.scope.reads_all and state.iteration == 1
         self.queries: list[str] = []
-        """What was searched for; the title of the step if all documents were read."""
+        """Queries sent; the title of the step if all documents were read."""
         self._outcomes: list[Outcome] = []
         self.notes: list[AnyMessage] = []
         """The results as shown to the model."""

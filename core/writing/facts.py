@@ -45,10 +45,7 @@ def facts_of_run(state: ResearchState, context: Context) -> Facts:
     calls = chain.from_iterable(message.tool_calls for message in state.transcript if isinstance(message, AIMessage))
     if state.has_typed_plan:
         notes = _cited_notes(state)
-        found = [
-            TaskFinding(step.task, " ".join(note for step_id, note in notes if step_id == step.id))
-            for step in state.steps
-        ]
+        found = [TaskFinding(step.task, " ".join(notes.get(step.id, ()))) for step in state.steps]
     else:
         own = [finding for finding in state.findings.values() if finding.question_id == run.id]
         found = [TaskFinding(finding.task, finding.numbered or finding.text) for finding in own]
@@ -110,11 +107,14 @@ def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[
     return tuple(ShownLearning(learning.text, numbers.get(learning.source)) for learning in learnings)
 
 
-def _cited_notes(state: ResearchState) -> list[tuple[str, str]]:
-    """Return the current question's learnings from numbered sources, each with its citation, as (step, note) pairs."""
+def _cited_notes(state: ResearchState) -> dict[str, list[str]]:
+    """Return the current question's learnings from numbered sources, each with its citation, by step id."""
     numbers = {source.key: source.number for source in state.sources.values() if source.number}
     own = [learning for learning in own_learnings(state) if learning.source in numbers]
-    return [(learning.step, f"{learning.text} [{numbers[learning.source]}]") for learning in own]
+    return {
+        step_id: [f"{learning.text} [{numbers[learning.source]}]" for learning in learnings]
+        for step_id, learnings in grouped(own, lambda learning: learning.step).items()
+    }
 
 
 def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
@@ -149,9 +149,9 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
     known, noted = by_number(state.sources.values()), dict[str, str]()
     if state.has_typed_plan:
         titles = {step.id: step.title for step in state.steps}
-        for step_id, note in _cited_notes(state):
+        for step_id, notes in _cited_notes(state).items():
             title = titles.get(step_id, "")
-            noted[title] = f"{noted.get(title, '')}\n- {note}".strip()
+            noted[title] = "\n".join([noted.get(title, ""), *(f"- {note}" for note in notes)])
     else:
         own = [finding for finding in state.findings.values() if finding.question_id == state.run.id]
         noted = {finding.task: finding.numbered for finding in own if finding.numbered}

@@ -63,8 +63,15 @@ class Filler:
         reminder, faults = HumanMessage(render_prompt(prompt, "reminder", **values)), ""
         for _ in range(2):
             messages = [*before, reminder]
-            request = Request(role, self._question_id, messages, shortener(""), [form_schema(form)], facts=facts)
-            request = request._replace(max_tokens=self._context.limits.form_tokens)
+            request = Request(
+                role,
+                self._question_id,
+                messages,
+                shortener(""),
+                [form_schema(form)],
+                max_tokens=self._context.limits.form_tokens,
+                facts=facts,
+            )
             reply = await ask_model(request, self._context, self._events)
             unread = f"{form_name(form)} was filled in without some results: {WITHHELD_REASON}"
             if reply.refused and unread not in self.failures:

@@ -267,7 +267,7 @@ class JudgedUnit(Form):
     """Number of the unit."""
     verdict: Literal["supported", "contradicted", "not_found", "reasoning"]
     words: str = ""
-    """The deciding sentences or rows of the passages, copied exactly; a line break between different positions."""
+    """The deciding sentences or rows of the passages, copied exactly; a line break between different places."""
     right: str = ""
     """If it is contradicted: the correct words."""
     calculations: list[str] = Field(default_factory=list)

@@ -38,8 +38,8 @@ _NO_LANGUAGE = {"mul", "und", "zxx"}
 """Codes that mean several languages, an unknown one, or none."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
-LANGUAGE_CHARACTERS = 80
-"""Maximum characters of a section's heading or first words in a notice."""
+HEADING_IN_NOTICE = 80
+"""Maximum characters of a section's heading (or first words) in the notice on a section in another language."""
 
 
 class Language(NamedTuple):
@@ -189,7 +189,7 @@ async def into_one_language(text: str, run: Run, context: Context, events: CallE
         new = await rewrite_section(section.text, run, context, events) if is_asked else None
         if new is None:
             words = " ".join((section.heading or section.text).split()).lstrip("# ")
-            name = words if len(words) <= LANGUAGE_CHARACTERS else f"{words[: LANGUAGE_CHARACTERS - 1].rstrip()}…"
+            name = words if len(words) <= HEADING_IN_NOTICE else f"{words[: HEADING_IN_NOTICE - 1].rstrip()}…"
             notices.append(f"This part is not in {run.language}: {name}")
         else:
             edits.append(Edit(section.start, section.end, new))

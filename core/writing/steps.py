@@ -65,7 +65,7 @@ def _numbers(state: ResearchState) -> dict[str, int]:
 
 
 def single_task(state: ResearchState, step: PlanStep, limits: Limits, cycle: int) -> StepTask:
-    """Return the task of a step that stands outside a plan and may use up what is left of the run."""
+    """Return the task of a step outside the plan; its budget is what the run has left."""
     run = state.run
     return StepTask(
         id=f"{run.id[:8]}-{step.id}",

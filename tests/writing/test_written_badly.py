@@ -11,7 +11,7 @@ from kit.reports import BOTH, audited
 from kit.runs import REPORT, Lab, lab, research, search, written
 from test_foreign_sections import ENGLISH, GERMAN, MENDED
 
-from deep_research.core.writing.language import LANGUAGE_CHARACTERS
+from deep_research.core.writing.language import HEADING_IN_NOTICE
 
 TRUE = "The Skerry Light was lit for the first time in 1844. [1] Ada Moran kept the Skerry Light from 1901 to 1932. [2]"
 FOOTNOTES = (
@@ -90,4 +90,4 @@ async def test_a_section_in_another_language_that_is_not_rewritten_is_named(
     assert state.report and heading in state.report.text
     assert len(run.calls("writer")) == 1
     [notice] = [note for note in state.run.notices if note.startswith("This part")] if state.run else []
-    assert notice == f"This part is not in German: {heading[: LANGUAGE_CHARACTERS - 1].rstrip()}…"
+    assert notice == f"This part is not in German: {heading[: HEADING_IN_NOTICE - 1].rstrip()}…"
