@@ -23,7 +23,7 @@ from ..core.run.logs import log_failure
 from ..core.run.store.pages import pages_of
 from ..core.run.transcripts import NOT_RUN
 from ..core.writing.report import end_packets, reader_of, report_messages, unchecked
-from ..core.writing.steps import emit_end, finding_of, not_found, outcome_of
+from ..core.writing.steps import emit_end, finding_of, gap_left_by, outcome_of
 from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
@@ -76,7 +76,7 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     finding = finding_of(state, [*state.failures, reason], state.seconds)
     emit_end(emitter(state.task.question_id), finding, state.task)
     outcome = outcome_of(state)
-    memory = not_found(state, finding)
+    memory = gap_left_by(state, finding)
     update = BranchUpdate(findings={finding.id: finding}, outcomes={outcome.step: outcome}, memory=memory)
     return Command(update=update, goto=END)
 

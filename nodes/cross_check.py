@@ -13,7 +13,7 @@ from ..core.records.plan import FINAL_CHECK, Learning, Observation
 from ..core.writing.basis import disagreement, disagreement_packets
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import RecordInconsistencies
-from ..core.writing.steps import sources_of, with_numbers
+from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import as_gaps, fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -49,8 +49,8 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
         [numbers[key] for key in pair.learnings] for pair in contradictions(own) if numbers.keys() >= {*pair.learnings}
     ]
     knowledge = fenced_knowledge(
-        learnings=with_numbers(state, items),
-        sources=sources_of(state, items),
+        learnings=learnings_for_prompt(state, items),
+        sources=sources_for_prompt(state, items),
         candidates=candidates,
         gaps=as_gaps(gaps),
     )

@@ -13,7 +13,7 @@ from ..core.run.conversation import mark_of, text_only
 from ..core.run.schedule import replace_steps, revise_steps, with_follow_up
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import UpdatePlan
-from ..core.writing.steps import ended_step, with_numbers
+from ..core.writing.steps import ended_step, learnings_for_prompt
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -58,7 +58,7 @@ async def _adapt(state: ResearchState, steps: list[PlanStep], steering: list[Any
     limits, own = turn.context.limits, own_observations(state)
     knowledge = fenced_knowledge(
         plan=[step.model_dump(include=_SHOWN) for step in steps],
-        learnings=with_numbers(
+        learnings=learnings_for_prompt(
             state, fitting_learnings([own_learnings(state)], state.brief.summary, limits.memory_tokens)
         ),
         insights=[insight.text for insight in insights(own)][: limits.max_elements],

@@ -17,7 +17,7 @@ from ..core.run.plan_text import MOST_REQUIREMENTS, PLAN_TITLE_CHARACTERS, plan_
 from ..core.writing.answers import offer_plan
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import MakePlan, PlannedStep
-from ..core.writing.steps import sources_of, with_numbers
+from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -105,8 +105,8 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
             summary=brief.summary,
             orientation=await turn.pages.text(brief.orientation) if brief.orientation else "",
             knowledge=fenced_knowledge(
-                learnings=with_numbers(state, learned),
-                sources=sources_of(state, learned),
+                learnings=learnings_for_prompt(state, learned),
+                sources=sources_for_prompt(state, learned),
                 gaps=[gap.text for gap in open_gaps(state.memory.values())][: limits.max_elements],
             ),
         )

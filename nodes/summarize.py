@@ -17,7 +17,7 @@ from ..core.run.store.pages import reference_to
 from ..core.writing.facts import facts_of_run
 from ..core.writing.fill_in import Filler
 from ..core.writing.forms import RecordRound, RecordSummary
-from ..core.writing.steps import ask_round, asked, finding_of, learned_in, single_task
+from ..core.writing.steps import ask_round, finding_of, form_as_call, learned_in, single_task
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
@@ -81,7 +81,7 @@ async def _read_named(state: ResearchState, turn: Turn) -> Read:
     numbers = {key: number for number, key in enumerate(sources, 1)}
     reference = await keep(outcome, numbers, turn.pages, run.id)
     step = StepState([task], iteration=1, has_results=True, numbered=[*sources], actions=[action])
-    step.notes = [asked(RecordRound(open_next=addresses), step.call_id), reference_to(step.call_id, reference)]
+    step.notes = [form_as_call(RecordRound(open_next=addresses), step.call_id), reference_to(step.call_id, reference)]
     filler = Filler(turn.context, run, turn.events, turn.placement)
     form = await ask_round(step, turn, filler) if sources else None
     step.learnings = learned_in(form, step, numbers.values()).learnings if form else {}

@@ -59,7 +59,7 @@ def facts_of_run(state: ResearchState, context: Context) -> Facts:
         tried=tuple(str(call["args"].get("task", "")) for call in calls if call["name"] == tool_names.RESEARCH_AGENT),
         documents=_passages(state) if run.is_quick else (),
         findings=tuple(found),
-        learnings=learned(state.learnings.values(), {source.key: source.number for source in sources}),
+        learnings=shown_learnings(state.learnings.values(), {source.key: source.number for source in sources}),
     )
 
 
@@ -82,7 +82,7 @@ def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
         task=state.task.step.task,
         used=tuple((tool_names.INTERNAL_SEARCH, searched) for searched in queries),
         documents=documents_in(results),
-        learnings=learned(state.learnings.values(), state.numbers),
+        learnings=shown_learnings(state.learnings.values(), state.numbers),
     )
 
 
@@ -102,7 +102,7 @@ def documents_in(results: Iterable[Result]) -> tuple[ShownDocument, ...]:
     return tuple(found.values())
 
 
-def learned(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[ShownLearning, ...]:
+def shown_learnings(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[ShownLearning, ...]:
     """Return learnings with their sources' numbers; `numbers` is keyed by source key."""
     return tuple(ShownLearning(learning.text, numbers.get(learning.source)) for learning in learnings)
 
@@ -137,7 +137,7 @@ def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
     return "\n".join([text, *(line for line in others if not line.startswith("|"))][: 1 + MOST_OTHERS])
 
 
-def left_out(facts: Mapping[str, Sequence[str]], text: str) -> str:
+def omitted_facts(facts: Mapping[str, Sequence[str]], text: str) -> str:
     """List facts whose figures are missing from the text, since small models skip facts that contradict others."""
     said, lines = plain_figures(text), [line for each in facts.values() for line in each]
     found = [line for line in lines if not plain_figures(_MARKER.sub("", line)) <= said][:MOST_OTHERS]

@@ -1,4 +1,4 @@
-"""A step of a typed plan: its knowledge, its requests to the model, and its result."""
+"""Work on one step of a typed plan: what its prompts say is known, the form for each round, and the step's finding."""
 
 from __future__ import annotations
 
@@ -45,22 +45,23 @@ from .turn import AnyTurn, BranchTurn
 from .write import write_silently
 
 _INSIGHT_CONFIDENCE = 0.8
-"""Confidence of insights, which are recorded only if the step's results have enough confidence."""
+"""Score of every recorded insight; insights are recorded only if the step's results are confident."""
 _NOTHING = "Nothing that bears on this was found."
 
 
-def sources_of(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+def sources_for_prompt(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
     """Return the sources of learnings for a prompt, with their numbers in the thread."""
     keys = dict.fromkeys(learning.source for learning in learnings if learning.source)
     return as_sources((state.sources[key] for key in keys), _numbers(state))
 
 
-def with_numbers(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+def learnings_for_prompt(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
     """Return learnings for a prompt, each fact once, with the sources' numbers in the thread."""
     return as_learned(facts_of(learnings), _numbers(state))
 
 
 def _numbers(state: ResearchState) -> dict[str, int]:
+    """Return the numbers of the thread's numbered sources, by source key."""
     return {source.key: source.number for source in state.sources.values() if source.number}
 
 
@@ -85,7 +86,7 @@ def open_questions(state: StepState) -> list[Observation]:
 
 
 def knowledge_of(state: StepState, limits: Limits) -> str:
-    """Return the step's current knowledge for a prompt."""
+    """Return the step, its learnings, sources, related observations and open questions as fenced JSON for a prompt."""
     step = state.task.step
     learnings = fitting_learnings([list(state.learnings.values()), state.task.known], step.task, limits.memory_tokens)
     return fenced_knowledge(
@@ -103,11 +104,13 @@ class StepTurn(BranchTurn[SilentEvents]):
 
     def __init__(self, state: StepState, runtime: Runtime[Context]) -> None:
         super().__init__(state.task, state.seconds, state.turn, runtime, SilentEvents)
-        self._most = state.task.seconds
 
     async def in_time(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
-        """Await the work within the step's remaining time; raise only errors that stop the whole run."""
-        result = await self.attempt(work, self._most - self.seconds)
+        """Await the work within the step's remaining time.
+
+        Returns its result, or `Failed` if it fails or takes too long; raises only errors that stop the whole run.
+        """
+        result = await self.attempt(work, self._task.seconds - self.seconds)
         if isinstance(result, Failed) and not result.is_late:
             # For example, a store that cannot record the costs of the calls.
             self.filler.fail(result.reason)
@@ -124,22 +127,25 @@ class NewKnowledge(NamedTuple):
 
 
 async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRound | None:
-    """Have the model fill in the form for a round within the step's conversation; None if that fails.
+    """Have the model fill in `RecordRound` on the step's latest results; None if that fails.
 
-    Before the first search, the form contains only queries.
+    Without results, as before the first search, the model fills in only the queries.
     """
     context, limits, task = turn.context, turn.context.limits, state.task
     notes = await turn.pages.fill_in(state.notes)
     # The step's initial knowledge, if there is any.
     keys = dict.fromkeys(learning.source for learning in task.known if learning.source)
     numbers = {key: number for number, key in enumerate(keys, 1)}
-    known, elements = as_learned(facts_of(task.known), numbers), as_elements(task.elements)
-    given = fenced_knowledge(fence_name=short_hash(task.question_id, task.id)[:8], learnings=known, elements=elements)
+    given = fenced_knowledge(
+        fence_name=short_hash(task.question_id, task.id)[:8],
+        learnings=as_learned(facts_of(task.known), numbers),
+        elements=as_elements(task.elements),
+    )
     opening = [HumanMessage(text) for text in (task.step.task, given) if text]
     said = behind_documents(opening, notes)
     listed = list[LearnedFact]()
     if is_small("researcher", context):
-        listed = await _listed(state, turn, filler, said, notes) if state.has_results else []
+        listed = await _list_facts(state, turn, filler, said, notes) if state.has_results else []
         # The extractive model chooses the queries and adds facts from other sources.
         filler = filler.without_model("researcher")
     form = await filler.ask_if_possible(
@@ -165,20 +171,22 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
     return form.model_copy(update={"learnings": [*listed, *others]})
 
 
-async def _listed(
+async def _list_facts(
     state: StepState, turn: AnyTurn, filler: Filler, said: Sequence[AnyMessage], notes: Sequence[AnyMessage]
 ) -> list[LearnedFact]:
-    """Have a small model list the facts in the results, one per line."""
+    """Have a small model list the facts in the results, one per line; return those whose source is known."""
     task, context = state.task, turn.context
-    asked_for = {"task": task.step.task, "language": task.language, "is_small": True, "again": False}
-    messages = [
-        SystemMessage(render_prompt("_list_facts", "system", date=task.date)),
-        *said,
-        HumanMessage(render_prompt("write_finding", "reminder", **asked_for)),
-    ]
-    most = context.limits.finding_tokens
-    shorten = shortener(task.step.task)
-    request = Request("researcher", task.question_id, messages, shorten, max_tokens=most, is_long=True)
+    reminder = render_prompt(
+        "write_finding", "reminder", task=task.step.task, language=task.language, is_small=True, again=False
+    )
+    request = Request(
+        "researcher",
+        task.question_id,
+        [SystemMessage(render_prompt("_list_facts", "system", date=task.date)), *said, HumanMessage(reminder)],
+        shortener(task.step.task),
+        max_tokens=context.limits.finding_tokens,
+        is_long=True,
+    )
     try:
         text = (await write_silently(request, context, turn.events)).text
     except DeepResearchError as error:
@@ -190,21 +198,24 @@ async def _listed(
     return [LearnedFact(text=LINE_MARK.sub("", line), document=numbers[0]) for line, numbers in cited if numbers]
 
 
-def asked(form: RecordRound, call_id: str) -> AIMessage:
-    """Return the form as a tool call by the model; the next search results become the call's result."""
-    said = form.model_dump(exclude_defaults=True)
-    return AIMessage("", tool_calls=[tool_call(name=tool_names.RECORD_ROUND, args=said, id=call_id)])
+def form_as_call(form: RecordRound, call_id: str) -> AIMessage:
+    """Return a message in which the model calls the form's tool; the next search results answer that call."""
+    args = form.model_dump(exclude_defaults=True)
+    return AIMessage("", tool_calls=[tool_call(name=tool_names.RECORD_ROUND, args=args, id=call_id)])
 
 
 def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[str, ...]:
-    """Return at most `most` queries that are new."""
-    asked_before = [*state.queries, *(query for iteration in state.iterations for query in iteration.queries)]
-    before = {query.casefold() for query in asked_before}
+    """Return the first `most` queries that the step has not sent yet, ignoring case."""
+    sent = chain(state.queries, *(iteration.queries for iteration in state.iterations))
+    before = {query.casefold() for query in sent}
     return tuple(query for query in dict.fromkeys(as_lines(list(queries))) if query.casefold() not in before)[:most]
 
 
 def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> NewKnowledge:
-    """Return new learnings, contradictions and closed gaps; drop facts from documents that were not `shown`."""
+    """Return the form's new learnings, contradictions and closed gaps.
+
+    `shown` are the numbers of the documents among the results; facts from other documents are dropped.
+    """
     task, open_now, numbers = state.task, open_questions(state), set(shown)
     noted = [*task.gaps, *state.memory.values()]
     # Learnings from earlier questions may be recorded again for this question.
@@ -232,8 +243,13 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> New
     return NewKnowledge(learnings, memory)
 
 
-def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence: float) -> dict[str, Observation]:
-    """Return the form's gaps, and its insights if `confidence` suffices and there are learnings (ids `rests_on`)."""
+def observations_in(
+    form: Judged, state: StepState, rests_on: Iterable[str], confidence: float
+) -> dict[str, Observation]:
+    """Return the form's gaps, and its insights if there are learnings and `confidence` in them is high enough.
+
+    `rests_on`: ids of the learnings of this round; the values are by key.
+    """
     learnings = tuple(sorted(rests_on))
     insights = form.insights if learnings and is_confident(confidence) else ()
     found = [
@@ -243,8 +259,8 @@ def observed(form: Judged, state: StepState, rests_on: Iterable[str], confidence
     return {observation.key: observation for observation in found}
 
 
-def judged_by(form: Judged) -> Judgement:
-    """Return the form's judgement of the step."""
+def judgement_in(form: Judged) -> Judgement:
+    """Return completeness, quality and suggested further steps from a form."""
     suggestions = tuple(
         Suggestion(title=step.title.strip(), task=step.rationale.strip(), requires_search=step.requires_search)
         for step in form.next_steps
@@ -253,7 +269,7 @@ def judged_by(form: Judged) -> Judgement:
 
 
 def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
-    """Return the fact as learnings: one for its source, and one for each other `shown` source that states it."""
+    """Return the fact as learnings: first for its document, then for each other `shown` document that states it."""
     task, text = state.task, without_markers(fact.text)
     documents = dict.fromkeys([fact.document, *(number for number in fact.also if number in shown)])
     keys = [state.keys[number - 1] for number in documents]
@@ -265,7 +281,11 @@ def _plain(text: str) -> str:
 
 
 def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
-    """Return the step's learnings as a finding with one fact per line."""
+    """Return the step's finding, one learned fact per line with its citations.
+
+    Its status is "failed" if nothing was learned and something went wrong (`failures`: errors, worded for the reader).
+    `seconds` is the step's active time.
+    """
     numbers = state.numbers
     lines = [
         " ".join([fact.text, *(f"[{numbers[key]}]" for key in fact.sources)])
@@ -289,14 +309,14 @@ def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Fin
 
 
 def outcome_of(state: StepState) -> StepOutcome:
-    """Return the step's iterations, for the plan."""
+    """Return the step's outcome with its iterations, not yet evaluated."""
     return StepOutcome(step=state.task.step.id, iterations=tuple(state.iterations))
 
 
-def not_found(state: StepState, finding: Finding) -> dict[str, Observation]:
-    """Return the gap left by an incomplete step, unless it failed or its model has already named an open gap.
+def gap_left_by(state: StepState, finding: Finding) -> dict[str, Observation]:
+    """Return the task of an incomplete step as a gap, by key; empty if it failed or its model named an open gap.
 
-    A step that found only known facts is complete. The final check decides whether other steps filled the gap.
+    A step that found only known facts is complete. `cross_check` closes the gap if other steps have answered it.
     """
     verdict = last_verdict(state.iterations)
     is_complete = bool(state.learnings) if verdict is None else verdict.is_complete

@@ -43,7 +43,7 @@ from ..run.transcripts import (
 )
 from .attribution import with_found_citations
 from .basis import disagreement_in_thread, report_basis, source_texts
-from .facts import AT_ONCE, NOTICE, facts_by_topic, facts_of_run, facts_request, left_out
+from .facts import AT_ONCE, NOTICE, facts_by_topic, facts_of_run, facts_request, omitted_facts
 from .report import ReportEvents
 
 _SEEN = {
@@ -241,7 +241,7 @@ class TextWriter:
         for topic in self._facts if is_much else ():
             self._events.begin_section(topic)
             cut.append(await self._passage(Asked("section", heading=topic)))
-        rest = "" if is_much else left_out(self._facts, self._events.raw)
+        rest = "" if is_much else omitted_facts(self._facts, self._events.raw)
         if rest and cited_numbers(self._events.raw, by_number(self._state.sources.values())):
             self._events.pass_on(f"\n\n{rest}")
             self._events.settle()

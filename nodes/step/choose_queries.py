@@ -12,7 +12,7 @@ from ...core.run.concurrency import Failed
 from ...core.run.decisions import allowance_used_up
 from ...core.run.events.call import activity, step_started
 from ...core.writing.forms import RecordRound
-from ...core.writing.steps import StepTurn, ask_round, asked, new_queries
+from ...core.writing.steps import StepTurn, ask_round, form_as_call, new_queries
 from ...core.writing.turn import NodeRuntime
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import offered_tools
@@ -40,7 +40,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
         return {**update, "queries": state.next_queries}
     if reads_first:
         # All documents are read first, whatever the queries.
-        message = asked(RecordRound(), CALL_ID)
+        message = form_as_call(RecordRound(), CALL_ID)
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # All results have been studied, so the form asks for queries only.
     form = await turn.in_time(ask_round(replace(state, has_results=False), turn, turn.filler))
@@ -50,5 +50,5 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     said = form or RecordRound(next_queries=[task.step.title])
     # The title may be repeated: its results may not have been read.
     queries = new_queries(said.next_queries, state, context.limits.max_queries) if form else (task.step.title,)
-    notes: list[AnyMessage] = [asked(said, f"{task.id}-{state.iteration + 1}")] if queries else []
+    notes: list[AnyMessage] = [form_as_call(said, f"{task.id}-{state.iteration + 1}")] if queries else []
     return {**update, "queries": queries, "is_over": not queries, "notes": [notes]}

@@ -13,7 +13,7 @@ from ...core.run.events.call import step_failed
 from ...core.run.schedule import needed_follow_up
 from ...core.writing.facts import facts_of_step
 from ...core.writing.forms import UpdateStep
-from ...core.writing.steps import StepTurn, emit_end, finding_of, knowledge_of, not_found, outcome_of
+from ...core.writing.steps import StepTurn, emit_end, finding_of, gap_left_by, knowledge_of, outcome_of
 from ...core.writing.turn import NodeRuntime
 
 _UNTITLED = "Additional research"
@@ -37,7 +37,7 @@ async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     return {
         "findings": {finding.id: finding},
         "outcomes": {task.step.id: outcome},
-        "memory": not_found(state, finding),
+        "memory": gap_left_by(state, finding),
         "seconds": turn.seconds,
         "spending": turn.spending,
     }

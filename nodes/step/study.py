@@ -9,7 +9,16 @@ from ...core.run.branches import BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.events.call import iteration_packets
 from ...core.writing.forms import RecordRound
-from ...core.writing.steps import NewKnowledge, StepTurn, ask_round, asked, judged_by, learned_in, new_queries, observed
+from ...core.writing.steps import (
+    NewKnowledge,
+    StepTurn,
+    ask_round,
+    form_as_call,
+    judgement_in,
+    learned_in,
+    new_queries,
+    observations_in,
+)
 from ...core.writing.turn import NodeRuntime
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
@@ -52,7 +61,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         seconds=turn.seconds,
         spending=turn.spending,
         iterations=[iteration],
-        notes=[[asked(said, f"{task.id}-{state.iteration + 1}")]] if said else [],
+        notes=[[form_as_call(said, f"{task.id}-{state.iteration + 1}")]] if said else [],
         next_queries=queries,
         open_next=tuple(said.open_next) if said else (),
         learnings=learned.learnings,
@@ -65,8 +74,8 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     if unproductive >= _MOST_UNPRODUCTIVE and not (is_over or state.failures or turn.filler.failures):
         update["reason"] = _NOTHING_NEW
     if said:
-        update["judged"] = judged_by(said)
-        update["memory"] = {**learned.memory, **observed(said, state, learned.learnings, sure)}
+        update["judged"] = judgement_in(said)
+        update["memory"] = {**learned.memory, **observations_in(said, state, learned.learnings, sure)}
     if broken:
         return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(broken)}
     return update
