@@ -39,22 +39,31 @@ Conversation = Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer,
 
 @dataclass
 class ResearchState:
-    """The channels of a research run."""
+    """The channels of a research run; findings, sources, learnings and memory are kept for the whole thread."""
 
     messages: Conversation = field(default_factory=list)
     run: Run = NO_RUN
     plan: Plan | None = None
     progress: Progress = field(default_factory=Progress)
     transcript: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
+    """The orchestrator's calls and their results, and the user's messages during research."""
     tasks: Annotated[list[Task], delta(latest, list)] = field(default_factory=list)
+    """Tasks of the current round, one branch each."""
     findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
+    """Findings by task id."""
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
+    """Sources by key: web address or file URI."""
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
+    """Cost of each model or tool call."""
     brief: Brief = field(default_factory=Brief)
     steps: Annotated[list[PlanStep], delta(latest, list)] = field(default_factory=list)
+    """Steps of the typed plan (planned strategy), with their statuses."""
     outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
+    """Iterations and evaluations of ended steps, by step id."""
     learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
+    """Learned facts and conclusions, by id."""
     memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
+    """Insights, gaps and contradictions, by key."""
     draft: Draft | None = None
     report: Report | None = None
 

@@ -1,7 +1,7 @@
 """The shape of the graphs: nodes, edges and error handlers; nothing else wires nodes.
 
-Owns the builders of the graphs, every routing and dispatch function (what comes next, as a pure function of the
-state), and what happens when a node fails.
+Owns the functions that build the graphs, every routing and dispatch function (pure functions of the state that return
+the next node), and the handlers of failed nodes.
 
 Begin with `orchestrated` or `planned`; both use `routing` (all conditional edges) and `handlers` (failed nodes).
 `researcher` and `step` are their subgraphs.

@@ -33,7 +33,7 @@ class DrawableGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     @classmethod
     def of(cls: type[Drawable], compiled: CompiledStateGraph[Any, Any, Any, Any], **changes: Any) -> Drawable:
-        """Return a copy of a compiled graph in this class, with these attributes changed."""
+        """Return a compiled graph as an instance of this class, with these attributes changed."""
         # `compile` always returns LangGraph's own class; the attributes are copied as in LangGraph's `copy`.
         return cls(**{name: value for name, value in vars(compiled).items() if name != "__orig_class__"} | changes)
 

@@ -29,7 +29,7 @@ from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
 
 async def write_partial_finding(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
-    """If a node of a researcher fails, write its finding from its notes."""
+    """If a node of a researcher fails, have the finding written from the notes so far."""
     reason, request = _reason(error), state.request
     emitter(state.task.question_id).emit(researcher_failed(placement_of(state.task), reason))
     update = BranchUpdate(ended="partial", reason=reason, request=None, failures=[reason])
@@ -42,7 +42,7 @@ async def write_partial_finding(state: ResearcherState, error: NodeError) -> Com
 
 
 async def keep_excerpts_only(state: ResearcherState, error: NodeError) -> Command[Any]:
-    """Replace a finding that could not be written with excerpts of the sources."""
+    """If the finding cannot be written, use excerpts of the researcher's sources instead."""
     pages = pages_of(get_store(), state.task.question_id)
     finding = await keep_excerpts(state, pages, emitter(state.task.question_id), _reason(error), state.seconds)
     return Command(update={"findings": {finding.id: finding}}, goto=END)
@@ -64,7 +64,7 @@ async def evaluate_partial_step(state: StepState, error: NodeError) -> Command[L
     """If a node of a step fails, evaluate what the step has found so far."""
     reason = _reason(error)
     emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
-    # The step's first packets were emitted before it failed.
+    # Turn 0 is used up: the step emitted its first packets there before it failed.
     update = BranchUpdate(is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn))
     return Command(update=update, goto="evaluate")
 
@@ -98,6 +98,7 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
 
 
 def _reason(error: NodeError) -> str:
+    """Log a node's error; return the reason of the failure for the reader."""
     if isinstance(error.error, BaseException):
         log_failure(__name__, error.error, "The node %s failed; the run goes on with what there is", error.node)
     # After a kill between the failure and this handler, the error was loaded as the saver's text.

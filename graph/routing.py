@@ -14,7 +14,7 @@ from ..state import ResearchState
 
 
 def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report"]:
-    """Clarify a new question first; continue anything else where the run stopped."""
+    """Clarify a new question first; continue an earlier one where its run stopped."""
     entry = state.run.entry
     if entry in ("question", "follow_up"):
         return "clarify"
@@ -26,7 +26,7 @@ def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "pl
 
 
 def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
-    """Search, unless this question has been searched already."""
+    """Search for a quick question, or write its report if the search is already done."""
     has_looked = any(finding.question_id == state.run.id for finding in state.findings.values())
     return "write_report" if has_looked else "look_up"
 
@@ -72,7 +72,7 @@ def dispatch_tasks(
 
 
 def route_after_think_or_act(state: ResearcherState) -> Literal["use_tools", "think_or_act", "write_finding"]:
-    """Run the requested call, write the finding, or think again."""
+    """Run the requested tool call, write the finding, or ask the model again."""
     if state.ended:
         return "write_finding"
     return "use_tools" if state.request else "think_or_act"
@@ -81,7 +81,7 @@ def route_after_think_or_act(state: ResearcherState) -> Literal["use_tools", "th
 def route_after_begin_planned(
     state: ResearchState,
 ) -> Literal["orient", "clarify", "look_up", "summarize", "plan_steps", "digest", "write_report"]:
-    """Clarify a new question first; continue anything else where the run stopped."""
+    """Search for a new question first, or only clarify it if it is quick; continue an earlier one where it stopped."""
     entry = state.run.entry
     if entry in ("question", "follow_up"):
         return "clarify" if state.run.is_quick else "orient"
@@ -100,7 +100,7 @@ def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "sch
 
 
 def _is_settled(state: ResearchState) -> bool:
-    """Whether the steps match the plan that the user saw last."""
+    """Whether the steps are those of the plan text that the user saw last, and the user did not reject it."""
     plan = state.plan
     if plan is None or plan.review == "rejected":
         return False
@@ -134,7 +134,7 @@ def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule",
 
 
 def route_into_step(state: StepState) -> Literal["choose_queries", "analyze"]:
-    """Start with a search, or with an analysis."""
+    """Search if the step requires it, otherwise analyze what is known."""
     return "choose_queries" if state.task.step.requires_search else "analyze"
 
 
@@ -144,7 +144,7 @@ def route_after_choose_queries(state: StepState) -> Literal["search", "evaluate"
 
 
 def route_after_search(state: StepState) -> Literal["study", "evaluate"]:
-    """Go to `study`, or to `evaluate` if nothing can be searched."""
+    """Study the results, or end the step if no search can succeed any more."""
     return "evaluate" if state.is_over else "study"
 
 

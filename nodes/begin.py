@@ -52,17 +52,20 @@ from ..tools.run_engines import choose_engines, stand_ins
 
 _MAX_PROGRESS_PACKETS = 100
 """Maximum number of indexing progress packets."""
-_LISTED = 20
-"""Maximum number of left-out documents named in the notices."""
-_FIRST = 5
-"""Maximum number of left-out documents named in the packet."""
-MIXED = "Web queries may contain words found only in your documents (mix_private)."
+_NAMED_IN_NOTICES = 20
+"""Maximum number of documents that each kind of notice names."""
+_NAMED_IN_PACKET = 5
+"""Maximum number of unread documents named in the indexing packet."""
+MIXES_PRIVATE = "Web queries may contain words found only in your documents (mix_private)."
 _RULES_CUT = "Only the beginning of the system message was read (question_characters)."
 
 
 async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: Strategy) -> StateUpdate:
-    """Start a question, or continue the current one with a new message."""
-    # Listeners see immediately that the run has started.
+    """Start a new question, or continue the current one with the new message.
+
+    Raises if the question, the settings, the models or the tools cannot be used, before anything is spent.
+    """
+    # Clients see immediately that the run has started.
     Emitter(runtime.stream_writer).emit(ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
     context = settings_of(runtime)
     await load_servers(context)
@@ -71,7 +74,7 @@ async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: St
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
     drop = refused_messages(state.messages, context.limits.question_characters)
-    # Wherever the run continues, it writes a new report.
+    # A stopped run leaves its draft; wherever it continues, it writes a new one.
     drop += [message for message in state.messages if mark_of(message) == DRAFT]
     if not state.run.id or entry == "follow_up":
         return await _start(state, runtime, strategy, entry, drop)
@@ -115,7 +118,7 @@ async def _start(
     scope = await asyncio.to_thread(_scope, context, status.documents + attached.documents)
     shortened, notes = (*status.shortened, *attached.shortened), (*status.notes, *attached.notes)
     status = status._replace(shortened=shortened, notes=notes)
-    more = sum(entry.files for entry in status.left_out[_LISTED:])
+    more = sum(entry.files for entry in status.left_out[_NAMED_IN_NOTICES:])
     run = Run(
         id=uuid.uuid4().hex,
         question=question_of(messages),
@@ -134,14 +137,14 @@ async def _start(
         active_seconds=context.clock.seconds() - started,
         notices=(
             *(notice.replace(QUOTES_ONLY, is_extract) for notice in notices),
-            *(f"Only the beginning was read: {path}." for path in status.shortened[:_LISTED]),
-            *(f"Scan: {note}." for note in status.notes[:_LISTED]),
+            *(f"Only the beginning was read: {path}." for path in status.shortened[:_NAMED_IN_NOTICES]),
+            *(f"Scan: {note}." for note in status.notes[:_NAMED_IN_NOTICES]),
             *([f"Not read: {more} more; deep-research doctor lists all."] if more else ()),
             *([_RULES_CUT] if len(house_rules(messages)) > context.limits.question_characters else []),
-            *([MIXED] if context.mix_private and (scope.docs or scope.retrievers) and scope.engines else ()),
+            *([MIXES_PRIVATE] if context.mix_private and (scope.docs or scope.retrievers) and scope.engines else ()),
             *tracing_notices(context),
         ),
-        not_read=_not_read(status.left_out[:_LISTED]),
+        not_read=_not_read(status.left_out[:_NAMED_IN_NOTICES]),
     )
     await note_user(pages_of(runtime.store, run.id), messages, run)
     return StateUpdate(
@@ -161,7 +164,7 @@ async def _start(
 
 
 def _scope(context: Context, documents: int) -> Scope:
-    """Return what the question may search; `documents`: number of documents. Blocks."""
+    """Return what the question may search; `documents` is the number of indexed ones. Reads the index, so it blocks."""
     after = context.published_after
     return Scope(
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
@@ -180,7 +183,7 @@ def _scope(context: Context, documents: int) -> Scope:
 
 
 def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:
-    """Return the messages to remove, and those with attachments, whose status may have changed."""
+    """Return the update of the conversation: removals for `drop`, and messages whose attachments may have changed."""
     removed = [RemoveMessage(id=str(message.id)) for message in drop]
     return [*removed, *(message for message in messages if message not in drop and attached_to(message))]
 
@@ -188,7 +191,10 @@ def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[Bas
 async def _index_attached(
     context: Context, messages: Sequence[AnyMessage], runtime: Runtime[Context]
 ) -> tuple[Context, list[AnyMessage], LibraryStatus]:
-    """Index the thread's files; return settings that include them, messages that mark unreadable ones, the status."""
+    """Index the files attached in the thread.
+
+    Returns settings whose `docs` include them, the messages with the unreadable files marked, and the index's status.
+    """
     thread = pages_of(runtime.store, "").thread
     folder = await asyncio.to_thread(lambda: thread_folder(attachments_folder(context.data_dir), thread))
     status = await _prepare_documents(context.model_copy(update={"docs": (folder,)}), runtime)
@@ -204,6 +210,7 @@ async def _index_attached(
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
+    """Bring the index of the documents up to date, with packets about its progress; return its status."""
     loop, is_over, emitter = asyncio.get_running_loop(), threading.Event(), Emitter(runtime.stream_writer)
     placement = Placement(turn_index=0)
     changed = 0
@@ -231,7 +238,7 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
                 total=changed,
                 readable=status.documents,
                 unread_total=status.unread,
-                unread=_not_read(unread[:_FIRST]),
+                unread=_not_read(unread[:_NAMED_IN_PACKET]),
             )
         )
     return status

@@ -28,7 +28,7 @@ from deep_research.core.records.research import Run
 from deep_research.core.run.context import Context
 from deep_research.core.run.conversation import marked, words_of_user
 from deep_research.core.run.limits import Limits
-from deep_research.nodes.begin import MIXED
+from deep_research.nodes.begin import MIXES_PRIVATE
 from deep_research.tools.engine import Found
 from deep_research.tools.internal_search import OPENING
 from deep_research.tools.redaction import note_user
@@ -185,7 +185,7 @@ async def test_where_mixing_is_allowed_a_run_sends_no_more_than_its_budget(
         problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
     assert 40 < letters(wire.engine.queries) <= 100
     assert "(max_unseen_characters)" in problems
-    assert state.run and MIXED in state.run.notices and MIXED in state.messages[-1].text
+    assert state.run and MIXES_PRIVATE in state.run.notices and MIXES_PRIVATE in state.messages[-1].text
 
 
 async def test_a_question_goes_on_with_the_mixing_that_it_was_begun_with(
