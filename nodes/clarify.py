@@ -32,7 +32,7 @@ _NOT_SMALL = "More than a small question: researched step by step."
 
 
 async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Let the model decide; its question becomes a message, or an assumption if nobody can answer."""
+    """Ask the clarifier's model; its question becomes a message, or an assumption if the user cannot be asked."""
     run, turn = state.run, await begin_turn(state, runtime)
     context, placement = turn.context, turn.placement
     offered = list(offered_tools(context))
@@ -69,10 +69,10 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     # Text next to a call for the plan is dropped: the plan's packets have the same placement.
     async with turn.paid():
         reply = await ask_model(request, context, turn.events)
-    words = reply.message.text.strip()
+    text = reply.message.text.strip()
     has_called = reply.message.tool_calls or reply.message.invalid_tool_calls
-    # A small model may answer the request from memory instead of asking.
-    question = words if may_ask and not has_called and _ASKS.search(words) else ""
+    # Text without a question mark is an answer: a small model may answer the request from memory.
+    question = text if may_ask and not has_called and _ASKS.search(text) else ""
     if not question or context.clarify == "assume" or not run.is_resumable:
         called = {call["name"]: call["args"] for call in reply.message.tool_calls}
         is_recalled = bool(recalled) and called.keys() == {tool_names.ANSWER_FROM_READ}

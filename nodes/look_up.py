@@ -1,4 +1,4 @@
-"""Finds the passages that answer a small question: with one round of all search tools, or in earlier sources."""
+"""Finds passages that answer a small question: with one round of all search tools, or in the thread's sources."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ _PIECE = 2000
 
 
 async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Keep the best passages of one search, or of the thread's earlier sources, without a model."""
+    """Make the best passages of one search, or of the thread's earlier sources, the question's only finding.
+
+    No model is asked.
+    """
     run, turn = state.run, await begin_turn(state, runtime)
     limits, placement = turn.context.limits, turn.placement
     said = question_of(state.messages)
@@ -94,7 +97,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 
 
 def _passages(results: Sequence[Result], step: StepState, work: SearchRound, most: int) -> Iterator[SourcePassage]:
-    """Yield passages of the results, best first, with at most `most` characters in total."""
+    """Yield passages of the results, best first, with at most `most` characters in total; see `_pieces`."""
     keys = [*step.keys, *work.new]
     for result in results:
         for text in (piece for shown in result["text"].split(JOINT) for piece in _pieces(shown)):
@@ -105,6 +108,7 @@ def _passages(results: Sequence[Result], step: StepState, work: SearchRound, mos
 
 
 def _pieces(text: str) -> Iterator[str]:
+    """Split a text at blank lines into pieces of at most `_PIECE` characters; a longer paragraph stays whole."""
     piece = ""
     for block in filter(None, (block.strip("\n") for block in text.split("\n\n"))):
         if piece and len(piece) + len(block) > _PIECE:
@@ -127,6 +131,6 @@ def _numbered(found: Sequence[SourcePassage], sources: Mapping[str, Source]) -> 
 
 
 def _text(found: Sequence[SourcePassage], numbers: Mapping[str, int]) -> str:
-    """Return the passages grouped by source; brackets within them stay as they are."""
+    """Return the passages as text, each source's under a heading with its number."""
     groups = [(key, [passage.text for passage in group]) for key, group in groupby(found, lambda passage: passage.key)]
     return "\n\n".join("\n\n".join([f"Source [{numbers[key]}]:", *texts]) for key, texts in groups)

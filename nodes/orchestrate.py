@@ -43,7 +43,7 @@ from ..tools.passed import load_servers, passed_tools
 from ..tools.redaction import note_user
 
 _OF_PLAN = "plan-"
-"""Id prefix of tasks that were taken from the plan."""
+"""Id prefix of tasks that are steps of the plan, not requests of the model."""
 
 
 async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -60,7 +60,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if not limit and not state.draft and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
     if limit:
-        # The checklist records what a draft leaves open.
+        # Once there is a draft, its graded checklist says what is open.
         unresearched = () if state.draft else progress.waiting[:MOST_GAPS]
         gaps = [gap_of(task, state.run.id, progress.cycle, call, about=task) for call, task in unresearched]
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
@@ -74,7 +74,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     async with turn.paid(events):
         reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, events)
         update = _carry_out(state, steering, reply, turn)
-    # The limit that ended the research may have been raised since.
+    # The research goes on: the limit that stopped it earlier may have been raised since.
     return {**turn.costs(stop_reason=""), **update, "findings": mark_withheld(state.findings, reply.refused)}
 
 
@@ -125,8 +125,8 @@ def _request(
         RESEARCH_AGENT_SCHEMA,
         *([ANALYZE_FINDINGS_SCHEMA] if _may_analyze(context) else []),
         GENERATE_REPORT_SCHEMA,
+        *([] if reasons else [THINK_TOOL_SCHEMA]),
     ]
-    tools += [] if reasons else [THINK_TOOL_SCHEMA]
     facts = facts_of_run(state, context)
     return Request(
         "orchestrator", run.id, messages, cited_sentences, tools, max_tokens=limits.decision_tokens, facts=facts
@@ -140,6 +140,7 @@ def _may_analyze(context: Context) -> bool:
 
 
 def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
+    """Return the update that follows from the model's calls; `steering`: the user's new messages."""
     context, events, progress = turn.context, turn.events, state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     tools |= {tool_names.ANALYZE_FINDINGS} if _may_analyze(context) else set()
@@ -183,9 +184,9 @@ def _send_out(
     turn: Turn,
     transcript: Sequence[AnyMessage],
 ) -> StateUpdate:
-    """Return the tasks of the next round with their shares of the budget, and the tasks that have to wait.
+    """Return the tasks of the next round with their shares of the budget, and the progress with those that must wait.
 
-    `transcript` holds the calls that requested the tasks.
+    `tasks` are pairs (call id, text); `transcript` contains the calls, from which the titles are taken.
     """
     limits = turn.context.limits
     now = dispatched_now(tasks, limits, state.spending)
@@ -219,7 +220,7 @@ def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
 
 
 def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:
-    """Turn the next steps of the plan into tasks, as if the model had called for them."""
+    """Make tasks of plan steps that were not researched yet, as if the model had called for them; else the report."""
     assert state.plan is not None
     asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
     left = [step for step in state.plan.steps if step not in asked]

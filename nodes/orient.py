@@ -1,4 +1,4 @@
-"""Searches once, broadly, for the question itself before any clarifying question or plan."""
+"""Searches once for the question as worded, before any clarifying question or plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 10
 
 
 async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Search for the question as worded; a failed search does not stop the research.
+    """Search with each tool and store the best results for the clarifier and the planner; failed searches are reported.
 
     Follow-ups are not searched: the conversation and earlier learnings say more than a search for their words. Nor
     are documents that each step reads whole: their list is enough.
@@ -37,7 +37,7 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         searches = [name for name in offered if name != tool_names.OPEN_URL]
         allowed = [most for most in (context.limits.max_searches, context.limits.max_tool_calls) if most is not None]
         if state.learnings or min(allowed, default=len(searches) + 1) <= len(searches):
-            # The small remaining allowance is kept for the steps.
+            # For a follow-up, or if the searches would use up the limits before any step.
             searches = []
         queries = [question_line(run.question)[: context.limits.query_characters]]
         looks = [await turn.use(name, queries, f"orient-{tab}", tab) for tab, name in enumerate(searches, 1)]

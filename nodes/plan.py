@@ -22,9 +22,9 @@ from ..state import ResearchState, StateUpdate
 
 
 async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Ask the planner for the plan, once more if it is empty, and parse it."""
+    """Ask the planner's model for the plan, once more if it is empty, and offer it to the user for review if set."""
     turn = await begin_turn(state, runtime)
-    # A new plan replaces the previous one in clients.
+    # At turn 0, so that in clients a new plan replaces the previous one.
     context, events = turn.context, PlanEvents(turn.emitter, Placement(turn_index=0))
     run, limits = state.run, context.limits
     system = render_prompt(

@@ -1,4 +1,4 @@
-"""Writes the typed plan."""
+"""Writes the typed plan: steps with their dependencies, and the checklist of the report."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from ..state import ResearchState, StateUpdate
 
 
 async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Ask the planner for the plan, or take the one the user approved; show it, and wait for approval if reviewed."""
+    """Ask the planner's model for the plan and offer it to the user, or take the steps from the plan they approved."""
     turn = await begin_turn(state, runtime)
-    placement, most = turn.placement, turn.context.limits.max_plan_steps
+    placement, max_steps = turn.placement, turn.context.limits.max_plan_steps
     if state.plan and state.plan.review == "approved":
-        return {"steps": read_steps(state.plan.text, most)}
+        return {"steps": read_steps(state.plan.text, max_steps)}
     turn.announce("plan")
     async with turn.paid():
         form = await _ask(state, turn)
     # With learnings from earlier questions, a plan may consist of analysis alone.
-    steps = typed_steps(form.steps, most, "" if state.learnings else state.run.question)
+    steps = typed_steps(form.steps, max_steps, "" if state.learnings else state.run.question)
     kinds = ", ".join(f"{step.id} {step.kind}" for step in steps)
     logging.getLogger(__name__).info("The plan of %s has %d steps: %s", state.run.id, len(steps), kinds)
     title = " ".join(form.title.split())[:PLAN_TITLE_CHARACTERS]
@@ -55,7 +55,7 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 
 
 def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> list[PlanStep]:
-    """Return the non-empty steps of a plan as the model wrote it, at most `most`.
+    """Return the first `most` steps of a plan as the model wrote it, skipping empty ones.
 
     A step may only depend on earlier steps, which rules out cycles; other dependencies are dropped. A step that
     needs earlier steps but names none depends on all of them. If no step searches, one that searches for `question` is
@@ -85,6 +85,7 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
 
 
 async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
+    """Return the planner's form; raise `NoPlan` if the model does not fill it in, or the error of a failed call."""
     run, context, limits, brief = state.run, turn.context, turn.context.limits, state.brief
     own = own_learnings(state)
     earlier = [learning for learning in state.learnings.values() if learning not in own]

@@ -28,8 +28,8 @@ _NAMED_PAGES = "0"
 """Id of the step that represents the pages named by the user."""
 
 
-class Read(NamedTuple):
-    """Results of reading the named pages; empty if none were named."""
+class NamedPages(NamedTuple):
+    """What the pages named by the user say; empty if none were named."""
 
     findings: list[Finding]
     learnings: dict[str, Learning]
@@ -37,12 +37,12 @@ class Read(NamedTuple):
 
 
 async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Write the summary; a conversation of one message is its own summary."""
+    """Summarize the conversation and read the named pages at the same time."""
     turn = await begin_turn(state, runtime)
     turn.announce("summarize")
     async with turn.paid():
         summary, read = await gather_or_cancel([_summary(state, turn), _read_named(state, turn)])
-    assert isinstance(summary, str) and isinstance(read, Read)
+    assert isinstance(summary, str) and isinstance(read, NamedPages)
     turn.emit(Summary(placement=turn.placement, summary=summary))
     findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
     return {
@@ -55,23 +55,24 @@ async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 
 
 async def _summary(state: ResearchState, turn: Turn) -> str:
-    """Return the summary; the question itself if there is nothing to sum up or the model gives no answer."""
-    said, asked = latest_messages(state.messages, turn.context.limits.context_messages), question_of(state.messages)
-    if len(said) == 1:
-        return asked
+    """Return the summary; the question itself if it is the only message or the model gives no answer."""
+    conversation = latest_messages(state.messages, turn.context.limits.context_messages)
+    question = question_of(state.messages)
+    if len(conversation) == 1:
+        return question
     form = await turn.filler.ask_if_possible(
-        RecordSummary, "planner", "summarize", said, facts=facts_of_run(state, turn.context)
+        RecordSummary, "planner", "summarize", conversation, facts=facts_of_run(state, turn.context)
     )
-    return (form.summary.strip() if form else "") or asked
+    return (form.summary.strip() if form else "") or question
 
 
-async def _read_named(state: ResearchState, turn: Turn) -> Read:
-    """Open the named pages and record learnings; pages that cannot be read become problems of the finding."""
+async def _read_named(state: ResearchState, turn: Turn) -> NamedPages:
+    """Open the pages named in the question and record learnings; the finding says which could not be read."""
     run = turn.state.run
     addresses = addresses_in(question_of(state.messages))[: turn.context.limits.max_open]
     if not addresses:
-        return Read([], {}, {})
-    # `begin` has not seen an answer to a clarifying question.
+        return NamedPages([], {}, {})
+    # An answer to a clarifying question, which `begin` has not seen, may name pages too.
     await note_user(turn.pages, state.messages, run)
     # The reading is recorded as a plan step.
     named = PlanStep(id=_NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True)
@@ -87,4 +88,4 @@ async def _read_named(state: ResearchState, turn: Turn) -> Read:
     step.learnings = learned_in(form, step, numbers.values()).learnings if form else {}
     if outcome.problems:
         step.ended, step.reason = "partial", " ".join(outcome.problems).rstrip(".")
-    return Read([finding_of(step, filler.failures, 0.0)], step.learnings, sources)
+    return NamedPages([finding_of(step, filler.failures, 0.0)], step.learnings, sources)
