@@ -6,15 +6,12 @@ import asyncio
 from dataclasses import replace
 
 from ..core.evidence.citations.citing import by_number, known_citations
-from ..core.evidence.citations.draft import clean_draft
-from ..core.evidence.citations.markers import settle_fences
-from ..core.evidence.citations.rendering import plain_citations, without_marks
-from ..core.evidence.citations.sanitizing import sanitized
+from ..core.evidence.citations.rendering import plain_citations
 from ..core.records.report import Draft
 from ..core.run.events.packets import ReportCitation, ReportRevised
 from ..core.writing.additions import insert_blocks, known_findings, passage_after, text_blocks
 from ..core.writing.forms import AddToReport
-from ..core.writing.report import changed_draft_messages, reader_of
+from ..core.writing.report import changed_draft_messages, clean_for_draft, reader_of
 from ..core.writing.turn import NodeRuntime, begin_turn
 from ..core.writing.write import describe_sources
 from ..prompts import fence, fenced_knowledge
@@ -22,7 +19,7 @@ from ..state import ResearchState, StateUpdate
 
 
 async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Ask the writer for passages on open requirements and insert them, if there is material for them."""
+    """Ask the writer's model for passages on open requirements and insert them, if findings have material for it."""
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
     is_new = any(finding.text and finding.id not in draft.findings for finding in state.findings.values())
@@ -59,18 +56,16 @@ async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
 
 def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
     """Return the draft with the new passages inserted, cleaned like the draft itself."""
-    known = by_number(state.sources.values())
-    keys = {number: source.key for number, source in known.items()}
     blocks, removed = text_blocks(draft.text), draft.removed_markers
     passages = dict[int, list[str]]()
     for addition in form.additions:
-        cleaned, dropped = clean_draft(settle_fences(without_marks(addition.text)), known)
-        text, _ = known_citations(settle_fences(sanitized(cleaned)), keys)
-        removed += dropped
+        text, _, removed_here = clean_for_draft(addition.text, state.sources)
+        removed += removed_here
         if text.strip():
             after = min(max(addition.after, 0), len(blocks))
             before = blocks[after - 1] if after else ""
             passages.setdefault(after, []).append(passage_after(before, text, is_continued=addition.is_continued))
+    keys = {number: source.key for number, source in by_number(state.sources.values()).items()}
     text, cited = known_citations(insert_blocks(draft.text, passages), keys)
     return draft.model_copy(
         update={

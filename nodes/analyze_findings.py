@@ -17,7 +17,7 @@ _HEAD = "Analysis, which rests on the findings and is no source of its own:"
 
 
 async def analyze_findings(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Write the conclusions of the analysis that the orchestrator requested; they cite the findings' sources."""
+    """Make the conclusions of the requested analysis a finding; they cite the sources of the analyzed findings."""
     turn, run = await begin_turn(state, runtime), state.run
     call_id, task = state.progress.analyses[-1]
     turn.emit(ResearchAgentStart(placement=turn.placement, research_task=task))

@@ -8,7 +8,7 @@ from ..state import ResearchState, StateUpdate
 
 
 async def collect(state: ResearchState) -> StateUpdate:
-    """Number the new findings and update the research memory from them, without a model."""
+    """Number the new findings and their sources, and add their learnings and gaps to the memory, without a model."""
     findings, sources = number_findings(state.findings.values(), state.sources)
     longest = max((finding.seconds for finding in findings.values()), default=0.0)
     run = state.run.model_copy(update={"active_seconds": state.run.active_seconds + longest})

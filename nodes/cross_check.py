@@ -20,7 +20,7 @@ from ..state import ResearchState, StateUpdate
 
 
 async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Compare the most relevant learnings if there are insights, contradictions or open gaps."""
+    """Have a model compare the most relevant learnings if there are insights, apparent contradictions or open gaps."""
     own = own_observations(state)
     # Learnings without a source, as in a follow-up on known facts, cannot contradict a source.
     has_sources = any(learning.source for learning in own_learnings(state))
@@ -36,7 +36,7 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
 
 
 async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> dict[str, Observation]:
-    """Return contradictions and answered gaps by key; empty if the model gives no answer."""
+    """Return the contradictions and the closed gaps that the model reports, by key; empty if it gives no answer."""
     # Apparent contradictions first, then the most relevant learnings of each step.
     suspicious = {key for pair in contradictions(own) for key in pair.learnings}
     groups: tuple[list[Learning], list[Learning]] = ([], [])
@@ -70,9 +70,9 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
     for number, other in sorted(known_pairs):
         # Only learnings from different sources contradict each other; those without a source do not count.
         both = product(facts[number - 1].learnings, facts[other - 1].learnings)
-        apart = next((pair for pair in both if len({learning.source for learning in pair} - {""}) == 2), None)
-        if apart:
-            first, second = apart
+        from_two_sources = [pair for pair in both if len({learning.source for learning in pair} - {""}) == 2]
+        if from_two_sources:
+            first, second = from_two_sources[0]
             contradiction = Observation(
                 kind="contradiction",
                 text=first.text,

@@ -18,7 +18,7 @@ from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 
-_SHOWN = {"id", "title", "description", "task", "status", "requires_search"}
+_SHOWN_FIELDS = {"id", "title", "description", "task", "status", "requires_search"}
 """Fields of a step that the planner sees."""
 
 
@@ -41,11 +41,11 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         [after for before, after in new if isinstance(after, HumanMessage) and mark_of(before) != "plan"]
     )
     seen = {"seen_messages": len(state.messages)}
-    searches_on = any(step.status == "pending" and step.requires_search for step in steps)
+    has_searches_left = any(step.status == "pending" and step.requires_search for step in steps)
     iterations = [each for step_id in ended if step_id in state.outcomes for each in state.outcomes[step_id].iterations]
     # Only confident learnings may change the plan.
     is_news = any(is_confident(iteration.confidence) and iteration.learnings for iteration in iterations)
-    if not steering and not (searches_on and is_news):
+    if not steering and not (has_searches_left and is_news):
         return {"steps": steps, "progress": state.progress.model_copy(update=seen), "transcript": [steering]}
     turn.announce("adapt")
     async with turn.paid():
@@ -57,7 +57,7 @@ async def _adapt(state: ResearchState, steps: list[PlanStep], steering: list[Any
     """Return the steps as revised by the planner; unchanged if it gives no answer."""
     limits, own = turn.context.limits, own_observations(state)
     knowledge = fenced_knowledge(
-        plan=[step.model_dump(include=_SHOWN) for step in steps],
+        plan=[step.model_dump(include=_SHOWN_FIELDS) for step in steps],
         learnings=learnings_for_prompt(
             state, fitting_learnings([own_learnings(state)], state.brief.summary, limits.memory_tokens)
         ),

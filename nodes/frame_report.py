@@ -1,4 +1,4 @@
-"""Announces what the report will say and which sources it rests on, before it is written."""
+"""Tells clients the main message and the sources of the report before it is written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..state import ResearchState, StateUpdate
 
 
 async def frame_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Emit the outline of the report from the learnings and conclusions, without a model."""
+    """Emit the report's main message, taken from conclusions or learnings without a model, and its citable sources."""
     turn = await begin_turn(state, runtime)
     turn.announce("frame")
     turn.emit(*framing_packets(state, turn.placement))

@@ -20,7 +20,7 @@ _NOT_GRADED = "The report was not compared with the checklist of the request: th
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Grade the draft; start one more research round on open requirements if limits allow."""
+    """Have the verifier's model grade the draft; if limits allow, prepare research on requirements that are open."""
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
     requirements = state.plan.requirements if state.plan else ()
@@ -49,8 +49,8 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     graded = draft.model_copy(
         update={"grades": tuple(merge_grades(requirements, draft.grades, form.grades)), "is_graded": True}
     )
-    may_add, run = graded.rounds < context.limits.checklist_rounds, turn.state.run
-    spending = turn.state.spending | turn.spending
+    run, spending = turn.state.run, turn.state.spending | turn.spending
+    may_add = graded.rounds < context.limits.checklist_rounds
     is_over = run.stop_reason or limit_reached(context.limits, spending, run.active_seconds)
     is_researched = may_add and bool(open_tasks(graded)) and not is_over and bool(offered_tools(context))
     is_lacking = may_add and (is_researched or any(grade.is_found for grade in graded.open_grades))
@@ -66,7 +66,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
 
 
 def _as_tasks(update: StateUpdate, state: ResearchState, draft: Draft) -> StateUpdate:
-    """Return the open tasks as if the orchestrator had called for them."""
+    """Return the update with the open tasks waiting, as if the orchestrator's model had called for them."""
     prefix = f"open-{state.run.id[:8]}-{draft.rounds}"
     waiting = tuple((f"{prefix}-{number}", task) for number, (_, task) in enumerate(open_tasks(draft), 1))
     message = research_message(waiting)

@@ -1,4 +1,4 @@
-"""Dispatches the steps of the plan, one kind per round, while limits allow."""
+"""Chooses the steps of the plan that run next, while limits allow."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.redaction import note_user
 
-_THINKING_SHARE = 0.2
-"""Share of the time reserved for planned analyses, enough for them to finish at 15 s per call."""
+_ANALYSIS_SHARE = 0.2
+"""Share of the plan's time reserved for its analyses, enough for them to finish at 15 s per call."""
 
 
 async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Return the tasks of the next round; none if the plan is done or a limit is reached."""
+    """Return the tasks of the next round, and the steps with their new statuses.
+
+    There are no tasks if the plan is done, a limit is reached, or the next step is skipped.
+    """
     turn = await begin_turn(state, runtime)
     limits, state, run, progress = turn.context.limits, turn.state, turn.state.run, state.progress
     await note_user(turn.pages, state.messages, run)
     # The limit that ended the research may have been raised since.
     steps = restore_skipped(state.steps, run.stop_reason)
-    stop, halt = _limits(steps, state, run, limits)
-    if stop:
-        return {**turn.costs(stop_reason=stop), "steps": skip_pending(steps, stop), "tasks": []}
-    steps = skip_pending(steps, halt, searches_only=True) if halt else steps
-    update = turn.costs(stop_reason=halt)
+    stops_all, stops_searches = _limits(steps, state, run, limits)
+    if stops_all:
+        return {**turn.costs(stop_reason=stops_all), "steps": skip_pending(steps, stops_all), "tasks": []}
+    steps = skip_pending(steps, stops_searches, searches_only=True) if stops_searches else steps
+    update = turn.costs(stop_reason=stops_searches)
     chosen = dispatched_now(due(steps), limits, state.spending, has_slots=True)
     if chosen and not chosen[0].requires_search and not state.learnings:
         # There is nothing to analyze yet.
@@ -59,7 +62,7 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 
 
 def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: Limits) -> tuple[str, str]:
-    """Return the limit that ends the research and the one that only ends searches, in words; empty if none."""
+    """Return the limit that ends the research and the one that ends only its searches, in words; empty if none."""
     if all(step.is_over for step in steps):
         # The report still has to say which limit ended the searches.
         return "", run.stop_reason
@@ -68,25 +71,27 @@ def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: L
         return late, ""
     if any(step.requires_search and not step.is_over for step in steps) and _seconds_to_search(state, run, limits) <= 0:
         return "", late
-    thinking = limits.model_copy(update=dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls")))
-    stop = limit_reached(thinking, state.spending, run.active_seconds)
-    return stop, limit_reached(limits, state.spending, run.active_seconds)
+    without_tools = limits.model_copy(update=dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls")))
+    stops_all = limit_reached(without_tools, state.spending, run.active_seconds)
+    return stops_all, limit_reached(limits, state.spending, run.active_seconds)
 
 
 def _seconds_left(state: ResearchState, run: Run, limits: Limits) -> float:
+    """Return the seconds left for the plan."""
     return limits.max_seconds_planned - (run.active_seconds - state.brief.began)
 
 
 def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
-    """Return the seconds left for searches, less those reserved for planned analyses."""
-    thinks = any(not step.requires_search and not step.is_over for step in state.steps)
-    return _seconds_left(state, run, limits) - thinks * _THINKING_SHARE * limits.max_seconds_planned
+    """Return the seconds left for searches: those of the plan, less a reserve if an analysis is still to come."""
+    has_analyses = any(not step.requires_search and not step.is_over for step in state.steps)
+    return _seconds_left(state, run, limits) - has_analyses * _ANALYSIS_SHARE * limits.max_seconds_planned
 
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
-    """Return the task of a step, with the learnings that it depends on and the most relevant others."""
+    """Return the task of a step, with what its prompt says is known; `steps`: number of steps in its round."""
     run, own_ids = state.run, {learning.id for learning in own_learnings(state)}
-    # In order: previous analysis, dependencies, disputed ones, others; those of earlier questions are included.
+    # Learnings in four groups, most important first: of the previous analysis, of the steps that this one depends on,
+    # disputed ones, and all others, including those of earlier questions.
     analyses = [each for each in state.steps if each.kind == step.kind == "dependent" and each.is_over and each.turn]
     before = max(analyses, key=lambda each: each.turn).id if analyses else ""
     disputed = {key for pair in contradictions(state.memory.values()) for key in pair.learnings}

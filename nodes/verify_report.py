@@ -27,13 +27,14 @@ from ..state import ResearchState, StateUpdate
 
 
 async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Check and repair the draft unless `verify` is off, and put the report into the conversation."""
-    draft, turn = state.draft, await begin_turn(state, runtime)
+    """Check and repair the draft unless `verify` is off, put the report into the conversation, and end the run."""
+    turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
     report, notices = await asyncio.to_thread(unchecked, draft), tuple[str, ...]()
     context, run = turn.context, state.run
-    has_had_its_calls = run.is_quick and not run.is_recalled
-    if has_had_its_calls or any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
+    # A quick answer has used its two model calls.
+    has_no_calls_left = run.is_quick and not run.is_recalled
+    if has_no_calls_left or any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
         limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
         context = context.model_copy(update={"limits": limits})
     if was_checked := context.verify != "off":
@@ -42,16 +43,18 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         async with turn.paid():
             text, notices = await into_one_language(draft.text, state.run, context, turn.events)
             draft = draft.model_copy(update={"text": text})
-            # Sources that the report cites or could cite.
+            # The sources that the draft cites first, then the others that it could cite.
             keys = [*draft.sources, *(key for key, source in state.sources.items() if source.number)]
             texts = await source_texts(state.sources, list(dict.fromkeys(keys)), turn.pages)
-            made = [line for use in own_actions(state) if use.tool == tool_names.CALCULATE for line in use.inputs]
+            calculations = [
+                line for use in own_actions(state) if use.tool == tool_names.CALCULATE for line in use.inputs
+            ]
             examination = Examination(
-                draft.text, draft.keys, texts, state.sources, context, filler, state.run.language_code, made
+                draft.text, draft.keys, texts, state.sources, context, filler, run.language_code, calculations
             )
             examined = await examination.examine()
             notices = (*notices, *examination.notices)
-            if has_had_its_calls and not is_extractive("writer", context):
+            if has_no_calls_left and not is_extractive("writer", context):
                 notices = (*notices, await asyncio.to_thread(examination.looked_up))
     status = "completed_with_gaps" if draft.has_gaps or draft.open_grades else "completed"
     asked = asked_notes(name for action in own_actions(state) for name in action.asked)
@@ -70,13 +73,13 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
 def _audited(
     state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Report:
-    words, doubts = labels(state.run.language_code), not examined.is_unverified
+    """Return the examined report with its marks and audit; `failures`: forms that models did not fill in."""
+    words, draft = labels(state.run.language_code), state.draft
     cited = [state.sources[key].model_copy(update={"number": number}) for number, key in examined.keys.items()]
-    text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=doubts)
+    text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=not examined.is_unverified)
     examined = examined._replace(claims=claims)
     audit = audit_of(state, examined, texts, failures)
     claims = with_independence(claims, organisations(state.sources.values(), audit.reprints))
-    draft = state.draft
     return Report(
         text=text,
         sources=tuple(examined.keys.values()),

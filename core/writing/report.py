@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
@@ -15,9 +16,18 @@ from typing_extensions import override
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import read_sources
-from ..evidence.citations.citing import CitationStream, Cited, CitedPiece, by_number, without_unknown
+from ..evidence.citations.citing import (
+    CitationStream,
+    Cited,
+    CitedPiece,
+    by_number,
+    known_citations,
+    without_unknown,
+)
+from ..evidence.citations.draft import clean_draft
 from ..evidence.citations.labels import labels
-from ..evidence.citations.rendering import plain_citations, title_line, warning_above, write_document
+from ..evidence.citations.markers import settle_fences
+from ..evidence.citations.rendering import plain_citations, title_line, warning_above, without_marks, write_document
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.observations import comparison_table, not_read, own_actions, report_notes, unanswered
 from ..evidence.origin import organisations
@@ -195,6 +205,26 @@ def reader_of(context: Context, pages: Pages) -> str | None:
     """Return the URL prefix under which the server shows a thread's documents; see `links_of`."""
     address = context.server_address
     return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/" if address else address
+
+
+class DraftText(NamedTuple):
+    """Text by the writer's model, cleaned for the draft."""
+
+    text: str
+    cited: dict[int, str]
+    """Keys of the sources that it cites, by number."""
+    removed_markers: int
+    """Number of markers removed because they named no source."""
+
+
+def clean_for_draft(written: str, sources: Mapping[str, Source]) -> DraftText:
+    """Return a model's text with citations of the thread's sources only, and without markup that is unsafe or ours."""
+    numbered = by_number(sources.values())
+    # Only the verification may mark sentences.
+    cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
+    keys = {number: source.key for number, source in numbered.items()}
+    text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
+    return DraftText(text, cited, removed)
 
 
 def unchecked(draft: Draft) -> Report:

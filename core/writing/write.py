@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -25,7 +25,6 @@ from ..models.ladder.reply import split_thoughts
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..records.research import Finding
-from ..records.sources import Source
 from ..run.context import Context
 from ..run.conversation import text_only
 from ..run.errors import DeepResearchError
@@ -205,11 +204,12 @@ class TextWriter:
             # Keep the part that was paid for.
             return f"{_CUT_OFF}, and continuing it failed: {str(error).rstrip('.')}"
 
-    async def cited(self, known: Mapping[int, Source], pages: Pages) -> str:
-        """Return the text with all citations as `[n]`; `known` are the sources by number.
+    async def cited(self, pages: Pages) -> str:
+        """Return the written text with all citations as `[n]`; `pages` has the sources' stored texts.
 
-        If there are none, add citations of sources that say the same, ask the model once more, or use quotations.
+        If it has none, add citations of sources that say the same, ask the model once more, or use quotations instead.
         """
+        known = by_number(self._state.sources.values())
         # A thought without an opening tag is recognised only at its end, when its words were already streamed.
         text = without_loop(plain_prose(split_thoughts(self._events.raw).text.strip(), known))
         state, refused = self._state, frozenset(self.refused)
