@@ -34,8 +34,9 @@ _MOST_SHRINKS = 2
 
 
 async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the researcher's model for its next action; stop if a limit is reached."""
-    task, turn = state.task, BranchTurn(state.task, state.seconds, state.step, runtime, CallEvents)
+    """Ask the researcher's model for its next action; end the research if a limit is reached."""
+    task = state.task
+    turn = BranchTurn(task, state.seconds, state.step, runtime, CallEvents)
     context = turn.context
     await load_servers(context)
     if not (state.step or state.notes or state.was_nudged):
@@ -44,8 +45,8 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     reason = state.reason or _limit(state, context)
     if reason:
         logging.getLogger(__name__).warning("The researcher of %s ends early: %s", task.id, reason)
-        is_worthless = bool(state.reason and not state.numbered)
-        return {"ended": "failed" if is_worthless else "partial", "reason": reason, "request": None}
+        has_nothing = bool(state.reason and not state.numbered)
+        return {"ended": "failed" if has_nothing else "partial", "reason": reason, "request": None}
     offered = researcher_tools(context, has_read_all=task.scope.reads_all)
     if task.scope.reads_all and not state.notes:
         # All documents are read before the first call of the model.
@@ -55,10 +56,10 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     if not offered:
         # All documents have been read, and there is nothing else to search.
         return {"ended": "done", "request": None}
+    shortenings, notes = await _in_view(state, context.limits, turn.pages)
     left = seconds_left(context.limits, state.seconds)
-    far, notes = await _in_view(state, context.limits, turn.pages)
     reply = await turn.attempt(_ask(state, notes, context, turn.events), left)
-    # A call that was cut off also costs.
+    # A call that failed or was too late also costs.
     spent = BranchUpdate(step=state.step + bool(turn.events.thoughts), seconds=turn.seconds, spending=turn.spending)
     if isinstance(reply, Failed):
         if not reply.is_late:
@@ -81,7 +82,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         iteration=state.iteration + action.iterations,
         thinks=action.thinks,
         was_nudged=action.was_nudged,
-        shrunk=far,
+        shrunk=shortenings,
         actions=done,
     )
     if action.is_finished:
@@ -90,6 +91,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
 
 
 def _limit(state: ResearcherState, context: Context) -> str:
+    """Return the limit that ends this researcher, in words; empty if none is reached."""
     task = state.task
     if state.seconds > task.seconds:
         return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
@@ -101,9 +103,10 @@ def _limit(state: ResearcherState, context: Context) -> str:
 
 
 async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tuple[tuple[int, ...], list[AnyMessage]]:
-    """Return the indexes before which results were shortened (see `shrunk`), and the notes as the model sees them."""
+    """Return the new value of `state.shrunk`, and the notes as the model sees them, with older results shortened."""
     notes, topic = await pages.fill_in(results_in_order(state.notes)), state.task.text
     seen = shrunk(notes, max(state.shrunk, default=0), topic)
+    # The newest search or page is never shortened.
     own = {tool_names.THINK_TOOL, tool_names.CALCULATE}
     calls = (
         (index, call["name"])

@@ -1,4 +1,4 @@
-"""Carries out the researcher's tool call and writes its result into the notes."""
+"""Runs the researcher's tool call and adds its result to the notes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,18 @@ from ...tools.use import Time, action_of, keep, lasting_fault, meter_of, shown_u
 
 
 async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
-    """Run the requested tool and number its sources; a failure becomes the call's result."""
+    """Run the requested tool and number its new sources; if the tool fails, the result says why."""
     request, task = state.request, state.task
     assert request is not None
     turn = BranchTurn(task, state.seconds, state.step, runtime, SilentEvents)
     await load_servers(turn.context)
-    meter, limits = meter_of(task, state.spending), turn.context.limits
+    meter, limits, bill = meter_of(task, state.spending), turn.context.limits, turn.events.bill
     left = Time(seconds_left(limits, state.seconds), "researcher_seconds_hard")
     time = min(Time(limits.tool_seconds, "tool_seconds"), left)
     reads_all = request.tool == tool_names.READ_DOCUMENTS
+    use = shown_use(turn.emitter, bill, turn.placement, request.tool, request.inputs, task.scope, [meter])
     async with turn.paid():
-        bill = turn.events.bill
-        with shown_use(
-            turn.emitter, bill, turn.placement, request.tool, request.inputs, task.scope, [meter]
-        ) as outcomes:
+        with use as outcomes:
             notes = await turn.pages.fill_in(results_in_order(state.notes))
             earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
             # The first excerpt of a page is the reason why the model opened it.

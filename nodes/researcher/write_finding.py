@@ -36,10 +36,10 @@ _CUT_OFF = "it was cut off at the output limit (finding_tokens)"
 
 
 class FindingEvents(ContinuedEvents):
-    """Emits the finding with the placement of the researcher itself, outside its iterations."""
+    """Emits the finding as it is written, with the placement of the researcher's tab."""
 
     def __init__(self, emitter: Emitter, placement: Placement) -> None:
-        """Take the placement of the researcher's next iteration."""
+        """`placement` is that of the researcher's next step."""
         super().__init__(emitter, placement)
         self.tab = placement.model_copy(update={"sub_turn_index": None})
 
@@ -53,7 +53,7 @@ class FindingEvents(ContinuedEvents):
 
 
 async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the model for the finding; if that fails, use excerpts of the notes instead."""
+    """Ask the researcher's model for the finding; if that fails, use excerpts of its sources instead."""
     turn = BranchTurn(state.task, state.seconds, state.step, runtime, FindingEvents)
     left = turn.context.limits.researcher_seconds_hard - state.seconds
     finding = await turn.attempt(_finding(state, turn), left)
@@ -63,26 +63,29 @@ async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchU
 
 
 async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> Finding:
+    """Return the finding, with citations added or its text replaced by quotations if the model cites nothing."""
     if state.ended == "failed" or not state.actions:
         # Without a source, the model would write from memory.
         raise RunFailed(state.reason or _NOTHING_CONSULTED)
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
-    text, was_cut = without_loop(plain_prose(reply.message.text.strip(), known)), was_cut_off(reply.message)
-    fault, is_listed = _CUT_OFF if was_cut else "", is_small("researcher", turn.context)
+    text = without_loop(plain_prose(reply.message.text.strip(), known))
+    was_cut = was_cut_off(reply.message)
+    fault = _CUT_OFF if was_cut else ""
+    is_by_small_model = is_small("researcher", turn.context)
     if known and not was_cut and not cited_numbers(text, known):
         shown = known_from(results_in(await turn.pages.fill_in(results_in_order(state.notes))))
         text = await asyncio.to_thread(with_found_citations, text, shown)
         # Small models that cite nothing do not cite on a second request either.
-        if not is_listed and not cited_numbers(text, known):
+        if not is_by_small_model and not cited_numbers(text, known):
             text = await ask_to_cite(request, text, known, turn.context, turn.events)
-        # Uncited figures are useless, unless they concern something declared missing.
-        is_useless = is_listed or any(states_figures(unit.text) for unit in report_units(text, {}))
+        # An uncited text with figures is useless, unless the researcher declared what it asks for missing.
+        is_useless = is_by_small_model or any(states_figures(unit.text) for unit in report_units(text, {}))
         if is_useless and not (cited_numbers(text, known) or state.missing or declared):
             text, fault = await _quoted(request, turn), _UNCITED
             if not cited_numbers(text, known):
                 raise ModelFailed(_UNCITED)
-    if is_listed and not fault and cited_numbers(text, known):
+    if is_by_small_model and not fault and cited_numbers(text, known):
         text = with_other_sources(text, await _quoted(request, turn), known)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]
@@ -103,7 +106,7 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
 
 
 async def _quoted(request: Request, turn: BranchTurn[FindingEvents]) -> str:
-    """Return the finding as written by the extractive model."""
+    """Return the finding as the extractive model writes it: quotations of the results."""
     context = with_model("researcher", EXTRACTIVE, turn.context)
     return (await write_silently(request, context, turn.events)).text
 
@@ -111,16 +114,16 @@ async def _quoted(request: Request, turn: BranchTurn[FindingEvents]) -> str:
 async def _ask_twice(
     state: ResearcherState, turn: BranchTurn[FindingEvents]
 ) -> tuple[Request, Reply, tuple[str, ...], tuple[ConflictingClaims, ...]]:
-    """Return the request, the reply, and what a call next to its text declares missing and disputed.
+    """Return the request, the reply, and what a call next to its text declares missing and contradictory.
 
     An empty finding is requested once more, as text only.
     """
-    task, context = state.task, turn.context
+    task, context, small = state.task, turn.context, is_small("researcher", turn.context)
     notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
     has_tools = bool(researcher_tools(context, has_read_all=task.scope.reads_all))
     declared, disputed = tuple[str, ...](), tuple[ConflictingClaims, ...]()
     for again in (False, True):
-        may_declare = not (again or has_tools or is_small("researcher", context))
+        may_declare = not (again or has_tools or small)
         reminder = render_prompt(
             "write_finding",
             "reminder",
@@ -129,11 +132,11 @@ async def _ask_twice(
             reason=state.reason,
             again=again,
             may_declare=may_declare,
-            is_small=is_small("researcher", context),
+            is_small=small,
         )
-        request = researcher_request(task, context, notes, reminder, facts_of_researcher(state, notes))
-        choice, most = "auto" if may_declare else "none", context.limits.finding_tokens
-        request = request._replace(tool_choice=choice, max_tokens=most, is_long=True)
+        request = researcher_request(task, context, notes, reminder, facts_of_researcher(state, notes))._replace(
+            tool_choice="auto" if may_declare else "none", max_tokens=context.limits.finding_tokens, is_long=True
+        )
         reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:
             declared = missing_in(call["args"]) or declared

@@ -1,4 +1,4 @@
-"""Analyzes what was found, without a search."""
+"""Draws the conclusions that a step asks for from what other steps have learned, without a search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...core.writing.turn import NodeRuntime
 
 
 async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the model for the analysis; its statements are marked as analysis and never count as a source."""
+    """Ask the model for conclusions; they become learnings without a source, which the report may not cite."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
     turn.emit(step_started(task.step, turn.tab), activity("analyze", task.question, turn.placement, task.step.title))
@@ -43,7 +43,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     texts = filter(None, map(without_markers, form.statements))
     thoughts = [Learning(text=text, step=task.step.id, question_id=task.question_id) for text in texts]
     learnings = {learning.id: learning for learning in thoughts}
-    # Confidence in an analysis depends on the sources it rests on.
+    # Confidence depends on the sources of the learnings that the analysis had.
     rests_on = {source.key: source for source in task.rests_on}
     completeness = None if is_extractive("orchestrator", context) else form.completeness
     sure = confidence(task.step.task, list(task.known), rests_on, 1, completeness) if learnings else 0.0

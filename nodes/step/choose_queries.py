@@ -1,4 +1,4 @@
-"""Chooses the next queries of a step."""
+"""Chooses the queries of a step's next iteration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from ...tools.use import meter_of, used_up
 
 
 async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask for queries unless the last round named some; if that fails, search for the title of the step."""
+    """Ask the model for queries unless it named some in `study`; if it gives none, search for the title of the step.
+
+    The step ends if its time or its allowance is used up, or if there is no new query.
+    """
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
     if not state.iteration:
@@ -39,7 +42,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     if state.next_queries or state.open_next:
         return {**update, "queries": state.next_queries}
     if reads_first:
-        # All documents are read first, whatever the queries.
+        # All documents are read before the model is asked, so the form is empty.
         message = form_as_call(RecordRound(), CALL_ID)
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # All results have been studied, so the form asks for queries only.
@@ -47,8 +50,10 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     update |= {"failures": turn.filler.failures, "seconds": turn.seconds, "spending": turn.spending}
     if isinstance(form, Failed):
         return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(form)}
-    said = form or RecordRound(next_queries=[task.step.title])
-    # The title may be repeated: its results may not have been read.
-    queries = new_queries(said.next_queries, state, context.limits.max_queries) if form else (task.step.title,)
-    notes: list[AnyMessage] = [form_as_call(said, f"{task.id}-{state.iteration + 1}")] if queries else []
+    if form:
+        queries = new_queries(form.next_queries, state, context.limits.max_queries)
+    else:
+        # Even if the title was searched before: its results may not have been read.
+        form, queries = RecordRound(next_queries=[task.step.title]), (task.step.title,)
+    notes: list[AnyMessage] = [form_as_call(form, f"{task.id}-{state.iteration + 1}")] if queries else []
     return {**update, "queries": queries, "is_over": not queries, "notes": [notes]}

@@ -1,4 +1,4 @@
-"""Evaluates the result of a step and ends it."""
+"""Ends a step: writes its finding and decides whether a follow-up step is needed."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _UNTITLED = "Additional research"
 async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """End the step with its finding, its outcome and, if needed, a follow-up step."""
     task, turn = state.task, StepTurn(state, runtime)
-    outcome, verdict, late = outcome_of(state), state.judged, list[str]()
-    if verdict and state.learnings and state.seconds < task.seconds:
-        outcome = outcome.model_copy(update={"completeness": verdict.completeness, "quality": verdict.quality})
-        judged = await turn.in_time(_followed_up(outcome, verdict.suggestions, state, turn))
-        if not isinstance(judged, Failed):
-            outcome = judged
-        elif judged.is_late:
-            turn.emit(step_failed(turn.tab, failure_reason(judged)))
-            late = [failure_reason(judged)]
-    finding = finding_of(state, [*state.failures, *turn.filler.failures, *late], turn.seconds)
+    outcome, judgement, too_late = outcome_of(state), state.judged, list[str]()
+    if judgement and state.learnings and state.seconds < task.seconds:
+        outcome = outcome.model_copy(update={"completeness": judgement.completeness, "quality": judgement.quality})
+        with_step = await turn.in_time(_with_follow_up_step(outcome, judgement.suggestions, state, turn))
+        if not isinstance(with_step, Failed):
+            outcome = with_step
+        elif with_step.is_late:
+            turn.emit(step_failed(turn.tab, failure_reason(with_step)))
+            too_late = [failure_reason(with_step)]
+    finding = finding_of(state, [*state.failures, *turn.filler.failures, *too_late], turn.seconds)
     emit_end(turn.emitter, finding, task)
     return {
         "findings": {finding.id: finding},
@@ -43,10 +43,10 @@ async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     }
 
 
-async def _followed_up(
+async def _with_follow_up_step(
     outcome: StepOutcome, suggestions: Sequence[Suggestion], state: StepState, turn: StepTurn
 ) -> StepOutcome:
-    """Return the outcome with the needed follow-up step; a model fills in a missing title or task."""
+    """Return the outcome with a follow-up step if one is needed; the planner fills in a missing title or task."""
     wanted = needed_follow_up(state.task.step, outcome, suggestions)
     if wanted and not (wanted.title and wanted.task):
         named = await turn.filler.ask_if_possible(

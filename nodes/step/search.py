@@ -10,12 +10,14 @@ from ...tools.search_round import SearchRound
 
 
 async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
-    """Search for each query with every tool; a failed call does not stop the others."""
+    """Search for each query with every tool; a failed call does not stop the others.
+
+    The step ends if the round could not be finished, or if no search can succeed any more.
+    """
     turn = StepTurn(state, runtime)
     work = SearchRound(state, turn.context, turn.pages, turn.events.bill, turn.emitter, turn.watch)
     async with turn.paid():
-        broken = await work.do()
-        fault = "" if broken else work.lasting_fault()
+        reason = await work.do() or work.lasting_fault()
     update = BranchUpdate(
         seconds=turn.seconds,
         spending=turn.spending,
@@ -31,6 +33,6 @@ async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         failures=work.failures,
     )
     turn.emit(*(step_failed(turn.tab, failure) for failure in work.failures))
-    if broken or fault:
-        return {**update, "is_over": True, "ended": "partial", "reason": broken or fault}
+    if reason:
+        update |= {"is_over": True, "ended": "partial", "reason": reason}
     return update

@@ -24,25 +24,25 @@ from ...tools.offer import offered_tools
 from ...tools.results import results_in
 
 _MOST_UNPRODUCTIVE = 2
-"""Consecutive iterations without new learnings after which a step ends."""
+"""Number of consecutive iterations without new learnings after which a step ends."""
 _NOTHING_NEW = "it ended after two rounds in a row that brought nothing new"
 _NO_VERDICT = "No verdict was given"
 
 
 async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the model to read the results and fill in one form; without results it is not asked."""
+    """Ask the model to read the iteration's results and fill in one form; without results it is not asked."""
     task, turn = state.task, StepTurn(state, runtime)
     context = turn.context
-    form = await turn.in_time(ask_round(state, turn, turn.filler)) if state.has_results else None
-    broken = form if isinstance(form, Failed) else None
-    said = form if isinstance(form, RecordRound) else None
-    results = results_in(await turn.pages.fill_in(state.notes)) if said else []
-    learned = learned_in(said, state, {result["document"] for result in results}) if said else NewKnowledge({}, {})
+    answer = await turn.in_time(ask_round(state, turn, turn.filler)) if state.has_results else None
+    failed = answer if isinstance(answer, Failed) else None
+    form = answer if isinstance(answer, RecordRound) else None
+    results = results_in(await turn.pages.fill_in(state.notes)) if form else []
+    learned = learned_in(form, state, {result["document"] for result in results}) if form else NewKnowledge({}, {})
     known = {**state.learnings, **learned.learnings}
-    # The extractive model cannot judge, so words are counted instead.
-    completeness = said.completeness if said and not is_extractive("researcher", context) else None
+    # The extractive model cannot judge completeness; `confidence` then compares words instead.
+    completeness = form.completeness if form and not is_extractive("researcher", context) else None
     sure = confidence(task.step.task, list(known.values()), state.sources, state.iteration, completeness)
-    verdicts = () if broken or not state.has_results else (_verdict(said, state, turn.filler.failures),)
+    verdicts = () if failed or not state.has_results else (_verdict(form, state, turn.filler.failures),)
     iteration = Iteration(
         number=state.iteration,
         queries=state.queries,
@@ -53,17 +53,17 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     )
     turn.emit(*iteration_packets(task.step.id, iteration, known, turn.placement))
     unproductive = 0 if learned.learnings else state.unproductive + 1
-    queries = new_queries(said.next_queries, state, context.limits.max_queries) if said else ()
+    queries = new_queries(form.next_queries, state, context.limits.max_queries) if form else ()
     can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
-    has_nothing_next = not can_search or (said is not None and not queries and not said.open_next)
+    has_nothing_next = not can_search or (form is not None and not queries and not form.open_next)
     is_over = any(verdict.is_complete for verdict in verdicts) or state.iteration >= context.limits.max_step_iterations
     update = BranchUpdate(
         seconds=turn.seconds,
         spending=turn.spending,
         iterations=[iteration],
-        notes=[[form_as_call(said, f"{task.id}-{state.iteration + 1}")]] if said else [],
+        notes=[[form_as_call(form, f"{task.id}-{state.iteration + 1}")]] if form else [],
         next_queries=queries,
-        open_next=tuple(said.open_next) if said else (),
+        open_next=tuple(form.open_next) if form else (),
         learnings=learned.learnings,
         memory=learned.memory,
         unproductive=unproductive,
@@ -73,15 +73,16 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     )
     if unproductive >= _MOST_UNPRODUCTIVE and not (is_over or state.failures or turn.filler.failures):
         update["reason"] = _NOTHING_NEW
-    if said:
-        update["judged"] = judgement_in(said)
-        update["memory"] = {**learned.memory, **observations_in(said, state, learned.learnings, sure)}
-    if broken:
-        return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(broken)}
+    if form:
+        update["judged"] = judgement_in(form)
+        update["memory"] = {**learned.memory, **observations_in(form, state, learned.learnings, sure)}
+    if failed:
+        update |= {"is_over": True, "ended": "partial", "reason": failure_reason(failed)}
     return update
 
 
 def _verdict(form: RecordRound | None, state: StepState, failures: list[str]) -> Verdict:
+    """Return the form's verdict on the iteration; without a form, an incomplete one with the latest failure."""
     query = ", ".join(state.queries)
     if form is None:
         # Without a verdict the step does not count as complete.
