@@ -1,4 +1,4 @@
-"""Facts behind a request: the extractive model reads only these, and a small model writes reports from them."""
+"""The facts that a request contains, as data: the extractive model reads only these, small models write from them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from .answers import is_approval
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
 """Fields of a result that mark a document as not in force."""
-AT_ONCE = 12
-"""Maximum number of facts to write about in one call."""
+FACTS_AT_ONCE = 12
+"""Maximum number of facts for a report without sections; with more facts, each topic gets a section of its own."""
 MOST_OTHERS = 3
-"""Maximum number of quotations to add from uncited sources, and of facts to add that an answer left out."""
+"""Maximum number of lines to add to a small model's text: quotations of uncited sources, or omitted facts."""
 _MARKER = re.compile(r"\[[\d, ]+\]")
-_HEADING = 80
-"""Maximum length of a heading in characters."""
-NOTICE = "The writer's model was given small tasks: it wrote from lists of facts (setting small)."
+_HEADING_CHARACTERS = 80
+"""Maximum length of a section's heading."""
+SMALL_WRITER_NOTICE = "The writer's model was given small tasks: it wrote from lists of facts (setting small)."
 
 
 def facts_of_run(state: ResearchState, context: Context) -> Facts:
-    """Return the facts for a role that works for the whole run."""
+    """Return the facts for a request that concerns the whole run, such as a plan or a report."""
     run, sources = state.run, state.sources.values()
     marks = map(mark_of, state.messages)
     reported = max((index for index, mark in enumerate(marks) if mark == "report"), default=0)
@@ -64,7 +64,7 @@ def facts_of_run(state: ResearchState, context: Context) -> Facts:
 
 
 def facts_of_researcher(state: ResearcherState, notes: Iterable[AnyMessage]) -> Facts:
-    """Return the facts for a researcher; `notes` must include their texts."""
+    """Return the facts for a researcher's request; `notes` are its messages, with the texts of results filled in."""
     return Facts(
         language=state.task.language,
         task=state.task.text,
@@ -74,7 +74,7 @@ def facts_of_researcher(state: ResearcherState, notes: Iterable[AnyMessage]) -> 
 
 
 def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
-    """Return the facts for a step; `results` are from its last search."""
+    """Return the facts for a step's request; `results` are those of its current iteration."""
     queries = [iteration.queries for iteration in state.iterations] + [state.queries] * state.has_results
     return Facts(
         request=state.task.question,
@@ -87,7 +87,7 @@ def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
 
 
 def documents_in(results: Iterable[Result]) -> tuple[ShownDocument, ...]:
-    """Return the distinct documents in the results, in their order, each with all its excerpts."""
+    """Return the documents in the results, each once and with all its distinct excerpts, in the results' order."""
     found: dict[int, ShownDocument] = {}
     for result in results:
         known = found.get(result["document"]) or ShownDocument(result["document"], result["title"], result["address"])
@@ -103,7 +103,7 @@ def documents_in(results: Iterable[Result]) -> tuple[ShownDocument, ...]:
 
 
 def shown_learnings(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[ShownLearning, ...]:
-    """Return learnings with their sources' numbers; `numbers` is keyed by source key."""
+    """Return learnings as facts of a request; `numbers` are those of the sources, by source key."""
     return tuple(ShownLearning(learning.text, numbers.get(learning.source)) for learning in learnings)
 
 
@@ -118,7 +118,7 @@ def _cited_notes(state: ResearchState) -> dict[str, list[str]]:
 
 
 def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
-    """Return the sources of a question answered from one search, with the passages found."""
+    """Return the documents found for a question answered from one search, with the passages that were kept."""
     found = grouped(own_learnings(state), lambda learning: learning.source)
     sources = [(state.sources[key], tuple(learning.text for learning in own)) for key, own in found.items()]
     return tuple(
@@ -128,9 +128,9 @@ def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
 
 
 def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
-    """Add quotations from sources that a list of facts does not cite, since small models overlook a second source.
+    """Append quotations from sources that a list of facts does not cite, since small models overlook a second source.
 
-    `quoted` is the extractive model's text; `known` are source numbers.
+    `quoted` is the same text as written by the extractive model, one quotation per line; `known` are source numbers.
     """
     own = {*cited_numbers(text, known)}
     others = [line for line in quoted.split("\n") if (cited := cited_numbers(line, known)) and not own & {*cited}]
@@ -138,15 +138,20 @@ def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
 
 
 def omitted_facts(facts: Mapping[str, Sequence[str]], text: str) -> str:
-    """List facts whose figures are missing from the text, since small models skip facts that contradict others."""
-    said, lines = plain_figures(text), [line for each in facts.values() for line in each]
-    found = [line for line in lines if not plain_figures(_MARKER.sub("", line)) <= said][:MOST_OTHERS]
-    return "\n".join(f"- {LINE_MARK.sub('', line)}" for line in found)
+    """Return a list of facts whose figures the text lacks, since small models skip facts that contradict others."""
+    stated = plain_figures(text)
+    lines = chain.from_iterable(facts.values())
+    omitted = [line for line in lines if not plain_figures(_MARKER.sub("", line)) <= stated][:MOST_OTHERS]
+    return "\n".join(f"- {LINE_MARK.sub('', line)}" for line in omitted)
 
 
 def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
-    """Return the distinct notes of the current question that cite a source: findings by task, or learnings by step."""
-    known, noted = by_number(state.sources.values()), dict[str, str]()
+    """Return the current question's distinct cited lines by topic: of findings by task, or of learnings by step title.
+
+    Topics are shortened to the length of a heading.
+    """
+    known = by_number(state.sources.values())
+    noted: dict[str, str] = {}
     if state.has_typed_plan:
         titles = {step.id: step.title for step in state.steps}
         for step_id, notes in _cited_notes(state).items():
@@ -159,22 +164,36 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
     for topic, text in noted.items():
         lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]
         if new := [line for line in dict.fromkeys(lines) if line not in seen]:
-            facts[" ".join(topic.split())[:_HEADING]] = new
+            facts[" ".join(topic.split())[:_HEADING_CHARACTERS]] = new
             seen.update(new)
     return facts
 
 
 def facts_request(state: ResearchState, context: Context, heading: str, *, is_again: bool) -> Request:
-    """Return the request for an answer from all facts, or for a section from the facts on its topic (`heading`)."""
+    """Return the request to a small model for a report from all facts, or for a section from those on a topic.
+
+    `heading` is the topic, a key of `facts_by_topic`, or empty for the report; `is_again`: the last answer was empty.
+    """
     run, facts = state.run, facts_by_topic(state)
-    lines = facts.get(heading) or [line for each in facts.values() for line in each]
-    said = text_only(state.messages[: state.progress.opening or len(state.messages)])
-    values = {"date": run.date, "language": run.language, "instructions": context.instructions}
-    asked = {"facts": fence("\n".join(lines)), "heading": heading, "request": run.question, "again": is_again}
-    messages = [
-        SystemMessage(render_prompt("_write_from_facts", "system", **values)),
-        *(said if len(said) > 1 else ()),
-        HumanMessage(render_prompt("_write_from_facts", "reminder", **asked)),
-    ]
-    most, known = context.limits.report_tokens, facts_of_run(state, context)
-    return Request("writer", run.id, messages, cited_sentences, max_tokens=most, facts=known, is_long=True)
+    lines = facts.get(heading) or chain.from_iterable(facts.values())
+    conversation = text_only(state.messages[: state.progress.opening or len(state.messages)])
+    system = render_prompt(
+        "_write_from_facts", "system", date=run.date, language=run.language, instructions=context.instructions
+    )
+    reminder = render_prompt(
+        "_write_from_facts",
+        "reminder",
+        facts=fence("\n".join(lines)),
+        heading=heading,
+        request=run.question,
+        again=is_again,
+    )
+    return Request(
+        "writer",
+        run.id,
+        [SystemMessage(system), *(conversation if len(conversation) > 1 else ()), HumanMessage(reminder)],
+        cited_sentences,
+        max_tokens=context.limits.report_tokens,
+        facts=facts_of_run(state, context),
+        is_long=True,
+    )

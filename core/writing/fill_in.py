@@ -32,34 +32,35 @@ _NOTHING = Facts()
 
 
 class Filler:
-    """Asks a run's models to fill in forms, for the run or one of its tasks."""
+    """Asks models to fill in forms, for a run or one of its tasks."""
 
-    def __init__(self, context: Context, asked_by: Run | Task, events: CallEvents, placement: Placement) -> None:
+    def __init__(self, context: Context, work: Run | Task, events: CallEvents, placement: Placement) -> None:
         """`events` observes the calls; failures are emitted as packets at `placement`."""
         self._context, self._events, self._placement = context, events, placement
-        self._question_id = asked_by.question_id if isinstance(asked_by, Task) else asked_by.id
-        self._always = {"date": asked_by.date, "language": asked_by.language}
+        self._question_id = work.question_id if isinstance(work, Task) else work.id
+        self._common_values = {"date": work.date, "language": work.language}
         self.failures: list[str] = []
-        """The failures that were emitted."""
+        """Reasons of failed forms, as emitted for the reader."""
         self.unfilled: set[str] = set()
         """Names of the forms that a model failed to fill in."""
 
     def without_model(self, role: Role) -> Filler:
-        """Return a filler that uses the extractive model for a role but shares the list of failures."""
+        """Return a filler that uses the extractive model for a role and records failures in this filler's lists."""
         other = copy(self)
         other._context = with_model(role, EXTRACTIVE, self._context)
         return other
 
     async def ask(
-        self, form: type[Filled], role: Role, prompt: str, said: Messages, *, facts: Facts = _NOTHING, **values: Any
+        self, form: type[Filled], role: Role, prompt: str, between: Messages, *, facts: Facts = _NOTHING, **values: Any
     ) -> Filled:
         """Have the role's model fill in a form, and return the form.
 
-        `said` are messages between the system prompt and the reminder; `values` are for the prompt template. Raises
-        `ModelFailed` if the model cannot fill it in, or the error of a failed call.
+        `prompt` names the template in `prompts/`, filled with `values`; the messages `between` stand between its two
+        blocks, system prompt and reminder. Raises `ModelFailed` if the model fails to fill in the form twice, or the
+        error of a failed call.
         """
-        values = {**self._always, **values}
-        before: list[AnyMessage] = [SystemMessage(render_prompt(prompt, "system", **values)), *said]
+        values = {**self._common_values, **values}
+        before: list[AnyMessage] = [SystemMessage(render_prompt(prompt, "system", **values)), *between]
         reminder, faults = HumanMessage(render_prompt(prompt, "reminder", **values)), ""
         for _ in range(2):
             messages = [*before, reminder]
@@ -92,11 +93,11 @@ class Filler:
         raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {fault}.")
 
     async def ask_if_possible(
-        self, form: type[Filled], role: Role, prompt: str, said: Messages, *, facts: Facts = _NOTHING, **values: Any
+        self, form: type[Filled], role: Role, prompt: str, between: Messages, *, facts: Facts = _NOTHING, **values: Any
     ) -> Filled | None:
         """Like `ask`, but on failure emit the reason and return None. Raises only errors that stop the whole run."""
         try:
-            return await self.ask(form, role, prompt, said, facts=facts, **values)
+            return await self.ask(form, role, prompt, between, facts=facts, **values)
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - any error of a model costs only this form

@@ -42,7 +42,7 @@ from ..run.transcripts import (
 )
 from .attribution import with_found_citations
 from .basis import disagreement_in_thread, report_basis, source_texts
-from .facts import AT_ONCE, NOTICE, facts_by_topic, facts_of_run, facts_request, omitted_facts
+from .facts import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, facts_of_run, facts_request, omitted_facts
 from .report import ReportEvents
 
 _SEEN = {
@@ -235,8 +235,8 @@ class TextWriter:
 
     async def _write_from_facts(self) -> str:
         """Write an answer from all facts, then a section per topic; if there are few facts, append omitted ones."""
-        self.notices = [NOTICE]
-        is_much = len(self._facts) > 1 and sum(map(len, self._facts.values())) > AT_ONCE
+        self.notices = [SMALL_WRITER_NOTICE]
+        is_much = len(self._facts) > 1 and sum(map(len, self._facts.values())) > FACTS_AT_ONCE
         cut = [await self._passage(Asked("report"))]
         for topic in self._facts if is_much else ():
             self._events.begin_section(topic)
