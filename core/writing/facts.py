@@ -151,20 +151,21 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
     Topics are shortened to the length of a heading.
     """
     known = by_number(state.sources.values())
-    noted: dict[str, str] = {}
     if state.has_typed_plan:
         titles = {step.id: step.title for step in state.steps}
-        for step_id, notes in _cited_notes(state).items():
-            title = titles.get(step_id, "")
-            noted[title] = "\n".join([noted.get(title, ""), *(f"- {note}" for note in notes)])
+        noted = [
+            (titles.get(step_id, ""), "\n".join(f"- {note}" for note in notes))
+            for step_id, notes in _cited_notes(state).items()
+        ]
     else:
         own = [finding for finding in state.findings.values() if finding.question_id == state.run.id]
-        noted = {finding.task: finding.numbered for finding in own if finding.numbered}
+        noted = [(finding.task, finding.numbered) for finding in own if finding.numbered]
     seen, facts = set[str](), dict[str, list[str]]()
-    for topic, text in noted.items():
+    for topic, text in noted:
         lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]
         if new := [line for line in dict.fromkeys(lines) if line not in seen]:
-            facts[" ".join(topic.split())[:_HEADING_CHARACTERS]] = new
+            # Long tasks may begin with the same words.
+            facts.setdefault(" ".join(topic.split())[:_HEADING_CHARACTERS], []).extend(new)
             seen.update(new)
     return facts
 

@@ -10,6 +10,11 @@ from kit.models import calls
 from kit.runs import lab, simple_research
 from langchain_core.messages import AIMessage, BaseMessage
 
+from deep_research.core.records.research import Finding
+from deep_research.core.records.sources import Source
+from deep_research.core.writing.facts import facts_by_topic
+from deep_research.state import ResearchState
+
 WHOLE = (
     "The Skerry Light was lit in 1844, and Ada Moran was its best known keeper. [1]\n\n## The light\n\n"
     "The Skerry Light was lit for the first time in 1844 and has burned in every night of the year "
@@ -65,3 +70,15 @@ async def test_calls_for_a_report_are_bounded_and_what_there_is_is_kept(tmp_path
     assert state.run and state.run.status == "completed_with_gaps"
     assert "max_continuations" in state.run.stop_reason and "max_continuations" in state.messages[-1].text
     assert len(run.calls("writer")) == 1 + 1
+
+
+def test_a_small_writer_gets_all_facts_of_tasks_that_begin_alike() -> None:
+    task = f"Find out in the records of the harbour office and of the parish what is known about {'the light ' * 3}"
+    source = Source(key="a", title="A", location="a", address="a", kind="document", number=1)
+    usual: dict[str, Any] = {"question_id": "", "cycle": 0, "position": 0, "text": "", "ended": "done"}
+    findings = {
+        year: Finding(id=year, task=f"{task} in {year}", numbered=f"- It was lit in {year}. [1]", **usual)
+        for year in ("1844", "1901")
+    }
+    facts = facts_by_topic(ResearchState(findings=findings, sources={"a": source}))
+    assert list(facts.values()) == [["- It was lit in 1844. [1]", "- It was lit in 1901. [1]"]]
