@@ -1,4 +1,4 @@
-"""A draft's checklist: which requirements are open, and how to add passages without changing the rest."""
+"""Checklist of a draft: which requirements are open, and how passages are added without changing the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINE = re.compile(r"\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
 
 
 def merge_grades(requirements: Sequence[str], known: Iterable[Grade], given: Sequence[RequirementGrade]) -> list[Grade]:
-    """Return a grade for each requirement: from `given`, else from `known`, else "answered".
+    """Return a grade for each requirement: from the model's form (`given`), else from `known`, else "answered".
 
     Numbers in `given` count from 1 in the order of `to_grade`. The default prevents research on ungraded requirements.
     """
@@ -53,7 +53,7 @@ def open_tasks(draft: Draft) -> list[tuple[str, str]]:
 
 
 def known_findings(state: ResearchState, tokens: int) -> str:
-    """Return the question's findings (at most `tokens`) and what its researchers did not find, fenced."""
+    """Return the question's findings, shortened to `tokens` in all, and what was not found, as fenced JSON."""
     own = [finding for finding in state.findings.values() if finding.question_id == state.run.id and finding.text]
     room = tokens * CHARACTERS_PER_TOKEN // max(1, len(own))
     texts = [finding.numbered or finding.text for finding in own if not finding.is_withheld]
@@ -80,7 +80,10 @@ def text_blocks(text: str) -> list[str]:
 
 
 def passage_after(block: str, text: str, *, is_continued: bool) -> str:
-    """Prefix a passage with its separator: a space or line break if it continues `block`, else an empty line."""
+    """Return a passage with the separator that belongs before it.
+
+    That is a space or a line break if the passage continues `block`, otherwise an empty line.
+    """
     first, text = block.lstrip()[:1], text.strip()
     if not is_continued or first in ("#", "`", "~") or text.startswith("#"):
         return f"\n\n{text}"

@@ -24,6 +24,7 @@ AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 END_RUN = {"action": "end"}
 """Answer that ends a run, whatever the question was."""
 NO_COMMENT = "Please make another plan."
+"""User message for a rejected plan without a comment."""
 _NUMBER = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)、．]", re.MULTILINE)
 _PUNCTUATION = re.compile("[.,!¡。！،、]")
 
@@ -45,7 +46,10 @@ def request(name: str, args: Mapping[str, str], description: str, allowed: Seque
 
 
 def pause_for_answer(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
-    """Pause until the user answers; if the answer is invalid, ask again and say why."""
+    """Pause until the user answers, and return the answer; if it is invalid, ask again and say why.
+
+    `asked` is the interrupt's payload, including that of `request`.
+    """
     allowed = asked["review_configs"][0]["allowed_decisions"]
     refused: dict[str, str] = {}
     while True:
@@ -119,7 +123,7 @@ def _approvals() -> frozenset[str]:
 
 
 async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:
-    """Emit the estimate of a new plan, and let the user review the plan if that is set."""
+    """Emit the cost estimate of a new plan; return the update, which waits for the user's review if that is set."""
     plan, run, placement = state.plan, state.run, turn.events.placement
     assert plan is not None
     cost = await estimate(turn.pages, state, turn.context)
@@ -134,7 +138,7 @@ async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:
 
 
 async def end_run(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """End the run without an answer, as the user asked; the next message starts a new question."""
+    """End the run without a report, as the user asked; return the update. The next message starts a new question."""
     turn = await begin_turn(state, runtime)
     update = turn.costs(status="ended")
     turn.emit(stop_packet(update["run"], turn.placement.turn_index))

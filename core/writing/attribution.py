@@ -40,6 +40,7 @@ def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
 
 
 def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
+    """Return the number of the source that states a unit; None if there is none, or no single one."""
     for number, known in sources.items():
         if any(stands_in(unit.text.rstrip(" .!"), text.text) for text in known.texts):
             return number
@@ -51,6 +52,7 @@ def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
 
 
 def _says(known: Known, unit: ReportUnit, own_names: list[str]) -> bool:
+    """Whether one or two windows of a source's text prove a unit and have its names and half of its words."""
     wanted = words_and_figures(unit.text)
     for text in known.texts:
         windows = text.windows

@@ -1,4 +1,4 @@
-"""Input of the report writer: learnings by source, passages behind them, disagreements, and the report's framing."""
+"""Input of the report's writer: learnings by source, passages behind them, contradictions, and the main message."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from ..run.transcripts import CHARACTERS_PER_TOKEN, EARLIER, WITHHELD_NOTICE
 
 _ANALYSIS = "analysis"
 """Id of the tool call whose result is the analysis."""
-_FIRST = 500
-"""Token budget for selecting the most relevant learnings, the first of which replaces a missing conclusion."""
-_MOST_TOKENS = 12_000
+_MAIN_MESSAGE_TOKENS = 500
+"""Token budget for choosing the most relevant learnings, the first of which replaces a missing main message."""
+_PASSAGES_TOKENS = 12_000
 """Maximum length of all passages, in tokens."""
-_SHARE = 0.25
-"""Maximum share of the writer's window for all passages."""
-_FEWER = (100, 12, 6, 3, 1)
+_PASSAGES_SHARE = 0.25
+"""Maximum share of the writer's context window for all passages."""
+_LEARNINGS_PER_SOURCE = (100, 12, 6, 3, 1)
 """Numbers of learnings per source to show passages for, tried in order until all passages fit."""
-_RECALLED = 4
+_RECALLED_PER_SOURCE = 4
 """Maximum number of passages per source for a follow-up question."""
 
 
@@ -68,11 +68,14 @@ def withheld_notes(state: ResearchState, refused: Collection[str]) -> list[str]:
     ]
 
 
-def _texts(learnings: Sequence[Learning], noticed: Iterable[Observation]) -> list[str]:
+def _conclusions(learnings: Sequence[Learning], noticed: Iterable[Observation]) -> list[str]:
+    """Return the texts of all learnings without a source, and of all insights."""
     return [*(thought.text for thought in thoughts(learnings)), *(insight.text for insight in insights(noticed))]
 
 
 class _Result(NamedTuple):
+    """What the writer is shown as the result of one research call."""
+
     call_id: str
     task: str
     """Name shown to the model; never a source's title, which might contain instructions."""
@@ -82,6 +85,7 @@ class _Result(NamedTuple):
 
 
 def _results(state: ResearchState) -> Iterator[_Result]:
+    """Yield what each source says, in the order of their numbers, and then the analysis if there is one."""
     learnings = list(state.learnings.values())
     merged = [(state.sources[key], facts) for key, facts in merged_by_source(learnings)]
     for source, facts in sorted(merged, key=lambda pair: pair[0].number):
@@ -89,8 +93,8 @@ def _results(state: ResearchState) -> Iterator[_Result]:
         text = "\n".join(f"{fact.text} [{cited}]" for fact, cited in zip(facts, numbers, strict=True))
         name = f"What source {source.number} says"
         yield _Result(f"source-{source.number}", name, f"What {source.title!r} says", text)
-    own = list(dict.fromkeys(_texts(own_learnings(state), own_observations(state))))
-    earlier = [text for text in dict.fromkeys(_texts(learnings, state.memory.values())) if text not in own]
+    own = list(dict.fromkeys(_conclusions(own_learnings(state), own_observations(state))))
+    earlier = [text for text in dict.fromkeys(_conclusions(learnings, state.memory.values())) if text not in own]
     if own or earlier:
         lines = ["Analysis, not a source and without a number:", *own]
         if earlier:
@@ -99,7 +103,7 @@ def _results(state: ResearchState) -> Iterator[_Result]:
 
 
 def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFraming | Sources]:
-    """Return the packets with the report's main message (if anything was learned) and all citable sources."""
+    """Return the packets with the report's main message, if anything was learned, and with all sources."""
     ordered = sorted(state.sources.values(), key=lambda source: (not source.number, source.number, source.key))
     documents = [final_document(source) for source in ordered]
     cited = [source.key for source in ordered if source.number]
@@ -111,7 +115,7 @@ def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFr
         noticed = [insight.text for insight in insights(own_observations(state))]
         concluded = sorted(noticed, key=lambda text: -relevance(text, about))
     if not concluded:
-        concluded = [learning.text for learning in fitting_learnings([own], about, _FIRST)[:1]]
+        concluded = [learning.text for learning in fitting_learnings([own], about, _MAIN_MESSAGE_TOKENS)[:1]]
     packets: list[ReportFraming | Sources] = []
     if concluded:
         message, *reasons = concluded
@@ -199,7 +203,7 @@ async def recalled_passages(question: str, state: ResearchState, pages: Pages, c
         shares = {key: own.share(question) for key, own in windows.items()}
         found, left = list[SourcePassage](), characters
         for key in sorted((key for key in windows if shares[key]), key=lambda key: -shares[key]):
-            for text in windows[key].shown(windows[key].best(question, _RECALLED)):
+            for text in windows[key].shown(windows[key].best(question, _RECALLED_PER_SOURCE)):
                 left -= len(text)
                 if left < 0:
                     return found
@@ -217,17 +221,18 @@ async def deciding_passages(state: ResearchState, pages: Pages, window: int) -> 
     cited = [learning for learning in state.learnings.values() if learning.source]
     learnings = [learning for learning in cited if state.sources[learning.source].number]
     texts = await source_texts(state.sources, dict.fromkeys(learning.source for learning in learnings), pages)
-    room = int(min(_MOST_TOKENS, _SHARE * window) * CHARACTERS_PER_TOKEN)
-    return await asyncio.to_thread(_chosen, state, learnings, texts, room)
+    room = int(min(_PASSAGES_TOKENS, _PASSAGES_SHARE * window) * CHARACTERS_PER_TOKEN)
+    return await asyncio.to_thread(_fitting_passages, state, learnings, texts, room)
 
 
-def _chosen(
+def _fitting_passages(
     state: ResearchState, learnings: Iterable[Learning], texts: Mapping[str, Sequence[SourceText]], room: int
 ) -> str:
+    """Return the passages of as many learnings per source as fit into `room` characters, as fenced JSON."""
     by_source = grouped(learnings, lambda learning: learning.source)
     by_source = {key: own for key, own in by_source.items() if texts.get(key)}
     in_order = sorted(by_source, key=lambda key: state.sources[key].number)
-    for most in _FEWER:
+    for most in _LEARNINGS_PER_SOURCE:
         shown = list[dict[str, Any]]()
         for key in in_order:
             # The best window for each learning, with adjacent windows joined.

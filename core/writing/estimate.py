@@ -1,7 +1,7 @@
-"""Estimates the cost of a run from the user's own finished runs of the same kind.
+"""Estimates what a run will cost from the user's own finished runs of the same kind.
 
-The store keeps the figures of finished runs by user, strategy, depth and models. The estimate is their median and range
-per plan step, times the number of steps in the new plan; with fewer than `_LEAST_RUNS` runs, it has only the limits.
+Kinds are distinguished by strategy, depth and models. The estimate is the range and median of earlier costs per plan
+step, times the number of steps in the new plan; with fewer than `_LEAST_RUNS` runs, it contains only the limits.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from ..run.spending import total
 from ..run.store.pages import Pages
 
 _FINISHED = "finished runs"
-"""Replaces the thread id in the store for notes on finished runs."""
+"""Stands for the thread id in the store, in notes on finished runs."""
 _LEAST_RUNS = 3
+"""Minimum number of finished runs for an estimate."""
 MOST_RUNS = 20
 """Number of latest runs to keep of each kind."""
 _DIGITS = {"calls": 0, "input_tokens": -2, "output_tokens": -2, "usd": 4, "seconds": 0}
-"""The figures, with the number of decimal places to round each to."""
+"""The recorded figures, with the number of decimal places that estimates are rounded to."""
 
 
 async def record_finished(pages: Pages, state: ResearchState, context: Context) -> None:
@@ -39,7 +40,7 @@ async def record_finished(pages: Pages, state: ResearchState, context: Context) 
 
 
 async def usual_cost(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> dict[str, float]:
-    """Return the number (`runs`) of the user's finished runs of a kind, and their median `seconds` and `usd`."""
+    """Return `runs`, the number of the user's finished runs of this kind, and their median `seconds` and `usd`."""
     runs = [*(await _runs(pages.of_thread(_FINISHED), _kind(pages, strategy, depth, context))).values()]
     return {"runs": len(runs)} | {name: median(run[name] for run in runs) for name in ("seconds", "usd") if runs}
 
@@ -73,12 +74,13 @@ def _kind_of(pages: Pages, state: ResearchState, context: Context) -> str:
 
 
 def _kind(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> str:
-    """Return the name of the note that stores comparable runs."""
+    """Return the name of the note that stores runs of this kind."""
     kind = "standard" if depth == "auto" else depth
     return " ".join([pages.user, strategy, kind, *(profile_of(role, context).name for role in ROLES)])
 
 
 async def _runs(finished: Pages, kind: str) -> dict[str, dict[str, Any]]:
+    """Return the figures of finished runs of a kind, by question id, oldest first."""
     return (await finished.read_note(kind) or {"runs": {}})["runs"]  # type: ignore[no-any-return]  # stored by us
 
 

@@ -1,4 +1,4 @@
-"""The report's language: decided before writing, and restored in sections written in another language."""
+"""Decides the report's language before the run, and has sections in another language rewritten."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ..run.events.call import CallEvents
 from ..run.logs import log_failure
 from .write import write_silently
 
-_COVERING = {"nb": "no", "fil": "tl"}
+_MAIN_CODES = {"nb": "no", "fil": "tl"}
 """Language codes of variants, with the codes that we use instead."""
 _FURTHER_NAMES = {"bahasa": "id", "castellano": "es", "farsi": "fa", "hochdeutsch": "de", "mandarin": "zh"}
 """Common language names that babel lacks."""
@@ -74,12 +74,13 @@ def named_language(words: str) -> Language:
 
 
 def _by_code(tag: str) -> Language | None:
+    """Return the language of a code such as "de" or "zh_TW"; None if there is none."""
     try:
         given, territory, script, *_ = parse_locale(tag.replace("_", "-"), sep="-")
     except ValueError:
         return None
     language = get_global("language_aliases").get(given, given)
-    code = _COVERING.get(language, language)
+    code = _MAIN_CODES.get(language, language)
     script = script or ("Hant" if language == "zh" and territory in ("TW", "HK", "MO") else None)
     narrower = (f"{language}_{part}" for part in (script, territory) if part)
     name = next((_english()[key] for key in (*narrower, language) if key in _english()), "")
@@ -90,6 +91,7 @@ def _by_code(tag: str) -> Language | None:
 
 @cache
 def _english() -> dict[str, str]:
+    """Return the English names of languages by code."""
     return dict(Locale("en").languages)
 
 
@@ -140,13 +142,21 @@ async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: En
 
 
 async def rewrite_section(section: str, run: Run, context: Context, events: CallEvents) -> str | None:
-    """Ask a model once to rewrite a section in the run's language, without emitting it; None if that fails.
+    """Ask the writer's model once to rewrite a section in the run's language, without emitting it; None if that fails.
 
     The result must be in that language and have the same citations and all figures. Adds costs to the bill of `events`.
     """
-    most, values = context.limits.report_tokens, {"language": run.language, "section": section.strip()}
-    system, reminder = (render_prompt("_rewrite_section", block, **values) for block in ("system", "reminder"))
-    request = Request("writer", run.id, [SystemMessage(system), HumanMessage(reminder)], max_tokens=most, is_long=True)
+    values = {"language": run.language, "section": section.strip()}
+    request = Request(
+        "writer",
+        run.id,
+        [
+            SystemMessage(render_prompt("_rewrite_section", "system", **values)),
+            HumanMessage(render_prompt("_rewrite_section", "reminder", **values)),
+        ],
+        max_tokens=context.limits.report_tokens,
+        is_long=True,
+    )
     try:
         text, was_cut = await write_silently(request, context, events)
     except GraphBubbleUp:
@@ -165,6 +175,7 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
 
 
 def _citations(text: str) -> set[int]:
+    """Return the source numbers that a text cites."""
     return {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers}
 
 

@@ -1,4 +1,4 @@
-"""Delivers a report: packets and stream while it is written and checked, its audit, and its message."""
+"""Delivers a report: its packets and stream, its message in the conversation, and its audit."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ from .examination import Examined
 
 
 def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
-    """Return the packets of the report, if it differs from the draft, of its notes and audit, and of the run's end.
+    """Return the packets that end a run: the report if it differs from the streamed draft, notes, audit, and `stop`.
 
-    The current turn is the check's.
+    `state.progress.turn` must be the turn of the check.
     """
     placement, draft, report = Placement(turn_index=state.progress.turn), state.draft, state.report
     assert draft is not None and report is not None
@@ -79,9 +79,9 @@ def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
 
 
 class ReportEvents(ProseEvents):
-    """Resolves citations in streamed words, emits the words and keeps the text, across several model calls.
+    """Emits and keeps the report as it is streamed, with its citations resolved, across several model calls.
 
-    Call `settle` between two calls, so that text repeated by the next one is not shown twice.
+    Call `settle` after each call, so that text that the next one repeats is not shown twice, and `finish` at the end.
     """
 
     def __init__(
@@ -95,13 +95,14 @@ class ReportEvents(ProseEvents):
         self.message_id = f"report-{uuid.uuid4()}"
         """Id of the report's message, used in LangGraph's `messages` mode too."""
         self.written = ""
-        """The text as shown, but without links."""
+        """The text as shown, with citations as `[n]`."""
         self.raw = ""
-        """The part of the model's text that was shown."""
+        """The model's text behind what was shown, before its citations were resolved."""
         self.draft = ""
         """Like `raw`, but including the heading of a section that has no words yet."""
         self._heading = ""
         self._seam = Continuation("")
+        """Drops what the current call repeats of the text so far."""
 
     @override
     def start(self) -> MessageStart:
@@ -114,7 +115,7 @@ class ReportEvents(ProseEvents):
         self._take(self._seam.feed(words))
 
     def settle(self) -> None:
-        """Mark the end of a model call; the next one continues the text."""
+        """End a model call; the next one continues the text."""
         self._take(self._seam.finish())
         self._seam = Continuation(self.draft)
 
@@ -137,6 +138,7 @@ class ReportEvents(ProseEvents):
             push_message(AIMessageChunk(content=words, id=self.message_id), state_key=None)
 
     def _take(self, words: str) -> None:
+        """Add new words to the text and show them, after the heading of a section that had none so far."""
         self.draft += words
         if self._heading and words.strip():
             words, self._heading = self._heading + words.lstrip(), ""
@@ -157,13 +159,13 @@ class ReportEvents(ProseEvents):
 
 
 def draft_message(state: ResearchState, draft: Draft, reader: str | None, events: ReportEvents) -> AIMessage:
-    """Return the draft as a message with the id used in its stream."""
+    """Return the draft as a message, with the id under which it was streamed; `reader`: see `reader_of`."""
     thought = events.thoughts.strip() or state.progress.thought
     return _message(state, unchecked(draft), reader, DRAFT, thought).model_copy(update={"id": events.message_id})
 
 
 def changed_draft_messages(state: ResearchState, draft: Draft, reader: str | None) -> list[BaseMessage]:
-    """Return the message with the extended draft, which replaces the old draft's, or an empty list."""
+    """Return the message with a changed draft, which replaces the old draft's message; empty if there is none."""
     before = _draft_in(state)
     if before is None:
         return []
@@ -176,9 +178,9 @@ def _draft_in(state: ResearchState) -> BaseMessage | None:
 
 
 def report_messages(state: ResearchState, report: Report, reader: str | None) -> list[BaseMessage]:
-    """Return the update that adds the report to the conversation; `state` contains the finished run.
+    """Return the update that adds the report to the conversation; `state.run` must be the finished run.
 
-    The report replaces its draft, or moves to the end if the user has sent messages since.
+    The report replaces its draft, or comes last if the user has sent messages since the draft.
     """
     draft = _draft_in(state)
     if draft is None:
@@ -191,6 +193,7 @@ def report_messages(state: ResearchState, report: Report, reader: str | None) ->
 
 
 def _message(state: ResearchState, report: Report, reader: str | None, mark: str, thought: str) -> AIMessage:
+    """Return a message of the kind `mark` with the report, notes and sources; `thought` is the model's reasoning."""
     words, cited = labels(state.run.language_code), report.cited(state.sources)
     numbers = {source.key: source.number for source in cited}
     table = comparison_table(disagreement_of(state, report), words, numbers)
@@ -202,7 +205,7 @@ def _message(state: ResearchState, report: Report, reader: str | None, mark: str
 
 
 def reader_of(context: Context, pages: Pages) -> str | None:
-    """Return the URL prefix under which the server shows a thread's documents; see `links_of`."""
+    """Return the URL prefix under which the server shows a thread's documents; None or empty as in `links_of`."""
     address = context.server_address
     return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/" if address else address
 
@@ -228,7 +231,7 @@ def clean_for_draft(written: str, sources: Mapping[str, Source]) -> DraftText:
 
 
 def unchecked(draft: Draft) -> Report:
-    """Return the draft as an unchecked report."""
+    """Return the draft as a report without checks, without citations that name no source."""
     return Report(
         text=sanitized(without_unknown(draft.text)), sources=draft.sources, numbers=draft.numbers, grades=draft.grades
     )
@@ -237,7 +240,10 @@ def unchecked(draft: Draft) -> Report:
 def audit_of(
     state: ResearchState, report: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Audit:
-    """Return the audit of an examined report; `texts` by source key; `state` must include all costs of the run."""
+    """Return the audit of an examined report.
+
+    `texts` are the sources' stored texts by key, `failures` the errors of the check; `state` must include all costs.
+    """
     run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
     assert draft is not None
     cited = [*report.keys.values()]

@@ -1,4 +1,4 @@
-"""One turn of a node: its settings, stored texts, packets, and the costs of its model calls."""
+"""One execution of a node (its turn): settings, stored texts, packets, and the costs of its model calls."""
 
 from __future__ import annotations
 
@@ -34,33 +34,38 @@ from .fill_in import Filler
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the line."""
 Events = TypeVar("Events", bound=CallEvents)
-Listen = Callable[[Emitter, Placement], Events]
+MakeEvents = Callable[[Emitter, Placement], Events]
+"""Creates the observer of a node's model calls, such as the class `CallEvents`."""
 NodeRuntime = Runtime[Context]
 """What LangGraph passes to a node: settings, store and stream of the run."""
 
 
 class NodeTurn(Generic[Events]):
-    """What every node needs: settings in the question's scope, stored texts, a packet emitter and their placement."""
+    """What every node needs: settings limited to the question's scope, stored texts, and an emitter of packets."""
 
     def __init__(
-        self, question_id: str, scope: Scope, placement: Placement, runtime: NodeRuntime, listen: Listen[Events]
+        self,
+        question_id: str,
+        scope: Scope,
+        placement: Placement,
+        runtime: NodeRuntime,
+        make_events: MakeEvents[Events],
     ) -> None:
-        """`listen` creates its events."""
         self.context = within_scope(settings_of(runtime), scope)
         self.pages, self.emitter = pages_of(runtime.store, question_id), emitter(question_id)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
-        self.events = listen(self.emitter, placement)
+        self.events = make_events(self.emitter, placement)
         """Observes the node's model calls and keeps their bill."""
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets; on the server, also stream lines that chat clients show until the next state values arrive."""
         self.emitter.emit(*packets)
-        shown = [
-            getattr(packet, _LINES[packet.type]) for packet in packets if self.pages.user and packet.type in _LINES
-        ]
-        for line in shown:
-            words = f"*{plain_line(line)}*\n\n"
+        # Only the server has users.
+        for packet in packets if self.pages.user else ():
+            if packet.type not in _LINES:
+                continue
+            words = f"*{plain_line(getattr(packet, _LINES[packet.type]))}*\n\n"
             chunk = AIMessageChunk(content=words, id=str(uuid.uuid4()), additional_kwargs={MESSAGE_MARK: PROGRESS})
             push_message(chunk, state_key=None)
 
@@ -69,7 +74,7 @@ class Turn(NodeTurn[CallEvents]):
     """A turn of a node that works for the whole run; create it with `begin_turn`."""
 
     def __init__(self, state: ResearchState, runtime: NodeRuntime, lost: UnsettledCosts) -> None:
-        """`lost`: unsettled costs of turns that failed or were stopped."""
+        """`lost`: costs of turns that failed or were stopped, which the state does not include yet."""
         run, placement = lost.settled(state.run), Placement(turn_index=state.progress.turn)
         super().__init__(run.id, run.scope, placement, runtime, SilentEvents)
         if rules := house_rules(state.messages)[: self.context.limits.question_characters]:
@@ -87,7 +92,7 @@ class Turn(NodeTurn[CallEvents]):
         return {**self._lost, **self.events.bill.costs}
 
     def announce(self, kind: ActivityKind) -> None:
-        """Emit what the node is about to do; call it first in a turn."""
+        """Emit a line on what the node is about to do; call it before the turn's other packets."""
         self.emit(activity(kind, self.state.run.question, self.placement))
 
     def paid(self, events: CallEvents | None = None) -> AbstractAsyncContextManager[None]:
@@ -99,7 +104,7 @@ class Turn(NodeTurn[CallEvents]):
         return recorded(self.pages, self.state.run.id, self.events.bill)
 
     def costs(self, **changes: Any) -> StateUpdate:
-        """Return the update of the spending and the run, with these fields of the run and its active time changed."""
+        """Return the update of the spending, and of the run with these fields and its active time changed."""
         stop = changes.get("stop_reason") or self.state.run.stop_reason
         if stop != self.state.run.stop_reason:
             logging.getLogger(__name__).warning("The research of %s ends early: %s", self.state.run.id, stop)
@@ -111,7 +116,10 @@ class Turn(NodeTurn[CallEvents]):
         return {**self.costs(**changes), "progress": self.advanced()}
 
     async def use(self, name: str, inputs: list[str], action_id: str, tab: int = 1) -> tuple[Outcome, Action]:
-        """Use a search tool, or open pages, for the whole run; its packets go into a tab of the turn."""
+        """Use a search tool or open pages; return the outcome, and its record with this id.
+
+        `inputs` are queries or addresses; the packets go into the turn's tab with the index `tab`.
+        """
         limits, run = self.context.limits, self.state.run
         placement = self.placement.model_copy(update={"tab_index": tab})
         meter = meter_for_run(limits, {**self.state.spending, **self.spending})
@@ -127,20 +135,22 @@ class Turn(NodeTurn[CallEvents]):
 
 
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
-    """Create the turn of a node, with the costs of lost turns."""
+    """Return the turn of a node, which also settles the costs of turns that failed or were stopped."""
     lost = await unsettled_costs(pages_of(runtime.store, state.run.id), state.run.id)
     return Turn(state, runtime, lost)
 
 
 class BranchTurn(NodeTurn[Events]):
-    """A turn of a node within a researcher or a step of a plan."""
+    """A turn of a node within a branch: a researcher, or a step of a plan."""
 
-    def __init__(self, task: Task, seconds: float, step: int, runtime: NodeRuntime, listen: Listen[Events]) -> None:
-        """`seconds`: time used by the branch so far; `step`: its packets' index."""
+    def __init__(
+        self, task: Task, seconds: float, step: int, runtime: NodeRuntime, make_events: MakeEvents[Events]
+    ) -> None:
+        """`seconds`: active time of the branch so far; `step`: `sub_turn_index` of the turn's packets."""
         self.tab = placement_of(task)
-        """Placement of the branch."""
+        """Placement of the branch as a whole."""
         placement = self.tab.model_copy(update={"sub_turn_index": step})
-        super().__init__(task.question_id, task.scope, placement, runtime, listen)
+        super().__init__(task.question_id, task.scope, placement, runtime, make_events)
         self._task = task
         self.watch = Watch(self.context.clock, seconds)
         self.filler = Filler(self.context, task, self.events, self.tab)
@@ -160,7 +170,10 @@ class BranchTurn(NodeTurn[Events]):
         return recorded(self.pages, self._task.question_id, self.events.bill, researcher=self._task.id)
 
     async def attempt(self, work: Coroutine[Any, Any, Value], seconds: float) -> Value | Failed:
-        """Await the work for at most `seconds`; return its result or failure, raise errors that stop the whole run."""
+        """Await the work for at most `seconds`, recording its costs.
+
+        Returns its result, or `Failed` if it fails or takes too long; raises only errors that stop the whole run.
+        """
         return await attempt(work, seconds, self.paid())
 
 

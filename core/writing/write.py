@@ -1,4 +1,4 @@
-"""Writes a report or a part of it, and the prose of plans and findings, in one or more model calls."""
+"""Has models write reports, part by part if needed, and other prose; continues answers that are cut off."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from .basis import disagreement_in_thread, report_basis, source_texts
 from .facts import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, facts_of_run, facts_request, omitted_facts
 from .report import ReportEvents
 
-_SEEN = {
+_EXTENTS = {
     "part": "read in part",
     "excerpt": "only a search excerpt was read",
     "not opened": "could not be opened, only a search excerpt was read",
@@ -62,11 +62,11 @@ _LAST_CHARACTERS = 60
 """Number of characters from the end of a text to repeat to the model that continues it."""
 
 
-class Asked(NamedTuple):
-    """The part of the report to write now."""
+class ReportPart(NamedTuple):
+    """The part of the report to write in the next call."""
 
-    part: Literal["report", "continuation", "section"]
-    """The whole report, the continuation of a cut-off report, or one section."""
+    kind: Literal["report", "continuation", "section"]
+    """The whole report, the continuation of a cut-off text, or one section."""
     is_again: bool = False
     """Whether the last answer was empty."""
     heading: str = ""
@@ -74,11 +74,11 @@ class Asked(NamedTuple):
 
 
 def report_request(
-    state: ResearchState, context: Context, asked: Asked, draft: str, refused: Collection[str], passages: str = ""
+    state: ResearchState, context: Context, part: ReportPart, draft: str, refused: Collection[str], passages: str = ""
 ) -> Request:
-    """Return the request for this part, to follow `draft`; withhold findings whose ids are in `refused`.
+    """Return the request for a part of the report that follows the text `draft`.
 
-    `passages` is fenced text with the passages behind the findings.
+    Findings whose ids are in `refused` are withheld; `passages` is fenced text with the passages behind the findings.
     """
     run, limits = state.run, context.limits
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
@@ -91,7 +91,7 @@ def report_request(
         *with_findings(research_calls(state.transcript), findings),
         *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
         *([AIMessage(draft)] if draft else []),
-        HumanMessage(_reminder(state, asked, draft, passages, has_findings=_has_findings(state, findings.values()))),
+        HumanMessage(_reminder(state, part, draft, passages, has_findings=_has_findings(state, findings.values()))),
     ]
     facts = facts_of_run(state, context)
     shorten = first_passages if run.is_quick else cited_sentences
@@ -112,15 +112,15 @@ def first_passages(text: str, share: float) -> str:
     return "\n".join([opening, *kept, closing])
 
 
-def _reminder(state: ResearchState, asked: Asked, draft: str, passages: str, *, has_findings: bool) -> str:
+def _reminder(state: ResearchState, part: ReportPart, draft: str, passages: str, *, has_findings: bool) -> str:
     run, pairs = state.run, disagreement_in_thread(state)
     missing = missing_of(run, state.findings.values(), state.memory.values())
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
     return render_prompt(
         "write_report",
         "reminder",
-        asked=asked.part,
-        again=asked.is_again,
+        asked=part.kind,
+        again=part.is_again,
         last_words=last_words(draft),
         request=run.question,
         stop_reason=run.stop_reason,
@@ -161,22 +161,24 @@ def describe_sources(state: ResearchState) -> str:
             "superseded" if source.superseded_by else "",
             "draft" if source.is_draft else "",
             f"in force from {source.in_force_from}" if source.in_force_from else "",
-            _SEEN.get(source.extent, ""),
+            _EXTENTS.get(source.extent, ""),
         )
         lines.append(f"[{number}] {'; '.join(filter(None, marks))}")
     return fence("\n".join(lines)) if lines else ""
 
 
 def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
+    """Whether the research has found anything to write about."""
     if state.has_typed_plan:
         return bool(state.learnings)
     return any(finding.text and not finding.is_withheld for finding in findings)
 
 
 class TextWriter:
-    """Writes the report of a run; continues answers that are cut off."""
+    """Has the writer's model write the report of a run; continues answers that are cut off."""
 
     def __init__(self, state: ResearchState, context: Context, events: ReportEvents, passages: str) -> None:
+        """`passages` is fenced text with the passages behind the findings, or empty."""
         self._state, self._context, self._events, self._passages = state, context, events, passages
         self._is_quick = state.run.is_quick
         self._facts = facts_by_topic(state) if is_small("writer", context) and not self._is_quick else {}
@@ -190,13 +192,16 @@ class TextWriter:
         """Number of findings shortened to fit the window."""
 
     async def write(self) -> str:
-        """Write the report; return why it is cut off, or an empty text. Raises only if the first call fails."""
+        """Write the report to `events`; return why it is cut off, or an empty text.
+
+        Raises only if a call fails before any was answered.
+        """
         try:
             if self._is_quick:
-                return _CUT_OFF if was_cut_off(await self._ask(Asked("report"))) else ""
+                return _CUT_OFF if was_cut_off(await self._ask(ReportPart("report"))) else ""
             if self._facts:
                 return await self._write_from_facts()
-            return _CUT_OFF if await self._passage(Asked("report")) else ""
+            return _CUT_OFF if await self._write_part(ReportPart("report")) else ""
         except DeepResearchError as error:
             if not self._is_answered:
                 raise
@@ -222,32 +227,38 @@ class TextWriter:
         if cited_numbers(text, known):
             return text
         if not self._is_quick:
-            text = await ask_to_cite(await self._request(Asked("report"), ""), text, known, self._context, self._events)
+            text = await ask_to_cite(
+                await self._request(ReportPart("report"), ""), text, known, self._context, self._events
+            )
         if cited_numbers(text, known):
             return text
         # The extractive model's report consists of quotations.
         context = with_model("writer", EXTRACTIVE, self._context)
-        request = await asyncio.to_thread(report_request, state, context, Asked("report"), "", refused)
+        request = await asyncio.to_thread(report_request, state, context, ReportPart("report"), "", refused)
         quoted = (await write_silently(request, context, self._events)).text
         stands_in = bool(cited_numbers(quoted, known))
         self.notices = [*self.notices, _STANDS_IN if stands_in else _UNCITED]
         return quoted if stands_in else text
 
     async def _write_from_facts(self) -> str:
-        """Write an answer from all facts, then a section per topic; if there are few facts, append omitted ones."""
-        self.notices = [SMALL_WRITER_NOTICE]
-        is_much = len(self._facts) > 1 and sum(map(len, self._facts.values())) > FACTS_AT_ONCE
-        cut = [await self._passage(Asked("report"))]
-        for topic in self._facts if is_much else ():
-            self._events.begin_section(topic)
-            cut.append(await self._passage(Asked("section", heading=topic)))
-        rest = "" if is_much else omitted_facts(self._facts, self._events.raw)
-        if rest and cited_numbers(self._events.raw, by_number(self._state.sources.values())):
-            self._events.pass_on(f"\n\n{rest}")
-            self._events.settle()
-        return _CUT_OFF if any(cut) else ""
+        """Have a small model write from lists of facts; return why the report is cut off, or an empty text.
 
-    async def _passage(self, asked: Asked) -> bool:
+        It writes an answer from all facts, followed by a section per topic if there are many facts, or else by a list
+        of those that the answer omits.
+        """
+        self.notices = [SMALL_WRITER_NOTICE]
+        has_sections = len(self._facts) > 1 and sum(map(len, self._facts.values())) > FACTS_AT_ONCE
+        cut_off = [await self._write_part(ReportPart("report"))]
+        for topic in self._facts if has_sections else ():
+            self._events.begin_section(topic)
+            cut_off.append(await self._write_part(ReportPart("section", heading=topic)))
+        omitted = "" if has_sections else omitted_facts(self._facts, self._events.raw)
+        if omitted and cited_numbers(self._events.raw, by_number(self._state.sources.values())):
+            self._events.pass_on(f"\n\n{omitted}")
+            self._events.settle()
+        return _CUT_OFF if any(cut_off) else ""
+
+    async def _write_part(self, part: ReportPart) -> bool:
         """Write a part; return whether it is cut off even after all continuations.
 
         An empty answer is retried once; a broken stream is continued once per report.
@@ -255,21 +266,21 @@ class TextWriter:
         left = self._context.limits.max_continuations
         while True:
             draft = self._events.draft
-            answer = await self._ask(asked)
+            answer = await self._ask(part)
             is_empty = self._events.draft == draft
-            if is_empty and asked.part != "continuation" and not asked.is_again:
-                asked = asked._replace(is_again=True)
+            if is_empty and part.kind != "continuation" and not part.is_again:
+                part = part._replace(is_again=True)
                 continue
             if not stream_broke_off(answer):
                 if not was_cut_off(answer) or not left:
                     return was_cut_off(answer)
                 left -= 1
             if not is_empty:
-                asked = asked._replace(part="continuation", is_again=False)
+                part = part._replace(kind="continuation", is_again=False)
 
-    async def _ask(self, asked: Asked) -> AIMessage:
-        """Make one call and return its answer; once per report, the answer may be broken off."""
-        request = (await self._request(asked))._replace(keeps_broken=not self._has_broken)
+    async def _ask(self, part: ReportPart) -> AIMessage:
+        """Make one call and return its answer; the first answer whose stream breaks off is kept, others raise."""
+        request = (await self._request(part))._replace(keeps_broken=not self._has_broken)
         try:
             reply = await ask_model(request, self._context, self._events)
         finally:
@@ -281,15 +292,18 @@ class TextWriter:
         self.shortened = max(self.shortened, reply.shortened)
         return reply.message
 
-    async def _request(self, asked: Asked, draft: str | None = None) -> Request:
-        """Return the request for a part, built in a thread because it parses the citations of all findings."""
+    async def _request(self, part: ReportPart, draft: str | None = None) -> Request:
+        """Return the request for a part that follows `draft`, by default the text so far.
+
+        It is built in a thread because it parses the citations of all findings.
+        """
         draft = self._events.draft if draft is None else draft
         state, context = self._state, self._context
-        if self._facts and asked.part != "continuation":
-            return await asyncio.to_thread(facts_request, state, context, asked.heading, is_again=asked.is_again)
+        if self._facts and part.kind != "continuation":
+            return await asyncio.to_thread(facts_request, state, context, part.heading, is_again=part.is_again)
         # A filter that refused a finding would refuse its passages too.
         passages = "" if self.refused else self._passages
-        return await asyncio.to_thread(report_request, state, context, asked, draft, frozenset(self.refused), passages)
+        return await asyncio.to_thread(report_request, state, context, part, draft, frozenset(self.refused), passages)
 
 
 class WrittenText(NamedTuple):
@@ -318,7 +332,10 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
 
 
 async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:
-    """Ask once for a version of `text` that cites `known` sources (not emitted); return `text` if that fails."""
+    """Ask once for a version of `text` that cites its sources, without emitting it; return `text` if that fails.
+
+    `known` are the source numbers that it may cite.
+    """
     messages = [*request.messages, AIMessage(text), HumanMessage(render_prompt("_cite", "reminder"))]
     try:
         again = await write_silently(request._replace(messages=messages, tool_choice="none"), context, events)
@@ -341,7 +358,7 @@ def go_on(text: str) -> list[AnyMessage]:
 
 
 class ContinuedEvents(ProseEvents):
-    """Emits prose, dropping text that a continuation repeats."""
+    """Emits prose as it is written, without what a continuation repeats."""
 
     seam: Continuation | None = None
     """Drops what a continuation repeats; None while nothing is continued."""
@@ -357,7 +374,7 @@ class ContinuedEvents(ProseEvents):
 
 
 async def ask_for_prose(request: Request, context: Context, events: ContinuedEvents) -> Reply:
-    """Return the whole answer; if its stream breaks, continue it once."""
+    """Return the model's answer, streamed to `events`; if its stream breaks off, it is continued once."""
     begun = await ask_model(request._replace(keeps_broken=True), context, events)
     if not stream_broke_off(begun.message):
         return begun
