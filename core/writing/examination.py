@@ -27,7 +27,7 @@ from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
 from .judging import (
-    MORE,
+    SECOND_LOOK,
     Evidence,
     UnitJudgement,
     UnitKey,
@@ -38,20 +38,20 @@ from .judging import (
     key_of,
 )
 
-_SENTENCES = 40
+_SENTENCES_PER_CALL = 40
 """Maximum number of sentences to correct in one call."""
-_FOREIGN = re.compile(r"`|^\s{0,3}#")
+_CODE_OR_HEADING = re.compile(r"`|^\s{0,3}#")
 _BARS = re.compile(r"(?<!\\)\|")
-_KEPT = 4
-"""Every `_KEPT`-th call of the verifier's model is reserved for corrected sentences."""
-_EVERYWHERE = 3
-"""If fewer statements than this are unverified, they are always marked, however short the report is."""
+_RESERVED_EVERY = 4
+"""Every `_RESERVED_EVERY`-th call of the verifier's model is reserved for corrected sentences."""
+_FEW_UNVERIFIED = 3
+"""With fewer unverified statements than this, each is marked, even if they are more than half of a short report."""
 _ROUNDS = 2
 """Number of correction rounds: first table heads and labels, then the cells that do not match them."""
-_PASSAGE = 600
-"""Maximum characters of a passage that joins several quotations used as proof."""
-_NAMES = frozenset({"heading", "intro", "label", "head"})
-"""Kinds of units that often state nothing; wrong only if sources contradict them or lack their number."""
+_JOINED_CHARACTERS = 600
+"""Maximum characters of the passage shown for several quotations from one text."""
+_TITLE_KINDS = frozenset({"heading", "intro", "label", "head"})
+"""Kinds of units that often state nothing: they are wrong only if sources contradict them or lack their number."""
 
 
 class Fault(NamedTuple):
@@ -64,14 +64,14 @@ class Fault(NamedTuple):
     wrong: tuple[tuple[ReportUnit, UnitJudgement], ...]
     """Its wrong units with their judgements."""
     new: str = ""
-    """The sentence that is to replace it, with its citation markers."""
+    """The corrected sentence with its citation markers; empty until the writer's model has answered."""
 
 
 async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Fault]:
-    """Ask the writer's model for new sentences in at most `calls` calls; return those that keep the right parts."""
+    """Ask the writer's model for corrected sentences in at most `calls` calls; return those fit to replace the old."""
     found: dict[int, Fault] = {}
-    for start in range(0, min(len(faults), calls * _SENTENCES), _SENTENCES):
-        asked = faults[start : start + _SENTENCES]
+    for start in range(0, min(len(faults), calls * _SENTENCES_PER_CALL), _SENTENCES_PER_CALL):
+        asked = faults[start : start + _SENTENCES_PER_CALL]
         shown = [_shown(number, fault, evidence) for number, fault in enumerate(asked, 1)]
         form = await filler.ask_if_possible(
             RewriteSentences,
@@ -89,22 +89,23 @@ async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Fil
 
 
 def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
+    """Return a faulty sentence as shown to the writer's model: what is wrong, and what the sources say instead."""
     wrong = list[dict[str, Any]]()
-    for unit, said in fault.wrong:
-        keys = dict.fromkeys(passage.source for passage in said.passages)
+    for unit, judgement in fault.wrong:
+        keys = dict.fromkeys(passage.source for passage in judgement.passages)
         sources = [evidence.numbers[key] for key in keys if key in evidence.numbers]
         wrong.append(
             {
                 **({"words": unit.raw} if unit.raw != fault.raw else {}),
-                **({"right": said.right} if said.right else {"verdict": said.verdict}),
-                **({"source_says": said.words, "sources": sources} if said.passages else {}),
+                **({"right": judgement.right} if judgement.right else {"verdict": judgement.verdict}),
+                **({"source_says": judgement.words, "sources": sources} if judgement.passages else {}),
             }
         )
     around = next((unit.around for unit, _ in fault.wrong if unit.rests_on or unit.kind == "intro"), "")
-    # The writer needs passages for units for which the judge gave neither a quotation nor a correction.
-    blind = [unit for unit, said in fault.wrong if not (said.passages or said.right)]
-    near = list(dict.fromkeys(key for unit in blind for key in evidence.keys_for(unit, is_second_look=True)))
-    passages = evidence.shown([(unit, near) for unit in blind], MORE)
+    # Where the judge gave neither a quotation nor a correction, the writer needs passages.
+    unexplained = [unit for unit, judgement in fault.wrong if not (judgement.passages or judgement.right)]
+    near = list(dict.fromkeys(key for unit in unexplained for key in evidence.keys_for(unit, is_second_look=True)))
+    passages = evidence.shown([(unit, near) for unit in unexplained], SECOND_LOOK)
     return {
         "number": number,
         "sentence": fault.raw,
@@ -119,39 +120,47 @@ def _replacement(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
     old, line = fault.raw, " ".join(text.split())
     found = LINE_MARK.match(old)
     line = (found.group() if found else "") + LINE_MARK.sub("", line)
-    is_foreign = sanitized(line) != line or (_FOREIGN.search(line) and not _FOREIGN.search(old))
-    if not tokens(line) or is_foreign or len(_BARS.findall(line)) != len(_BARS.findall(old)):
+    has_new_markup = sanitized(line) != line or (_CODE_OR_HEADING.search(line) and not _CODE_OR_HEADING.search(old))
+    # A table row must keep its number of cells.
+    if not tokens(line) or has_new_markup or len(_BARS.findall(line)) != len(_BARS.findall(old)):
         return ""
     # It must have all words that were not wrong, in order.
     right, end = list[str](), 0
     for unit, _ in sorted(fault.wrong, key=lambda pair: pair[0].start):
-        right += _spoken(old[end : unit.start - fault.start])
+        right += _words_in(old[end : unit.start - fault.start])
         end = unit.end - fault.start
-    right += _spoken(old[end:])
-    said, new = _spoken(old), _spoken(line)
-    following = iter(new)
-    if not all(word in following for word in right) or set(stems(" ".join(said))).isdisjoint(stems(" ".join(new))):
+    right += _words_in(old[end:])
+    before_words, new_words = _words_in(old), _words_in(line)
+    following = iter(new_words)
+    if not all(word in following for word in right):
+        return ""
+    if set(stems(" ".join(before_words))).isdisjoint(stems(" ".join(new_words))):
         return ""
     # It must cite as many sources as before, or fewer if it has fewer words.
     before, after = _markers(old), _markers(line)
     if any(unit.is_cited for unit, _ in fault.wrong):
-        least = 0 if len(new) < len(said) else len(before)
+        least = 0 if len(new_words) < len(before_words) else len(before)
         is_cited = least <= len(after) <= len(before) and {*after} <= {*before, *numbers.values()}
     else:
         is_cited = before == after
     return line if is_cited else ""
 
 
-def _spoken(raw: str) -> list[str]:
+def _words_in(raw: str) -> list[str]:
+    """Return the words of a text, without its citation markers."""
     return tokens("".join(part if isinstance(part, str) else " " for part in scan(raw)))
 
 
 def _markers(raw: str) -> list[int]:
+    """Return the numbers that a text cites, in order."""
     return [number for part in scan(raw) if isinstance(part, Marker) for number in part.numbers]
 
 
 def _keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[ReportUnit]) -> bool:
-    """Whether each right unit of a sentence still has its citations; `units` are those of the whole report."""
+    """Whether each right unit of a faulty sentence keeps its words and citations in the rewritten one.
+
+    `units` are those of the report, `new` those of the rewritten sentence.
+    """
     wrong = {unit.start for unit, _ in fault.wrong}
     right = [unit for unit in units if unit.sentence_start == fault.start and unit.is_cited and unit.start not in wrong]
     # A cell keeps its words when its label changes.
@@ -159,7 +168,8 @@ def _keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[Re
     return all((tuple(tokens(unit.raw_words)), frozenset(unit.sources)) in left for unit in right)
 
 
-def _with(rewrites: Sequence[Fault], text: str) -> str:
+def _with_rewrites(rewrites: Sequence[Fault], text: str) -> str:
+    """Return the report with these sentences replaced."""
     return with_edits(text, [Edit(fault.start, fault.start + len(fault.raw), fault.new) for fault in rewrites])
 
 
@@ -169,8 +179,8 @@ def _new_units(fault: Fault, text: str, sources: Mapping[int, str]) -> list[Repo
     Uncited ones are also compared with the sources quoted when the original sentence was judged.
     """
     end = fault.start + len(fault.new)
-    decided = [passage.source for _, said in fault.wrong for passage in said.passages]
-    units = [unit for unit in report_units(_with([fault], text), sources) if fault.start <= unit.start < end]
+    decided = [passage.source for _, judgement in fault.wrong for passage in judgement.passages]
+    units = [unit for unit in report_units(_with_rewrites([fault], text), sources) if fault.start <= unit.start < end]
     return [
         unit if unit.sources else unit._replace(nearby=(*dict.fromkeys([*decided, *unit.nearby]),)) for unit in units
     ]
@@ -197,11 +207,11 @@ class Examined(NamedTuple):
         """Whether more than half of a judged report is not verified, in which case no statement is marked."""
         stated = [verdict.shown for verdict in self.verdicts if verdict.shown != "reasoning"]
         unverified = stated.count("not_verified") - self.undecided
-        return self.was_judged and unverified >= _EVERYWHERE and unverified > len(stated) / 2
+        return self.was_judged and unverified >= _FEW_UNVERIFIED and unverified > len(stated) / 2
 
 
 class Examination:
-    """Examines one report."""
+    """The check of one report: judges its units and has the wrong ones corrected."""
 
     def __init__(
         self,
@@ -223,6 +233,7 @@ class Examination:
         self._language_code = language_code
         self._text = text
         others = {sources[key].number: key for key in texts if key not in cited.values()}
+        # Cited sources come first and keep their numbers.
         self._sources = {**cited, **others, **cited}
         shown = {key: texts.get(key, ()) for key in self._sources.values()}
         self._evidence = Evidence(shown, sources, self._sources, calculations)
@@ -232,13 +243,13 @@ class Examination:
         self._is_sound: bool | None = None
         self._repairs: dict[str, Repair] = {}
         # Units that a model was asked to judge or correct, to avoid asking again.
-        self._put_to_judge, self._put_to_writer = set[UnitKey](), set[UnitKey]()
+        self._sent_to_judge, self._sent_to_writer = set[UnitKey](), set[UnitKey]()
         self._judge_calls_left, self._rewrites_left = context.limits.max_opinions, context.limits.max_rewrites
 
     async def examine(self) -> Examined:
         """Judge every unit; with `verify="repair"`, have wrong ones corrected and judge those again."""
         is_repaired = self._context.verify == "repair" and not is_extractive("writer", self._context)
-        reserved = self._judge_calls_left // _KEPT if is_repaired else 0
+        reserved = self._judge_calls_left // _RESERVED_EVERY if is_repaired else 0
         draft = self._units()
         await self._judge(draft, self._judge_calls_left - reserved)
         for number in range(_ROUNDS if is_repaired else 0):
@@ -246,12 +257,12 @@ class Examination:
         verdicts = await asyncio.to_thread(self._verdicts, draft)
         self._text, self._sources = await asyncio.to_thread(known_citations, self._text, self._sources)
         was_judged = bool(self._judged or self._undecided) or self._is_sound is False
-        checks = await asyncio.to_thread(self._checks)
+        claims = await asyncio.to_thread(self._checks)
         undecided = sum(key_of(unit) in self._undecided for unit in draft)
-        return Examined(self._text, self._sources, checks, verdicts, was_judged, undecided)
+        return Examined(self._text, self._sources, claims, verdicts, was_judged, undecided)
 
     def looked_up(self) -> str:
-        """Say for how many cited sentences their sources contain the sentence's numbers and quotations."""
+        """Return a notice on how many cited statements have their numbers and quotations in the cited sources."""
         units = [unit for unit in self._units() if unit.sources and has_something_to_look_up(unit)]
         found = sum(not not_stated(unit, self._evidence.known(unit.sources)) for unit in units)
         return f"Numbers and quotations looked up in the sources cited: {found} found, {len(units) - found} not found."
@@ -271,12 +282,12 @@ class Examination:
         return report_units(self._text, self._sources)
 
     async def _judge(self, units: Sequence[ReportUnit], calls: int) -> None:
-        """Have a model judge units in at most `calls` calls; skip verbatim quotations."""
+        """Have a model judge units in at most `calls` calls, except verbatim quotations and units judged already."""
         if calls < 1 or is_extractive("verifier", self._context):
             return
-        left = [unit for unit in units if key_of(unit) not in self._put_to_judge]
+        left = [unit for unit in units if key_of(unit) not in self._sent_to_judge]
         open_units = await asyncio.to_thread(lambda: [unit for unit in left if not self._is_settled(unit)])
-        self._put_to_judge |= {key_of(unit) for unit in open_units}
+        self._sent_to_judge |= {key_of(unit) for unit in open_units}
         if not open_units or self._evidence.is_empty:
             return
         if self._is_sound is None:
@@ -290,90 +301,104 @@ class Examination:
         doubtful = [unit for unit in open_units if key_of(unit) in before]
         again, more = await judge(doubtful, self._evidence, self._filler, calls - made, self._context, before)
         self._judged |= again
-        self._undecided |= {key for key, said in self._judged.items() if not self._is_decided(key, said)}
-        self._judged = {key: said for key, said in self._judged.items() if key not in self._undecided}
+        self._undecided |= {key for key, judgement in self._judged.items() if not self._is_decided(key, judgement)}
+        self._judged = {key: judgement for key, judgement in self._judged.items() if key not in self._undecided}
         self._judge_calls_left -= made + more
 
-    def _is_decided(self, key: UnitKey, said: UnitJudgement) -> bool:
+    def _is_decided(self, key: UnitKey, judgement: UnitJudgement) -> bool:
         """Whether a judgement is final, that is, no unread source cited by the unit could overturn it."""
-        if said.verdict in ("supported", "reasoning") or (said.verdict == "contradicted" and said.passages):
+        if judgement.verdict in ("supported", "reasoning") or (
+            judgement.verdict == "contradicted" and judgement.passages
+        ):
             return True
         return all(known.texts for known in self._evidence.known(key[1]).values())
 
     def _doubtful(self, units: Sequence[ReportUnit]) -> dict[UnitKey, UnitJudgement]:
-        """Return the judgements "not found" and "unproved" that a second look may change."""
-        held, doubtful = self._held(self._units()), dict[UnitKey, UnitJudgement]()
+        """Return the judgements that a second look with more passages may change: "not found" and "unproved" ones."""
+        premises, doubtful = self._premises(self._units()), dict[UnitKey, UnitJudgement]()
         for unit in units:
-            said = self._said(unit, held)
-            if said and said.verdict in ("not_found", "unproved") and (said.fault or self._evidence.has_more(unit)):
-                doubtful[key_of(unit)] = said
+            judgement = self._judgement_on(unit, premises)
+            if (
+                judgement
+                and judgement.verdict in ("not_found", "unproved")
+                and (judgement.fault or self._evidence.has_more(unit))
+            ):
+                doubtful[key_of(unit)] = judgement
         return doubtful
 
     def _is_settled(self, unit: ReportUnit) -> bool:
-        return key_of(unit) in self._judged or (
-            bool(unit.sources) and any(self._verifier.is_quoted(unit, key) for key in unit.sources)
-        )
+        """Whether a unit needs no model: it is judged already, or a verbatim quotation of a source that it cites."""
+        return key_of(unit) in self._judged or any(self._verifier.is_quoted(unit, key) for key in unit.sources)
 
     def _checks(self) -> tuple[ClaimCheck, ...]:
+        """Return the checks of all units that need a source."""
         units = self._units()
-        held = self._held(units)
-        return tuple(check for unit in units if (check := self._check(unit, held)))
+        premises = self._premises(units)
+        return tuple(check for unit in units if (check := self._check(unit, premises)))
 
     def _verdicts(self, draft: Sequence[ReportUnit]) -> tuple[UnitVerdict, ...]:
+        """Return the outcome for each unit of the draft."""
         units = self._units()
-        left, held = {key_of(unit): unit for unit in units}, self._held(units)
+        left, premises = {key_of(unit): unit for unit in units}, self._premises(units)
         # A cell keeps its words when its head or label is corrected.
         cells = ([unit for unit in each if unit.kind == "cell"] for each in (draft, units))
         kept = {key_of(old): new for old, new in zip(*cells, strict=False) if old.raw == new.raw}
-        return tuple(self._verdict(unit, {**kept, **left}.get(key_of(unit)), held) for unit in draft)
+        return tuple(self._verdict(unit, {**kept, **left}.get(key_of(unit)), premises) for unit in draft)
 
-    def _verdict(self, draft: ReportUnit, unit: ReportUnit | None, held: str) -> UnitVerdict:
+    def _verdict(self, draft: ReportUnit, unit: ReportUnit | None, premises: str) -> UnitVerdict:
         """Return the outcome for a unit of the draft; `unit` is its current form, or None if it was corrected."""
         if unit is None:
             return UnitVerdict(text=draft.text, shown="corrected")
-        said = self._said(unit, held)
-        if said is None:
-            unjudged: Shown = "reasoning" if unit.kind in _NAMES else "not_verified"
+        judgement = self._judgement_on(unit, premises)
+        if judgement is None:
+            unjudged: Shown = "reasoning" if unit.kind in _TITLE_KINDS else "not_verified"
             # The unit cites a source that does not exist.
             unjudged = "marked" if unit.is_cited and not unit.sources else unjudged
             return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
         # A table head or label that is not wrong needs no source.
-        unproved: Shown = "not_verified" if is_wrong(unit, said) else "reasoning"
+        unproved: Shown = "not_verified" if is_wrong(unit, judgement) else "reasoning"
         shown: dict[UnitOutcome, Shown] = {"supported": "supported", "unproved": unproved}
         return UnitVerdict(
             text=unit.text,
-            shown=shown.get(said.verdict, "marked" if is_wrong(unit, said) else "reasoning"),
-            words=said.words,
-            source=next((passage.source for passage in said.passages), ""),
-            operation="; ".join(said.calculation.lines),
+            shown=shown.get(judgement.verdict, "marked" if is_wrong(unit, judgement) else "reasoning"),
+            words=judgement.words,
+            source=next((passage.source for passage in judgement.passages), ""),
+            operation="; ".join(judgement.calculation.lines),
         )
 
-    def _held(self, units: Sequence[ReportUnit]) -> str:
-        """Return the possible premises of conclusions: facts about the sources, and supported statements."""
+    def _premises(self, units: Sequence[ReportUnit]) -> str:
+        """Return the words from which conclusions may be drawn: supported statements, and facts about the sources."""
         pairs = [(unit, self._judged.get(key_of(unit))) for unit in units]
-        held = [unit for unit, said in pairs if (said.verdict == "supported" if said else self._is_settled(unit))]
-        return " ".join([self._evidence.reading, *(unit.text for unit in held)])
+        supported = [
+            unit.text
+            for unit, judgement in pairs
+            if (judgement.verdict == "supported" if judgement else self._is_settled(unit))
+        ]
+        return " ".join([self._evidence.reading, *supported])
 
-    def _said(self, unit: ReportUnit, held: str) -> UnitJudgement | None:
-        """Return the judgement on a unit: "unproved" for a conclusion with a number that its premises lack."""
-        said = self._judged.get(key_of(unit))
-        if said is None or said.verdict != "reasoning" or said.is_absence:
-            return said
-        premises = " ".join(f"{passage.words} {passage.above}" for passage in said.passages)
-        fault = unproved(unit, premises if unit.is_cited else f"{premises} {held}", said.calculation)
-        return said._replace(verdict="unproved", fault=fault) if fault else said
+    def _judgement_on(self, unit: ReportUnit, premises: str) -> UnitJudgement | None:
+        """Return the judgement on a unit, changed to "unproved" if it is a conclusion with a number from nowhere.
 
-    def _check(self, unit: ReportUnit, held: str) -> ClaimCheck | None:
-        """Return the check of a unit, or None if it needs no source; `held` are the premises of conclusions."""
-        said = self._said(unit, held)
-        if said is None:
-            if unit.kind in _NAMES or not (unit.is_cited or states_figures(unit.text)):
+        The number must be in the quoted passages or, if the unit cites nothing, in the report's `premises`.
+        """
+        judgement = self._judged.get(key_of(unit))
+        if judgement is None or judgement.verdict != "reasoning" or judgement.is_absence:
+            return judgement
+        quoted = " ".join(f"{passage.words} {passage.above}" for passage in judgement.passages)
+        fault = unproved(unit, quoted if unit.is_cited else f"{quoted} {premises}", judgement.calculation)
+        return judgement._replace(verdict="unproved", fault=fault) if fault else judgement
+
+    def _check(self, unit: ReportUnit, premises: str) -> ClaimCheck | None:
+        """Return the check of a unit with its passages, or None if it needs no source."""
+        judgement = self._judgement_on(unit, premises)
+        if judgement is None:
+            if unit.kind in _TITLE_KINDS or not (unit.is_cited or states_figures(unit.text)):
                 return None
             check = self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
             # If the model is not trusted, only verbatim quotations count as supported.
             is_doubtful = self._is_sound is False and not self._is_settled(unit)
             return check.model_copy(update={"verdict": "unsupported"}) if is_doubtful else check
-        if not is_wrong(unit, said) and (said.verdict != "supported" or not unit.is_cited):
+        if not is_wrong(unit, judgement) and (judgement.verdict != "supported" or not unit.is_cited):
             return None
         passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
         figures, words = plain_figures(unit.text), words_and_figures(unit.text)
@@ -382,9 +407,9 @@ class Examination:
             return len(figures & plain_figures(proof.words)), len(words & words_and_figures(proof.words))
 
         # Show the reader the quotations that prove the verdict.
-        proofs = sorted(said.passages, key=shared)
+        proofs = sorted(judgement.passages, key=shared)
         passages |= {proof.source: self._verifier.at(_joined(proof, proofs)) for proof in proofs if proof.content_hash}
-        is_supported = said.verdict == "supported"
+        is_supported = judgement.verdict == "supported"
         proved = {proof.source for proof in proofs}
         judge_name = profile_of("verifier", self._context).name
 
@@ -392,7 +417,7 @@ class Examination:
             verdict: SupportVerdict = "unsupported"
             if is_supported:
                 verdict = "supported" if passage.source in proved else "unchecked"
-            return passage.model_copy(update={"verdict": verdict, "judge": judge_name, "reasons": _reasons(said)})
+            return passage.model_copy(update={"verdict": verdict, "judge": judge_name, "reasons": _reasons(judgement)})
 
         return ClaimCheck(
             start=unit.start,
@@ -403,35 +428,38 @@ class Examination:
         )
 
     async def judge_parts(self, units: Sequence[ReportUnit]) -> Mapping[UnitKey, UnitJudgement]:
-        """Judge only these units; return all judgements so far."""
-        await self._judge(units, self._judge_calls_left - self._judge_calls_left // _KEPT)
+        """Have a model judge only these units, and none be corrected; return all judgements so far."""
+        await self._judge(units, self._judge_calls_left - self._judge_calls_left // _RESERVED_EVERY)
         return dict(self._judged)
 
     async def _rewrite(self, *, is_last: bool) -> None:
+        """Have the writer's model correct faulty sentences, once each, and judge the changed report."""
         faults = _faults(self._units(), self._judged)
-        faults = [fault for fault in faults if not all(key_of(unit) in self._put_to_writer for unit, _ in fault.wrong)]
+        faults = [fault for fault in faults if not all(key_of(unit) in self._sent_to_writer for unit, _ in fault.wrong)]
         if not is_last:
             # Leave cells and labels that depend on a wrong head or label to the next round.
             wrong = {unit.start for fault in faults for unit, _ in fault.wrong}
             firm = [[pair for pair in fault.wrong if wrong.isdisjoint(pair[0].rests_on)] for fault in faults]
             faults = [fault._replace(wrong=tuple(own)) for fault, own in zip(faults, firm, strict=True) if own]
-        self._put_to_writer |= {key_of(unit) for fault in faults for unit, _ in fault.wrong}
+        self._sent_to_writer |= {key_of(unit) for fault in faults for unit, _ in fault.wrong}
         if faults:
-            self._text = _with(await self._rewrites(faults), self._text)
+            self._text = _with_rewrites(await self._accepted_rewrites(faults), self._text)
         # A cell's head may be corrected but not its label.
         await self._judge(self._units(), self._judge_calls_left)
 
-    async def _rewrites(self, faults: Sequence[Fault]) -> list[Fault]:
+    async def _accepted_rewrites(self, faults: Sequence[Fault]) -> list[Fault]:
         """Have the writer's model correct faults; return the new sentences that are judged right."""
         rewrites = await _ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
-        self._rewrites_left -= -(-len(faults) // _SENTENCES)
+        self._rewrites_left -= -(-len(faults) // _SENTENCES_PER_CALL)
         pairs = [(fault, _new_units(fault, self._text, self._sources)) for fault in rewrites]
-        await asyncio.to_thread(self._settle, pairs)
+        await asyncio.to_thread(self._derive_judgements, pairs)
         before = self._units()
         known = {key_of(unit) for unit in before}
         # A cell with another head or label makes another statement.
         changed = [
-            unit for unit in report_units(_with(rewrites, self._text), self._sources) if key_of(unit) not in known
+            unit
+            for unit in report_units(_with_rewrites(rewrites, self._text), self._sources)
+            if key_of(unit) not in known
         ]
         await self._judge([*changed, *(unit for _, units in pairs for unit in units)], self._judge_calls_left)
         taken, present = list[Fault](), {unit.text for unit in before}
@@ -439,15 +467,15 @@ class Examination:
             if _keeps_citations(before, fault, units) and self._is_right(fault, units, present):
                 taken.append(fault)
                 present |= {unit.text for unit in units}
-                self._note(fault, units)
+                self._record_repair(fault, units)
         return taken
 
-    def _settle(self, pairs: Sequence[tuple[Fault, Sequence[ReportUnit]]]) -> None:
+    def _derive_judgements(self, pairs: Sequence[tuple[Fault, Sequence[ReportUnit]]]) -> None:
         """Derive judgements on rewritten units from those on the old ones, where possible."""
         for fault, units in pairs:
             for unit in units:
-                for before, said in () if self._is_settled(unit) else fault.wrong:
-                    if follows := judgement_on_corrected(unit, before, said, self._evidence):
+                for before, judgement in () if self._is_settled(unit) else fault.wrong:
+                    if follows := judgement_on_corrected(unit, before, judgement, self._evidence):
                         self._judged[key_of(unit)] = follows
 
     def _is_right(self, fault: Fault, units: Sequence[ReportUnit], present: Collection[str]) -> bool:
@@ -460,9 +488,11 @@ class Examination:
         kinds = {unit.kind for unit, _ in fault.wrong}
         own = [unit for unit in units if unit.kind in kinds or not kinds <= {"label"}]
         pairs = [(unit, self._judged.get(key_of(unit))) for unit in own]
-        return all(self._is_settled(unit) and not (said and is_wrong(unit, said)) for unit, said in pairs)
+        return all(
+            self._is_settled(unit) and not (judgement and is_wrong(unit, judgement)) for unit, judgement in pairs
+        )
 
-    def _note(self, fault: Fault, units: Sequence[ReportUnit]) -> None:
+    def _record_repair(self, fault: Fault, units: Sequence[ReportUnit]) -> None:
         """Record how the units of a sentence were corrected."""
         wrong = [unit for unit, _ in fault.wrong]
         before, known = " ".join(unit.text for unit in wrong), {key_of(unit) for unit in wrong}
@@ -474,39 +504,39 @@ class Examination:
 
 
 def _joined(passage: ProofPassage, others: Iterable[ProofPassage]) -> ProofPassage:
-    """Extend a passage to include others in the same text, up to the maximum length."""
+    """Return a passage extended to include others from the same text, up to the maximum length."""
     start, end = passage.start, passage.end
     for other in others:
         is_same_text = (other.source, other.content_hash) == (passage.source, passage.content_hash)
-        if is_same_text and max(end, other.end) - min(start, other.start) <= _PASSAGE:
+        if is_same_text and max(end, other.end) - min(start, other.start) <= _JOINED_CHARACTERS:
             start, end = min(start, other.start), max(end, other.end)
     return passage._replace(start=start, end=end)
 
 
-def is_wrong(unit: ReportUnit, said: UnitJudgement) -> bool:
+def is_wrong(unit: ReportUnit, judgement: UnitJudgement) -> bool:
     """Whether a unit needs to be corrected or marked."""
-    if said.verdict in ("supported", "reasoning"):
+    if judgement.verdict in ("supported", "reasoning"):
         return False
-    has_number = said.verdict == "unproved" and bool(said.passages) and bool(numbers_in(unit.text))
-    return said.verdict in ("contradicted", "wrong_source") or unit.kind not in _NAMES or has_number
+    has_number = judgement.verdict == "unproved" and bool(judgement.passages) and bool(numbers_in(unit.text))
+    return judgement.verdict in ("contradicted", "wrong_source") or unit.kind not in _TITLE_KINDS or has_number
 
 
 def _faults(units: Sequence[ReportUnit], judged: Mapping[UnitKey, UnitJudgement]) -> list[Fault]:
-    """Return the sentences and rows with wrong units; unproved ones are excluded, since they may be right."""
+    """Return the sentences and rows with wrong units, in order; unproved units are left, since they may be right."""
     by_sentence: dict[int, list[tuple[ReportUnit, UnitJudgement]]] = {}
     for unit in units:
-        said = judged.get(key_of(unit))
-        if said and said.verdict != "unproved" and is_wrong(unit, said):
-            by_sentence.setdefault(unit.sentence_start, []).append((unit, said))
+        judgement = judged.get(key_of(unit))
+        if judgement and judgement.verdict != "unproved" and is_wrong(unit, judgement):
+            by_sentence.setdefault(unit.sentence_start, []).append((unit, judgement))
     return [Fault(wrong[0][0].sentence, start, tuple(wrong)) for start, wrong in by_sentence.items()]
 
 
-def _reasons(said: UnitJudgement) -> tuple[str, ...]:
+def _reasons(judgement: UnitJudgement) -> tuple[str, ...]:
     """Return why a unit is not supported, for the reader."""
-    if said.verdict == "supported":
+    if judgement.verdict == "supported":
         return ()
-    if said.verdict == "contradicted":
-        says = f"the source says: {said.words}" if said.words else "the source says something else"
-        return (says, *([f"it should say: {said.right}"] if said.right else []))
-    words = {"wrong_source": "another source says so", "unproved": f"not proved: {said.fault}"}
-    return (words.get(said.verdict, "the source does not say so"),)
+    if judgement.verdict == "contradicted":
+        says = f"the source says: {judgement.words}" if judgement.words else "the source says something else"
+        return (says, *([f"it should say: {judgement.right}"] if judgement.right else []))
+    words = {"wrong_source": "another source says so", "unproved": f"not proved: {judgement.fault}"}
+    return (words.get(judgement.verdict, "the source does not say so"),)

@@ -1,4 +1,4 @@
-"""Asks the verifier's model to judge a report's units, and proves its verdicts with the words that it quotes.
+"""Asks the verifier's model to judge a report's units (statements), and proves its verdicts with the words it quotes.
 
 A model has to pass a trial once before it is trusted, since some call everything supported.
 """
@@ -29,16 +29,22 @@ from .forms import JudgedUnit, JudgeUnits, form_name
 
 _UNIT_TOKENS = 100
 """Expected tokens per verdict; a call gets as many units as fit the model's output limit."""
-_FEW, _FEW_SOURCES, _SMALL_WINDOW = 8, 2, 32_000
-"""Maximum units per call and sources that they cite, for a model with a smaller window (tokens) or that failed."""
-_SHOWN, MORE = 3, 8
-"""Number of windows of a source to show for a unit, at the first look and at the second."""
+_SMALL_WINDOW = 32_000
+"""Tokens; a model with a smaller context window gets few units per call, as does one that failed with more."""
+_FEW, _FEW_SOURCES = 8, 2
+"""Maximum number of units in such a call, and of sources that these units cite."""
+_FIRST_LOOK, SECOND_LOOK = 3, 8
+"""Number of windows of a source to show for a unit when it is judged the first and the second time."""
 _NEAREST = 3
 """Number of uncited sources to show for a unit that cites none or that its cited sources do not support."""
-_SEEN: Mapping[Extent, str] = {"part": "its beginning", "excerpt": "search excerpt", "not opened": "search excerpt"}
+_READ_IN_PART: Mapping[Extent, str] = {
+    "part": "its beginning",
+    "excerpt": "search excerpt",
+    "not opened": "search excerpt",
+}
 """Descriptions, for the model, of sources that were not read completely."""
 _SHARE = 0.5
-"""Minimum share of a unit's words in a window of an uncited source that is shown."""
+"""Minimum share of a unit's words in one window of an uncited source for the source to be shown."""
 UnitOutcome = Literal["supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"]
 """Outcome for a unit: `wrong_source` if only an uncited source says it; `unproved` if a model calls it supported but
 its quotations do not prove that."""
@@ -59,11 +65,11 @@ class UnitJudgement(NamedTuple):
     right: str = ""
     """What the unit should say; empty if it is right or the correction is unknown."""
     calculation: Calculation = Calculation()
-    """How its numbers are calculated from others."""
+    """How the unit's numbers are calculated from others."""
     is_absence: bool = False
     """Whether the unit says that something is not stated or does not exist."""
     fault: str = ""
-    """Why it is unproved, for the reader."""
+    """Why the quotations do not prove it, for the reader; empty if they do."""
 
     @property
     def words(self) -> str:
@@ -77,12 +83,12 @@ def key_of(unit: ReportUnit) -> UnitKey:
 
 
 class Evidence:
-    """The sources of a report, as shown to the models that check it."""
+    """The sources of a report and their texts: chooses the passages that models see when they check it."""
 
     def __init__(
         self, texts: Texts, sources: Mapping[str, Source], keys: Mapping[int, str], calculations: Sequence[str] = ()
     ) -> None:
-        """`texts` and `sources` by key; `keys` by number; `calculations` by researchers, one line each."""
+        """`texts` and `sources` are by source key, `keys` by number; `calculations` have one line each."""
         self.calculations = tuple(calculations)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self._sources = sources
@@ -91,6 +97,7 @@ class Evidence:
 
     @cached_property
     def _windows(self) -> dict[str, list[Windows]]:
+        """The windows (passages of a few lines) of each source's texts, by key."""
         return {key: [text.windows for text in own] for key, own in self._texts.items()}
 
     @property
@@ -105,7 +112,10 @@ class Evidence:
         return sorted((key for key in others if shares[key] >= _SHARE), key=lambda key: -shares[key])[:_NEAREST]
 
     def shown(self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
-        """Return the sources of these units as JSON, each with the passages most relevant to its units."""
+        """Return the sources to show for these units, for a prompt, each with its passages most relevant to them.
+
+        `units` are pairs of a unit and the keys of its sources; each unit selects at most `most` windows of a text.
+        """
         wanted: dict[str, list[str]] = defaultdict(list)
         for unit, keys in units:
             around = "" if unit.text == unit.sentence else f" {unit.around or unit.sentence}"
@@ -116,7 +126,7 @@ class Evidence:
             source, passages = self._sources[key], list[str]()
             for windows in self._windows[key]:
                 passages += windows.shown(number for text in wanted[key] for number in windows.best(text, most))
-            seen = {"seen": _SEEN[source.extent]} if source.extent in _SEEN else {}
+            seen = {"seen": _READ_IN_PART[source.extent]} if source.extent in _READ_IN_PART else {}
             date = {"date": source.date} if source.date else {}
             found.append({"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages})
         return found
@@ -133,13 +143,13 @@ class Evidence:
     def has_more(self, unit: ReportUnit) -> bool:
         """Whether a second look shows more passages than the first."""
         has_windows = any(
-            len(text.windows) > _SHOWN for key in _cited_near(unit) for text in self._windows.get(key, ())
+            len(text.windows) > _FIRST_LOOK for key in _cited_near(unit) for text in self._windows.get(key, ())
         )
         return has_windows or (bool(unit.sources) and bool(self._nearest(unit)))
 
     @property
     def reading(self) -> str:
-        """Number and dates of the sources: facts about the research that a report may state without a citation."""
+        """The number and dates of the sources: facts about the research that a report may state without a citation."""
         read = [self._sources[key] for key in self.numbers if key in self._sources]
         return " ".join([f"{len(read)} sources:", *(source.date for source in read)])
 
@@ -153,14 +163,15 @@ class Evidence:
 
 
 def _cited_near(unit: ReportUnit) -> tuple[str, ...]:
+    """Return the keys of the sources cited by a unit, or else by its sentence, or else by the text around it."""
     return unit.sources or unit.of_sentence or unit.nearby
 
 
 def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Sequence[SourceText]:
-    """Drop excerpts of a page that was read completely, and texts of a document that are contained in another."""
+    """Return a source's texts without excerpts of a page that was read completely, and texts contained in others."""
     if source and source.kind == "document":
         return [text for text in texts if not any(text.text in other.text for other in texts if other is not text)]
-    if source is None or source.extent in _SEEN:
+    if source is None or source.extent in _READ_IN_PART:
         return texts
     return [text for text in texts if text.content_hash == source.content_hash] or texts
 
@@ -173,10 +184,10 @@ async def judge(
     context: Context,
     before: Mapping[UnitKey, UnitJudgement] = MappingProxyType({}),
 ) -> tuple[dict[UnitKey, UnitJudgement], int]:
-    """Judge units in at most `calls` calls; return judgements by key and the number of calls made.
+    """Have the verifier's model judge units in at most `calls` calls; return judgements by key, and the calls made.
 
-    With earlier judgements (`before`), more passages are shown. A model that fails with many units, or has a small
-    window, gets few units per call.
+    At a second look, `before` has the earlier judgements, and more passages are shown. A model that fails with many
+    units, or has a small window, gets few units per call.
     """
     many = max(_FEW, (output_tokens("verifier", context.limits.form_tokens, context) or 0) // _UNIT_TOKENS)
     is_small = profile_of("verifier", context).window < _SMALL_WINDOW
@@ -192,7 +203,10 @@ async def judge(
 
 
 def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
-    """Split units into calls, in report order, since a unit is often unclear without the previous one."""
+    """Split units into batches of at most `most`, one per call.
+
+    They stay in the order of the report, since a unit is often unclear without the previous one.
+    """
     distinct = {key_of(unit): unit for unit in units}.values()
     # As few calls as possible, with equally many units in each.
     size = -(-len(distinct) // -(-len(distinct) // most)) if distinct else most
@@ -211,7 +225,7 @@ def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
 async def _judge(
     units: Sequence[ReportUnit], evidence: Evidence, filler: Filler, before: Mapping[UnitKey, UnitJudgement]
 ) -> dict[UnitKey, UnitJudgement]:
-    """Judge units in one call; `before` has the earlier judgements and is empty at the first look."""
+    """Judge units in one call; return judgements by key, without those that the model left out."""
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
     if not sources:
         return {}
@@ -233,6 +247,7 @@ async def _judge(
 async def _ask_verdicts(
     filler: Filler, sources: Sequence[Mapping[str, Any]], units: Sequence[Mapping[str, Any]]
 ) -> JudgeUnits | None:
+    """Return the filled-in form on these sources and units; None if the model fails."""
     knowledge = fenced_knowledge(sources=[*sources], units=[*units])
     return await filler.ask_if_possible(
         JudgeUnits, "verifier", "verify_report", (), asked="verdicts", knowledge=knowledge
@@ -251,33 +266,34 @@ def _prepare(
         around = unit.around
         numbers = [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]
         cites = {"cites": numbers} if numbers else {}
-        said = before.get(key_of(unit))
-        fault = {"not_proved": said.fault} if said and said.fault else {}
+        # At a second look, the model learns why its first verdict was not accepted.
+        judgement = before.get(key_of(unit))
+        fault = {"not_proved": judgement.fault} if judgement and judgement.fault else {}
         shown.append({"unit": number, "says": unit.text, **within, **cites, **fault})
-    return against, evidence.shown(against, MORE if before else _SHOWN), shown
+    return against, evidence.shown(against, SECOND_LOOK if before else _FIRST_LOOK), shown
 
 
 def judgement_on_corrected(
-    unit: ReportUnit, before: ReportUnit, said: UnitJudgement, evidence: Evidence
+    unit: ReportUnit, before: ReportUnit, judgement: UnitJudgement, evidence: Evidence
 ) -> UnitJudgement | None:
-    """Derive the judgement on a corrected unit from that on the old one; None if a model has to judge again.
+    """Derive the judgement on a corrected unit from that on the old one (`before`); None if a model must judge again.
 
     This is possible if the judge's own words replaced one stretch of words, or if only the citation was corrected.
     """
     old, new = tokens(before.text), tokens(unit.text)
     edits = [edit for edit in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if edit[0] != "equal"]
     replaced, by = (old[edits[0][1] : edits[-1][2]], new[edits[0][3] : edits[-1][4]]) if edits else ([], [])
-    is_right = stands_in(said.right, unit.text) and f" {' '.join(by)} " in f" {' '.join(tokens(said.right))} "
+    is_right = stands_in(judgement.right, unit.text) and f" {' '.join(by)} " in f" {' '.join(tokens(judgement.right))} "
     # If more words were removed than replaced, one of them may have been "not".
-    is_whole = len(replaced) <= len(by) or new == tokens(said.right)
-    is_as_named = is_right and is_whole if edits else said.verdict == "wrong_source"
+    is_whole = len(replaced) <= len(by) or new == tokens(judgement.right)
+    is_as_named = is_right and is_whole if edits else judgement.verdict == "wrong_source"
     if unit.kind != before.kind or not is_as_named:
         return None
-    known = evidence.known(passage.source for passage in said.passages)
-    proof = prove(unit, "\n".join(passage.words for passage in said.passages), said.calculation, known)
+    known = evidence.known(passage.source for passage in judgement.passages)
+    proof = prove(unit, "\n".join(passage.words for passage in judgement.passages), judgement.calculation, known)
     if proof.fault or not _is_by_cited(unit, proof):
         return None
-    return UnitJudgement("supported", proof.passages, calculation=said.calculation)
+    return UnitJudgement("supported", proof.passages, calculation=judgement.calculation)
 
 
 def _is_by_cited(unit: ReportUnit, proof: Proof) -> bool:
@@ -286,7 +302,7 @@ def _is_by_cited(unit: ReportUnit, proof: Proof) -> bool:
 
 
 def _read(unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> UnitJudgement:
-    """Return the judgement with its proof, dropping quoted words that are in no source."""
+    """Return the judgement on a unit from the model's form, with the quoted words that are in these sources."""
     calculation = Calculation((*judged.calculations, *evidence.calculations))
     proof = prove(unit, judged.words, calculation, evidence.known(keys))
     verdict: UnitOutcome = judged.verdict
@@ -300,10 +316,11 @@ def _read(unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequen
 
 
 class TrialStatement(NamedTuple):
-    """A statement with its source, judged in the verifier's trial call."""
+    """A statement that the verifier's model judges in its trial call."""
 
     says: str
     source: int
+    """Number of the trial source that it cites."""
     is_right: bool
 
 
@@ -324,9 +341,10 @@ TRIAL = (
 
 
 async def is_sound(context: Context, filler: Filler) -> bool:
-    """Whether the verifier's model passes the trial; the result is stored with the model's other abilities.
+    """Whether the verifier's model tells right statements from wrong ones in a trial call.
 
-    Model instances passed by an app are trusted without a trial.
+    The result is stored with the model's other abilities, so each model is tried once. Model instances passed by an
+    app are trusted without a trial, as is a model that does not answer it.
     """
     if context.trust_verifier or not is_named("verifier", context):
         return True
