@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from langchain.agents.middleware.human_in_the_loop import HITLRequest, HITLResponse
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolMessage
@@ -251,6 +252,11 @@ class Lab(Thread):
     async def next(self) -> tuple[str, ...]:
         return tuple((await self.graph.aget_state(thread_config(self.thread))).next)
 
+    async def waiting(self) -> dict[str, Any]:
+        """Payload of the interrupt at which the run waits."""
+        [interrupt] = (await self.graph.aget_state(thread_config(self.thread))).interrupts
+        return dict(interrupt.value)
+
     async def until_finished(self, branches: int = 1) -> None:
         """Wait until so many researchers of the present round have ended and are stored."""
         saver = self.graph.checkpointer
@@ -412,6 +418,28 @@ class Reading:
 
 def article(web: Web, path: str, words: str = WORDS * 3, title: str = "Skerry Light") -> str:
     return web.publish(path, ARTICLE.format(title=title, words=words))
+
+
+class Hanging:
+    """A call that never ends."""
+
+    def __init__(self) -> None:
+        self.is_begun = asyncio.Event()
+
+    async def __call__(self, *_: Any) -> str:
+        self.is_begun.set()
+        await asyncio.Event().wait()
+        return "never"
+
+
+async def stopped_at(run: Lab, call: Hanging, siblings: int) -> None:
+    """Ask, and cancel the run in this call once so many siblings have finished."""
+    asking = asyncio.create_task(run.ask())
+    await call.is_begun.wait()
+    await run.until_finished(siblings)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
 
 
 def gate() -> tuple[threading.Event, threading.Event, Any]:

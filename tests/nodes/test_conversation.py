@@ -14,12 +14,14 @@ from kit.runs import (
     PLAN,
     QUESTION,
     REPORT,
+    Hanging,
     in_order,
     lab,
     research,
     results,
     search,
     simple_research,
+    stopped_at,
 )
 from langchain_core.messages import HumanMessage
 from langgraph.graph.state import CompiledStateGraph
@@ -65,7 +67,7 @@ async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
     assert "- [2] " in state.messages[-1].text and "- [1] " not in state.messages[-1].text
     # Title of the thread in the list of runs.
     assert (first.run.first_title, state.run.first_title) == ("", "The light")
-    announced = [packet for packet in run.packets if packet["type"] == "citation_info"][-1]
+    announced = run.of_type("citation_info")[-1]
     assert (announced["citation_number"], Path(announced["document_id"]).name) == (2, "keeper.md")
 
 
@@ -86,28 +88,17 @@ def test_a_report_that_was_stored_without_numbers_keeps_those_that_it_was_writte
 @pytest.mark.fault(45)
 @pytest.mark.behaviour("O-87")
 async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(tmp_path: Path) -> None:
-    started = asyncio.Event()
-
-    async def wait_for_ever(*_: Any) -> str:
-        started.set()
-        await asyncio.Event().wait()
-        return "never"
-
+    call = Hanging()
     run = lab(
         tmp_path,
         orchestrator=[research("fast task", "slow task"), REPORT],
         researcher={
             "fast task": [search("Skerry Light 1844"), REPORT, "Fast. [1]"],
-            "slow task": [search("Ada Moran"), wait_for_ever, REPORT, "Slow. [1]"],
+            "slow task": [search("Ada Moran"), call, REPORT, "Slow. [1]"],
         },
         writer=["Both [1][2]."],
     )
-    task = asyncio.create_task(run.ask())
-    await started.wait()
-    await run.until_finished()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await stopped_at(run, call, siblings=1)
     made = sum(len(model.calls) for model in run.models.values())
     for _ in range(100):
         await asyncio.sleep(0)
@@ -206,8 +197,7 @@ async def test_an_answer_that_is_too_long_is_refused_and_can_be_given_again(tmp_
     run = lab(tmp_path, clarifier=clarifier, review_plan=paused == "plan", limits={"question_characters": 60})
     await run.ask()
     await run.ask(Command(resume="x" * 61))
-    waiting = await run.graph.aget_state(thread_config(run.thread))
-    assert "61 characters; at most 60" in waiting.interrupts[0].value["refused"]
+    assert "61 characters; at most 60" in (await run.waiting())["refused"]
     assert (await run.ask(Command(resume="approve"))).report
 
 

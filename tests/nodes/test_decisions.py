@@ -20,13 +20,6 @@ WISH = "Leave out the harbour"
 TYPED, TWO = "1. The tides\n2. The ferry", ("The tides", "The ferry")
 
 
-async def waiting(run: Lab) -> dict[str, Any]:
-    """Payload of the run's interrupt."""
-    [interrupt] = (await run.graph.aget_state(thread_config(run.thread))).interrupts
-    value: dict[str, Any] = interrupt.value
-    return value
-
-
 async def reviewing(tmp_path: Path, *plans: str) -> Lab:
     """A run that waits for a decision on its plan."""
     run = lab(tmp_path, planner=[PLAN, *plans], review_plan=True)
@@ -42,7 +35,7 @@ async def asking(tmp_path: Path) -> Lab:
 
 
 async def test_clients_are_shown_a_form_of_langchains_type(tmp_path: Path) -> None:
-    plan, question = [requested(await waiting(await kind(tmp_path))) for kind in (reviewing, asking)]
+    plan, question = [requested(await (await kind(tmp_path)).waiting()) for kind in (reviewing, asking)]
     assert plan["action_requests"][0]["name"] == plan["review_configs"][0]["action_name"] == "research_plan"
     assert plan["action_requests"][0]["args"] == {"plan": PLAN}
     assert plan["review_configs"][0]["allowed_decisions"] == ["approve", "edit", "reject", "respond"]
@@ -143,8 +136,8 @@ def test_a_plan_under_review_is_ended_in_a_plain_script_and_listed_as_ended(tmp_
 @pytest.mark.parametrize("kind", [reviewing, asking])
 async def test_an_unreadable_answer_keeps_the_question(tmp_path: Path, kind: Any, answer: Any, reason: str) -> None:
     run = await kind(tmp_path)
-    asked = await waiting(run)
+    asked = await run.waiting()
     await run.ask(Command(resume=answer))
-    again = await waiting(run)
+    again = await run.waiting()
     assert reason in again.pop("refused")
     assert again == asked

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.runs import REPORT, FailingStore, HandClock, in_order, lab, research, results, search
+from kit.runs import REPORT, FailingStore, HandClock, Hanging, in_order, lab, research, results, search
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
@@ -37,19 +37,15 @@ async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path
     assert (shown["l"], shown["t"]) == ("Lit in 1844. [1]", "5.2 metres. [2]")
     assert shown["k"].startswith("The research failed")
     assert "sk-123" not in repr(state) + repr(run.packets)
-    errors = [packet for packet in run.packets if packet["type"] == "error"]
-    assert [(p["placement"]["turn_index"], p["placement"]["tab_index"]) for p in errors] == [(1, 1)]
+    [error] = run.of_type("error")
+    assert (error["placement"]["turn_index"], error["placement"]["tab_index"]) == (1, 1)
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and len(state.report.sources) == 2
 
 
 @pytest.mark.behaviour("O-36")
 async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_its_notes(tmp_path: Path) -> None:
-    async def hang(*_: Any) -> str:
-        await asyncio.Event().wait()
-        return "never"
-
-    researchers = {**OTHERS, "light task": [search("Skerry Light 1844"), hang, "Cut, but lit in 1844. [1]"]}
+    researchers = {**OTHERS, "light task": [search("Skerry Light 1844"), Hanging(), "Cut, but lit in 1844. [1]"]}
     limits = {"researcher_seconds_hard": 40, "writing_share": 0.95}
     reports = ["All of it [1][2][3]."]
     run = lab(tmp_path, orchestrator=[THREE, REPORT], researcher=researchers, limits=limits, writer=reports)

@@ -46,7 +46,7 @@ async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limite
     state = await run.ask()
     assert state.report and run.all_used()
     assert [finding.thought for finding in in_order(state)] == ["Look at the tower.", "Hm.", ""]
-    shown = [packet["reasoning"] for packet in run.packets if packet["type"] == "reasoning_delta"]
+    shown = [packet["reasoning"] for packet in run.of_type("reasoning_delta")]
     assert "".join(shown).startswith("Look at the tower.")
     replies = [message.text for message in state.transcript if isinstance(message, ToolMessage)]
     assert [replies[index] for index in (0, 2, 5, 6)] == ["Noted."] * 4
@@ -138,8 +138,7 @@ async def test_branches_are_announced_and_results_keep_order_and_unique_ids(tmp_
     run = lab(tmp_path, orchestrator=script, researcher=researchers, writer=["Slow [1], fast [2]."])
     state = await run.ask()
     assert set(state.findings) == {"same", "same-2", "same-3"}
-    branchings = [packet for packet in run.packets if packet["type"] == "top_level_branching"]
-    assert [packet["num_parallel_branches"] for packet in branchings] == [2]
+    assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [2]
     assert run.types().index("top_level_branching") < run.types().index("research_agent_start")
     shown = [m.text for m in run.calls("orchestrator")[1].messages if isinstance(m, ToolMessage)]
     assert shown == ["Slow. [1]", "Fast. [2]"]

@@ -54,8 +54,7 @@ async def test_a_rejected_plan_is_written_again_and_an_edited_one_keeps_its_step
     state = await run.ask()
     assert await run.next() == ("review_plan",)
     assert state.plan and state.messages[-1].text == state.plan.text
-    [waiting] = (await run.graph.aget_state(thread_config(run.thread))).interrupts
-    assert waiting.value["steps"] == list(state.plan.steps)
+    assert (await run.waiting())["steps"] == list(state.plan.steps)
     state = await run.ask("Mind the ferry.")
     assert await run.next() == ("review_plan",)
     before = [message.text for message in run.asked("make_plan")[1].messages[1:4]]

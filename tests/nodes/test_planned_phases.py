@@ -22,7 +22,7 @@ from kit.planned import (
     step,
     verdict,
 )
-from kit.runs import QUESTION, HandClock
+from kit.runs import QUESTION, HandClock, Hanging
 
 LIGHT = "Skerry Light lit"
 KEEPER = "Ada Moran keeper Tralee"
@@ -241,16 +241,12 @@ async def test_time_up_leaves_out_steps_not_begun(tmp_path: Path, form: str, tas
 )
 async def test_a_call_that_outlasts_the_time_is_cut(tmp_path: Path, form: str, task: str, cut: str) -> None:
     clock = HandClock()
-
-    async def never(_: object) -> None:
-        await asyncio.Event().wait()
-
     judged = RULES["evaluate_outcome"]
     rules = {
         "make_plan": plan(step(LIGHT), step(KEEPER, after=(1,)), step(COMPARE, search=False)),
         # Less than a second is left after the first step.
         "evaluate_outcome": only_for(LIGHT, passing(clock, 299.7, judged), judged),
-        form: only_for(task, never, RULES[form]),
+        form: only_for(task, Hanging(), RULES[form]),
     }
     run, state = await finished(tmp_path, rules, clock=clock)
     assert statuses(state)[cut] == "failed"

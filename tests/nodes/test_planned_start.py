@@ -56,9 +56,9 @@ async def test_the_plan_is_made_from_conversation_summary_pages_and_orientation(
     answers: dict[str, Rule] = {"generate_plan": lambda _: ASK, "record_summary": lambda _: {"summary": summary}}
     run = planned_lab(tmp_path, answers, allow_private=(web.netloc,), robots=False)
     await run.ask(f"{QUESTION} See {article(web, '/order', LAMP * 3)}.")
-    searches = [packet for packet in run.packets if packet["type"] == "search_tool_queries_delta"]
+    searches = run.of_type("search_tool_queries_delta")
     assert [packet["queries"] for packet in searches] == [[run.model.asked[0].task]]
-    called = next(packet for packet in run.of_type("call_finished"))
+    called = run.of_type("call_finished")[0]
     assert run.packets.index(searches[0]) < run.packets.index(called)
     assert (called["role"], [asked.form for asked in run.model.asked]) == ("clarifier", ["generate_plan"])
     state = await run.ask(ANSWER)

@@ -53,11 +53,11 @@ async def test_text_whose_sources_are_unclear_is_requested_once_more(tmp_path: P
     assert second.messages[-2].text == UNCITED
     assert [(finding.text, len(finding.sources) > 0) for finding in in_order(state)] == [(f"{UNCITED} [1]", True)]
     assert run.words("intermediate_report_delta") == UNCITED
-    [cited] = [p["cited_docs"] for p in run.packets if p["type"] == "intermediate_report_cited_docs"]
-    assert len(cited) == 1
+    [cited] = run.of_type("intermediate_report_cited_docs")
+    assert len(cited["cited_docs"]) == 1
     assert AGAIN in run.calls("writer")[1].messages[-1].text
     assert state.report and state.report.text == f"{UNCITED} [1]" and len(state.report.sources) == 1
-    [revised] = [p for p in run.packets if p["type"] == "report_revised"]
+    [revised] = run.of_type("report_revised")
     assert "[1]" in revised["content"]
     answer = state.messages[-1].text
     assert answer.startswith(f"{UNCITED} [1]") and "cites no source" not in answer

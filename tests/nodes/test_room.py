@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from kit.planned import RULES, Asked, only_for, plan, planned_lab, statuses, step
 from kit.runs import (
     REPORT,
+    Hanging,
     Lab,
     every_call_has_one_result,
     in_order,
@@ -22,6 +22,7 @@ from kit.runs import (
     results,
     search,
     simple_research,
+    stopped_at,
     think,
 )
 from langchain_core.messages import AIMessage
@@ -42,28 +43,6 @@ SEEN_AT_TOP = {
 }
 
 
-class Hanging:
-    """A call that never ends."""
-
-    def __init__(self) -> None:
-        self.is_begun = asyncio.Event()
-
-    async def __call__(self, *_: Any) -> str:
-        self.is_begun.set()
-        await asyncio.Event().wait()
-        return "never"
-
-
-async def stopped_at(run: Lab, call: Hanging, siblings: int) -> None:
-    """Ask, and cancel the run in this call once so many siblings have finished."""
-    asking = asyncio.create_task(run.ask())
-    await call.is_begun.wait()
-    await run.until_finished(siblings)
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
-
-
 @pytest.mark.parametrize(("most", "spent", "researchers"), [(None, 0, 3), (9, 0, 3), (9, 7, 2), (9, 9, 1)])
 def test_dispatch_respects_slots_searches_and_tool_calls(most: int | None, spent: int, researchers: int) -> None:
     spending = {"a": Spent(role="internal_search", searches=spent, tool_calls=spent)}
@@ -78,10 +57,10 @@ async def test_tasks_beyond_the_limit_go_out_in_the_next_round_before_the_orches
     run = lab(tmp_path, orchestrator=[FIVE, REPORT], researcher=many(5))
     state = await run.ask()
     assert [(finding.task, finding.cycle) for finding in in_order(state)] == [*zip(TASKS, (0, 0, 0, 1, 1), strict=True)]
-    placements = [packet["placement"] for packet in run.packets if packet["type"] == "research_agent_start"]
+    placements = [packet["placement"] for packet in run.of_type("research_agent_start")]
     turns_and_tabs = sorted((placement["turn_index"], placement["tab_index"]) for placement in placements)
     assert turns_and_tabs == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
-    assert [p["num_parallel_branches"] for p in run.packets if p["type"] == "top_level_branching"] == [3, 2]
+    assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [3, 2]
     asked = run.calls("orchestrator")
     assert list(results(asked[1].messages)) == ["a", "b", "c", "d", "e"]
     assert "A round has at most 3 tasks" in asked[0].messages[0].text

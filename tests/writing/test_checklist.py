@@ -58,11 +58,6 @@ def checklist_lab(tmp_path: Path, *grades: Any, **settings: Any) -> Lab:
     return lab(tmp_path, **{**scripts, **settings})
 
 
-def packets_of(run: Any, kind: str) -> list[dict[str, Any]]:
-    """The packets of a type, as they were emitted."""
-    return [packet for packet in run.packets if packet["type"] == kind]
-
-
 def notes(state: ResearchState) -> str:
     """The notes below the report."""
     return state.messages[-1].text.partition("## Notes")[2]
@@ -78,13 +73,13 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
     first, second = (asked.text for asked in run.calls("verifier") if "grade_report" in asked.tools)
     assert all(requirement in first for requirement in CHECKLIST) and "It was lit in 1844. [1]" in first
     assert CHECKLIST[0] not in second.partition("The checklist:")[2]
-    packets = packets_of(run, "report_graded")
+    packets = run.of_type("report_graded")
     assert [(len(packet["grades"]), packet["is_researched"]) for packet in packets] == [(3, True), (3, False)]
     assert notes(state).count(RANGE) == 1
     assert state.run.status == "completed_with_gaps"
     assert len(run.calls("orchestrator")) == 2
     # The additions were shown before the check.
-    assert ADDED.split("[")[0] in packets_of(run, "report_revised")[0]["content"]
+    assert ADDED.split("[")[0] in run.of_type("report_revised")[0]["content"]
     assert state.messages[-1].text.startswith(f"# {TITLE}\n\nIt was lit in 1844.")
     assert run.all_used()
 
@@ -100,7 +95,7 @@ async def test_what_the_findings_hold_already_is_added_without_a_search(tmp_path
     state = await run.ask()
     assert state.report and state.report.text == f"{DRAFT} {ADDED}"
     assert len(state.findings) == 1 and state.run.status == "completed"
-    assert [packet["is_researched"] for packet in packets_of(run, "report_graded")] == [False, False]
+    assert [packet["is_researched"] for packet in run.of_type("report_graded")] == [False, False]
     assert run.all_used()
 
 
@@ -128,7 +123,7 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
     assert (before, after) == tuple(DRAFT.split("\n\n"))
     assert "Ada Moran" in passage and re.search(r"\[\d\]", passage)
     assert [grade.verdict for grade in state.report.grades] == ["answered", "answered"]
-    assert [packet["is_researched"] for packet in packets_of(run, "report_graded")] == [True, False]
+    assert [packet["is_researched"] for packet in run.of_type("report_graded")] == [True, False]
     assert state.run.status == "completed"
     assert len([kind for kind in run.types() if kind == "report_framing"]) <= 1
 
@@ -154,7 +149,7 @@ async def test_no_further_round_starts_where_it_may_not_or_cannot_help(
     assert state.report.audit and state.report.audit.checked
     assert all(note in notes(state) for note in noted)
     is_graded = bool(noted) and "compared" not in noted[0]
-    assert bool(state.report.grades) == is_graded == bool(packets_of(run, "report_graded"))
+    assert bool(state.report.grades) == is_graded == bool(run.of_type("report_graded"))
 
 
 async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_p
     assert passage.content_hash == state.sources[passage.source].content_hash
     assert claim(state, 1).passages[0].judge == "scripted"
     assert len(run.calls("writer")) == 1
-    (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
+    (revised,) = run.of_type("report_revised")
     assert revised["content"].count("*(") == 2
     assert (audited(state).supported, audited(state).marked) == (2, 2)
     assert f"{wrong} *(not verified)*" in state.messages[-1].text
@@ -82,7 +82,7 @@ async def test_the_writer_corrects_an_unsupported_sentence_once_and_a_cell_alone
     shown = run.calls("writer")[1].text
     assert sentences[0] in shown and "It stands 38 metres tall." in shown
     assert audited(state).corrected == 2
-    (revised,) = [packet for packet in run.packets if packet["type"] == "report_revised"]
+    (revised,) = run.of_type("report_revised")
     assert revised["content"].startswith(sentences[1])
 
 
@@ -195,7 +195,7 @@ async def test_a_failed_correction_is_reported_and_the_sentence_is_marked(tmp_pa
     assert claim(state).is_marked
     assert state.run and state.run.status == "completed"
     assert "ValueError" in audited(state).failures[0]
-    emitted = [packet["message"] for packet in run.packets if packet["type"] == "error"]
+    emitted = [packet["message"] for packet in run.of_type("error")]
     assert emitted == [packet.message for packet in await run.replayed() if packet.type == "error"]
 
 
