@@ -39,10 +39,7 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
 
 
 def build_step_node() -> Any:
-    """Return the node that runs the step graph for one task once a slot is free.
-
-    A round has as many slots as its tasks say (`StepTask.slots`); waiting counts towards the step's time.
-    """
+    """Return the node that runs a step once a slot of its round is free; the wait counts towards the step's time."""
     graph = compile_drawable(build_step_graph(), name="step_graph")
 
     async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:

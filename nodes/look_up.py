@@ -38,10 +38,7 @@ _PIECE = 2000
 
 
 async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Make the best passages of one search, or of the thread's earlier sources, the question's only finding.
-
-    No model is asked.
-    """
+    """Make the best passages of one search, or of the thread's earlier sources, the only finding, without a model."""
     run, turn = state.run, await begin_turn(state, runtime)
     limits, placement = turn.context.limits, turn.placement
     said = question_of(state.messages)

@@ -24,10 +24,7 @@ _ANALYSIS_SHARE = 0.2
 
 
 async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Return the tasks of the next round, and the steps with their new statuses.
-
-    There are no tasks if the plan is done, a limit is reached, or the next step is skipped.
-    """
+    """Return the next round's tasks and the steps' new statuses; no tasks if the plan is done or a limit is reached."""
     turn = await begin_turn(state, runtime)
     limits, state, run, progress = turn.context.limits, turn.state, turn.state.run, state.progress
     await note_user(turn.pages, state.messages, run)

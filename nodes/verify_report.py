@@ -31,7 +31,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
     report, notices = await asyncio.to_thread(unchecked, draft), tuple[str, ...]()
-    context, run = turn.context, state.run
+    context, run, actions = turn.context, state.run, own_actions(state)
     # A quick answer has used its two model calls.
     has_no_calls_left = run.is_quick and not run.is_recalled
     if has_no_calls_left or any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
@@ -45,10 +45,8 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             draft = draft.model_copy(update={"text": text})
             # The sources that the draft cites first, then the others that it could cite.
             keys = [*draft.sources, *(key for key, source in state.sources.items() if source.number)]
-            texts = await source_texts(state.sources, list(dict.fromkeys(keys)), turn.pages)
-            calculations = [
-                line for use in own_actions(state) if use.tool == tool_names.CALCULATE for line in use.inputs
-            ]
+            texts = await source_texts(state.sources, keys, turn.pages)
+            calculations = [line for use in actions if use.tool == tool_names.CALCULATE for line in use.inputs]
             examination = Examination(
                 draft.text, draft.keys, texts, state.sources, context, filler, run.language_code, calculations
             )
@@ -57,7 +55,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             if has_no_calls_left and not is_extractive("writer", context):
                 notices = (*notices, await asyncio.to_thread(examination.looked_up))
     status = "completed_with_gaps" if draft.has_gaps or draft.open_grades else "completed"
-    asked = asked_notes(name for action in own_actions(state) for name in action.asked)
+    asked = asked_notes(name for action in actions for name in action.asked)
     update = turn.update(status=status, notices=(*state.run.notices, *notices, *asked))
     state = replace(state, run=update["run"], spending={**state.spending, **turn.spending}, report=report)
     if was_checked:

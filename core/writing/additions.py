@@ -80,10 +80,7 @@ def text_blocks(text: str) -> list[str]:
 
 
 def passage_after(block: str, text: str, *, is_continued: bool) -> str:
-    """Return a passage with the separator that belongs before it.
-
-    That is a space or a line break if the passage continues `block`, otherwise an empty line.
-    """
+    """Return a passage with its separator: a space or line break if it continues `block`, else an empty line."""
     first, text = block.lstrip()[:1], text.strip()
     if not is_continued or first in ("#", "`", "~") or text.startswith("#"):
         return f"\n\n{text}"

@@ -46,10 +46,7 @@ def request(name: str, args: Mapping[str, str], description: str, allowed: Seque
 
 
 def pause_for_answer(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
-    """Pause until the user answers, and return the answer; if it is invalid, ask again and say why.
-
-    `asked` is the interrupt's payload, including that of `request`.
-    """
+    """Pause with the payload `asked` until the user answers; if the answer is invalid, ask again and say why."""
     allowed = asked["review_configs"][0]["allowed_decisions"]
     refused: dict[str, str] = {}
     while True:

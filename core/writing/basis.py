@@ -175,7 +175,7 @@ def disagreement_packets(pairs: list[ConfirmedPair], placement: Placement) -> li
 async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages: Pages) -> dict[str, list[SourceText]]:
     """Return the stored texts of these sources by key: the text that was read, and excerpts from search results."""
     texts: dict[str, list[SourceText]] = {}
-    for key in filter(None, keys):
+    for key in filter(None, dict.fromkeys(keys)):
         source = sources[key]
         hashes = dict.fromkeys(name for name in (source.content_hash, *source.excerpts) if name)
         texts[key] = [SourceText(name, text) for name in hashes if (text := await pages.text(name))]
@@ -220,7 +220,7 @@ async def deciding_passages(state: ResearchState, pages: Pages, window: int) -> 
     """
     cited = [learning for learning in state.learnings.values() if learning.source]
     learnings = [learning for learning in cited if state.sources[learning.source].number]
-    texts = await source_texts(state.sources, dict.fromkeys(learning.source for learning in learnings), pages)
+    texts = await source_texts(state.sources, (learning.source for learning in learnings), pages)
     room = int(min(_PASSAGES_TOKENS, _PASSAGES_SHARE * window) * CHARACTERS_PER_TOKEN)
     return await asyncio.to_thread(_fitting_passages, state, learnings, texts, room)
 

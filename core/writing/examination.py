@@ -157,10 +157,7 @@ def _markers(raw: str) -> list[int]:
 
 
 def _keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[ReportUnit]) -> bool:
-    """Whether each right unit of a faulty sentence keeps its words and citations in the rewritten one.
-
-    `units` are those of the report, `new` those of the rewritten sentence.
-    """
+    """Whether each right unit of a faulty sentence is among the rewritten one's units (`new`), with its citations."""
     wrong = {unit.start for unit, _ in fault.wrong}
     right = [unit for unit in units if unit.sentence_start == fault.start and unit.is_cited and unit.start not in wrong]
     # A cell keeps its words when its label changes.
@@ -307,9 +304,8 @@ class Examination:
 
     def _is_decided(self, key: UnitKey, judgement: UnitJudgement) -> bool:
         """Whether a judgement is final, that is, no unread source cited by the unit could overturn it."""
-        if judgement.verdict in ("supported", "reasoning") or (
-            judgement.verdict == "contradicted" and judgement.passages
-        ):
+        is_refuted = judgement.verdict == "contradicted" and judgement.passages
+        if is_refuted or judgement.verdict in ("supported", "reasoning"):
             return True
         return all(known.texts for known in self._evidence.known(key[1]).values())
 
@@ -318,11 +314,9 @@ class Examination:
         premises, doubtful = self._premises(self._units()), dict[UnitKey, UnitJudgement]()
         for unit in units:
             judgement = self._judgement_on(unit, premises)
-            if (
-                judgement
-                and judgement.verdict in ("not_found", "unproved")
-                and (judgement.fault or self._evidence.has_more(unit))
-            ):
+            if judgement is None or judgement.verdict not in ("not_found", "unproved"):
+                continue
+            if judgement.fault or self._evidence.has_more(unit):
                 doubtful[key_of(unit)] = judgement
         return doubtful
 

@@ -146,10 +146,7 @@ def omitted_facts(facts: Mapping[str, Sequence[str]], text: str) -> str:
 
 
 def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
-    """Return the current question's distinct cited lines by topic: of findings by task, or of learnings by step title.
-
-    Topics are shortened to the length of a heading.
-    """
+    """Return the question's distinct cited lines by topic (a heading): of findings by task, or of learnings by step."""
     known = by_number(state.sources.values())
     if state.has_typed_plan:
         titles = {step.id: step.title for step in state.steps}
@@ -181,20 +178,10 @@ def facts_request(state: ResearchState, context: Context, heading: str, *, is_ag
     system = render_prompt(
         "_write_from_facts", "system", date=run.date, language=run.language, instructions=context.instructions
     )
+    listed = fence("\n".join(lines))
     reminder = render_prompt(
-        "_write_from_facts",
-        "reminder",
-        facts=fence("\n".join(lines)),
-        heading=heading,
-        request=run.question,
-        again=is_again,
+        "_write_from_facts", "reminder", facts=listed, heading=heading, request=run.question, again=is_again
     )
-    return Request(
-        "writer",
-        run.id,
-        [SystemMessage(system), *(conversation if len(conversation) > 1 else ()), HumanMessage(reminder)],
-        cited_sentences,
-        max_tokens=context.limits.report_tokens,
-        facts=facts_of_run(state, context),
-        is_long=True,
-    )
+    messages = [SystemMessage(system), *(conversation if len(conversation) > 1 else ()), HumanMessage(reminder)]
+    max_tokens, known = context.limits.report_tokens, facts_of_run(state, context)
+    return Request("writer", run.id, messages, cited_sentences, max_tokens=max_tokens, facts=known, is_long=True)

@@ -64,14 +64,9 @@ class Filler:
         reminder, faults = HumanMessage(render_prompt(prompt, "reminder", **values)), ""
         for _ in range(2):
             messages = [*before, reminder]
+            tools, max_tokens = [form_schema(form)], self._context.limits.form_tokens
             request = Request(
-                role,
-                self._question_id,
-                messages,
-                shortener(""),
-                [form_schema(form)],
-                max_tokens=self._context.limits.form_tokens,
-                facts=facts,
+                role, self._question_id, messages, shortener(""), tools, max_tokens=max_tokens, facts=facts
             )
             reply = await ask_model(request, self._context, self._events)
             unread = f"{form_name(form)} was filled in without some results: {WITHHELD_REASON}"

@@ -203,10 +203,7 @@ async def judge(
 
 
 def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
-    """Split units into batches of at most `most`, one per call.
-
-    They stay in the order of the report, since a unit is often unclear without the previous one.
-    """
+    """Split units into batches of at most `most`, in report order: a unit is often unclear without the previous one."""
     distinct = {key_of(unit): unit for unit in units}.values()
     # As few calls as possible, with equally many units in each.
     size = -(-len(distinct) // -(-len(distinct) // most)) if distinct else most

@@ -147,16 +147,9 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
     The result must be in that language and have the same citations and all figures. Adds costs to the bill of `events`.
     """
     values = {"language": run.language, "section": section.strip()}
-    request = Request(
-        "writer",
-        run.id,
-        [
-            SystemMessage(render_prompt("_rewrite_section", "system", **values)),
-            HumanMessage(render_prompt("_rewrite_section", "reminder", **values)),
-        ],
-        max_tokens=context.limits.report_tokens,
-        is_long=True,
-    )
+    system, reminder = (render_prompt("_rewrite_section", block, **values) for block in ("system", "reminder"))
+    messages = [SystemMessage(system), HumanMessage(reminder)]
+    request = Request("writer", run.id, messages, max_tokens=context.limits.report_tokens, is_long=True)
     try:
         text, was_cut = await write_silently(request, context, events)
     except GraphBubbleUp:

@@ -240,10 +240,7 @@ def unchecked(draft: Draft) -> Report:
 def audit_of(
     state: ResearchState, report: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Audit:
-    """Return the audit of an examined report.
-
-    `texts` are the sources' stored texts by key, `failures` the errors of the check; `state` must include all costs.
-    """
+    """Return the audit of an examined report; `texts` by source key; `state` must include all costs of the run."""
     run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
     assert draft is not None
     cited = [*report.keys.values()]

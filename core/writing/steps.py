@@ -106,10 +106,7 @@ class StepTurn(BranchTurn[SilentEvents]):
         super().__init__(state.task, state.seconds, state.turn, runtime, SilentEvents)
 
     async def in_time(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
-        """Await the work within the step's remaining time.
-
-        Returns its result, or `Failed` if it fails or takes too long; raises only errors that stop the whole run.
-        """
+        """Await the work within the step's remaining time; return its result or failure (see `attempt`)."""
         result = await self.attempt(work, self._task.seconds - self.seconds)
         if isinstance(result, Failed) and not result.is_late:
             # For example, a store that cannot record the costs of the calls.
@@ -179,14 +176,9 @@ async def _list_facts(
     reminder = render_prompt(
         "write_finding", "reminder", task=task.step.task, language=task.language, is_small=True, again=False
     )
-    request = Request(
-        "researcher",
-        task.question_id,
-        [SystemMessage(render_prompt("_list_facts", "system", date=task.date)), *said, HumanMessage(reminder)],
-        shortener(task.step.task),
-        max_tokens=context.limits.finding_tokens,
-        is_long=True,
-    )
+    messages = [SystemMessage(render_prompt("_list_facts", "system", date=task.date)), *said, HumanMessage(reminder)]
+    shorten, max_tokens = shortener(task.step.task), context.limits.finding_tokens
+    request = Request("researcher", task.question_id, messages, shorten, max_tokens=max_tokens, is_long=True)
     try:
         text = (await write_silently(request, context, turn.events)).text
     except DeepResearchError as error:
@@ -212,10 +204,7 @@ def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[st
 
 
 def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> NewKnowledge:
-    """Return the form's new learnings, contradictions and closed gaps.
-
-    `shown` are the numbers of the documents among the results; facts from other documents are dropped.
-    """
+    """Return a form's new learnings, contradictions and closed gaps; drop facts from document numbers not `shown`."""
     task, open_now, numbers = state.task, open_questions(state), set(shown)
     noted = [*task.gaps, *state.memory.values()]
     # Learnings from earlier questions may be recorded again for this question.
@@ -246,10 +235,7 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> New
 def observations_in(
     form: Judged, state: StepState, rests_on: Iterable[str], confidence: float
 ) -> dict[str, Observation]:
-    """Return the form's gaps, and its insights if there are learnings and `confidence` in them is high enough.
-
-    `rests_on`: ids of the learnings of this round; the values are by key.
-    """
+    """Return a form's gaps, and its insights if there are learnings (ids `rests_on`) with enough confidence, by key."""
     learnings = tuple(sorted(rests_on))
     insights = form.insights if learnings and is_confident(confidence) else ()
     found = [
@@ -281,11 +267,7 @@ def _plain(text: str) -> str:
 
 
 def finding_of(state: StepState, failures: Sequence[str], seconds: float) -> Finding:
-    """Return the step's finding, one learned fact per line with its citations.
-
-    Its status is "failed" if nothing was learned and something went wrong (`failures`: errors, worded for the reader).
-    `seconds` is the step's active time.
-    """
+    """Return the step's finding, one fact per line; it has failed if nothing was learned and there are `failures`."""
     numbers = state.numbers
     lines = [
         " ".join([fact.text, *(f"[{numbers[key]}]" for key in fact.sources)])

@@ -116,10 +116,7 @@ class Turn(NodeTurn[CallEvents]):
         return {**self.costs(**changes), "progress": self.advanced()}
 
     async def use(self, name: str, inputs: list[str], action_id: str, tab: int = 1) -> tuple[Outcome, Action]:
-        """Use a search tool or open pages; return the outcome, and its record with this id.
-
-        `inputs` are queries or addresses; the packets go into the turn's tab with the index `tab`.
-        """
+        """Use a search tool or open pages (`inputs`: queries or addresses), with packets in a tab of the turn."""
         limits, run = self.context.limits, self.state.run
         placement = self.placement.model_copy(update={"tab_index": tab})
         meter = meter_for_run(limits, {**self.state.spending, **self.spending})
@@ -170,10 +167,7 @@ class BranchTurn(NodeTurn[Events]):
         return recorded(self.pages, self._task.question_id, self.events.bill, researcher=self._task.id)
 
     async def attempt(self, work: Coroutine[Any, Any, Value], seconds: float) -> Value | Failed:
-        """Await the work for at most `seconds`, recording its costs.
-
-        Returns its result, or `Failed` if it fails or takes too long; raises only errors that stop the whole run.
-        """
+        """Await the work for at most `seconds`; return its result or `Failed`, raise errors that stop the whole run."""
         return await attempt(work, seconds, self.paid())
 
 

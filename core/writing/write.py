@@ -192,10 +192,7 @@ class TextWriter:
         """Number of findings shortened to fit the window."""
 
     async def write(self) -> str:
-        """Write the report to `events`; return why it is cut off, or an empty text.
-
-        Raises only if a call fails before any was answered.
-        """
+        """Write the report; return why it is cut off, or "". Raises only if a call fails before any was answered."""
         try:
             if self._is_quick:
                 return _CUT_OFF if was_cut_off(await self._ask(ReportPart("report"))) else ""
@@ -293,16 +290,14 @@ class TextWriter:
         return reply.message
 
     async def _request(self, part: ReportPart, draft: str | None = None) -> Request:
-        """Return the request for a part that follows `draft`, by default the text so far.
-
-        It is built in a thread because it parses the citations of all findings.
-        """
+        """Return the request for a part that follows `draft`, by default the text so far."""
         draft = self._events.draft if draft is None else draft
         state, context = self._state, self._context
         if self._facts and part.kind != "continuation":
             return await asyncio.to_thread(facts_request, state, context, part.heading, is_again=part.is_again)
         # A filter that refused a finding would refuse its passages too.
         passages = "" if self.refused else self._passages
+        # In a thread, because it parses the citations of all findings.
         return await asyncio.to_thread(report_request, state, context, part, draft, frozenset(self.refused), passages)
 
 
@@ -332,10 +327,7 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
 
 
 async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:
-    """Ask once for a version of `text` that cites its sources, without emitting it; return `text` if that fails.
-
-    `known` are the source numbers that it may cite.
-    """
+    """Ask once for a version of `text` that cites sources (`known` numbers); return `text` if that fails."""
     messages = [*request.messages, AIMessage(text), HumanMessage(render_prompt("_cite", "reminder"))]
     try:
         again = await write_silently(request._replace(messages=messages, tool_choice="none"), context, events)

@@ -10,10 +10,7 @@ from ...tools.search_round import SearchRound
 
 
 async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
-    """Search for each query with every tool; a failed call does not stop the others.
-
-    The step ends if the round could not be finished, or if no search can succeed any more.
-    """
+    """Search for each query with every tool; a failed call does not stop the others."""
     turn = StepTurn(state, runtime)
     work = SearchRound(state, turn.context, turn.pages, turn.events.bill, turn.emitter, turn.watch)
     async with turn.paid():
