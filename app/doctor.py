@@ -15,7 +15,7 @@ from ..core.models.abilities import load_ability, location_of, remember_ability
 from ..core.models.caller import Caller
 from ..core.models.faults import explain_any
 from ..core.models.ladder.probe import Check, Speed, check_rung, check_window, find_ability, measure_speed
-from ..core.models.quirks import wishes
+from ..core.models.quirks import describe_traits
 from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role
@@ -148,7 +148,7 @@ def _tool_calls(role: Role, context: Context) -> str:
     if context.tool_calls != "auto":
         return f"calls tools as set in tool_calls: {context.tool_calls}"
     if ability := asyncio.run(load_ability(location_of(role, context))):
-        learned = wishes(ability.quirks, ability.output_tokens)
+        learned = describe_traits(ability.quirks, ability.output_tokens)
         verifier = "; cannot judge as a verifier" if ability.judges is False else ""
         wanted = f"; its server requires {learned}" if learned else ""
         return f"calls tools (tested): {ability.rung}{wanted}{verifier}"

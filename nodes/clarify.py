@@ -64,7 +64,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     tools += [ANSWER_FROM_READ_SCHEMA] if recalled else []
     choice = "auto" if may_ask else "any"
     request = Request(
-        "clarifier", run.id, messages, tools=tools, tool_choice=choice, words_name="question_to_user", facts=facts
+        "clarifier", run.id, messages, tools=tools, tool_choice=choice, text_key="question_to_user", facts=facts
     )
     # Text next to a call for the plan is dropped: the plan's packets have the same placement.
     async with turn.paid():

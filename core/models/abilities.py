@@ -1,4 +1,4 @@
-"""How each model calls tools and how large its window is: found by trial calls and stored in the data folder."""
+"""What trial calls reveal about each model, such as how it calls tools; stored in `models.json` in the data folder."""
 
 from __future__ import annotations
 
@@ -33,10 +33,13 @@ from .resolve import (
 )
 
 _known: dict[Location, Ability | None] = {}
+"""The abilities that this process has read or found; None: not stored."""
 _writing = threading.Lock()
 _FILE_NAME = "models.json"
 _NO_CALLS = Ability("tags", calls_tools=False)
+"""Ability of a model that calls tools in none of the three ways."""
 _locks = Locks()
+"""A lock for each location, so that parallel calls test a model only once."""
 
 
 class Location(NamedTuple):
@@ -48,13 +51,13 @@ class Location(NamedTuple):
 
 def location_of(role: Role, context: Context) -> Location:
     """Return where the ability of the role's model is stored."""
-    # Results with a user-chosen way of calling tools say nothing about the best one, so they get their own key.
+    # What is learned with `tool_calls` set by the user must not be taken for the best way to call tools.
     way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"
     return Location(context.data_dir / _FILE_NAME, f"{profile_of(role, context).at_server}{way}")
 
 
 async def load_ability(location: Location) -> Ability | None:
-    """Return the stored ability, or None."""
+    """Return the ability stored at a location; None if there is none, or if it cannot be read."""
     if location not in _known:
         stored = (await asyncio.to_thread(_read_file, location.path)).get(location.model)
         try:
@@ -68,14 +71,14 @@ async def load_ability(location: Location) -> Ability | None:
 
 
 async def save_ability(location: Location, ability: Ability) -> None:
-    """Store an ability in the file, or only in memory if the file cannot be written."""
+    """Store an ability; if the file cannot be written, only in memory."""
     _known[location] = ability = ability._replace(window=windows_at_servers.get(location.model, ability.window))
     _note(location, ability)
     await asyncio.to_thread(_write, location, ability)
 
 
 def _note(location: Location, ability: Ability) -> None:
-    """Copy the ability into the globals of `resolve`, which does not read the file."""
+    """Make the ability known to `profile_of` and `is_small`, which cannot read files because they are not async."""
     if ability.reasons:
         known_to_reason.add(location.model)
     if ability.rung != "native":
@@ -85,11 +88,12 @@ def _note(location: Location, ability: Ability) -> None:
 
 
 def _write(location: Location, ability: Ability) -> None:
+    """Write the ability to the file, which keeps its other entries; do nothing if the file cannot be written."""
     folder = location.path.parent
     with contextlib.suppress(OSError), _writing:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         stored = {**_read_file(location.path), location.model: ability._asdict()}
-        # Only the owner can read a temporary file, and replacing is atomic.
+        # A temporary file can only be read by its owner, and replaces the old one in a single step.
         with tempfile.NamedTemporaryFile(dir=folder, prefix=location.path.stem, delete=False) as file:
             written = Path(file.name)
         try:
@@ -107,10 +111,10 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 async def ability_of(caller: Caller, *, may_try: bool, has_tools: bool) -> Ability:
-    """Return how the role's model calls tools; with `may_try`, test a named model that has no profile.
+    """Return what is known about the role's model; with `may_try`, first test a named model that has no profile.
 
-    With `has_tools`, raises `ToolsMissing` if the model cannot call tools at all; without, such a model can still
-    answer. Errors of failed calls are raised too.
+    `has_tools`: the request offers tools; raises `ToolsMissing` if the model cannot call any. Raises the errors of the
+    trial calls as `DeepResearchError`.
     """
     role, context = caller.role, caller.context
     model, location = resolve_model(role, context), location_of(role, context)
@@ -121,14 +125,17 @@ async def ability_of(caller: Caller, *, may_try: bool, has_tools: bool) -> Abili
         if context.tool_calls != "auto" and not is_extractive(role, context):
             return (known or Ability())._replace(rung=context.tool_calls)
         is_described = profile_of(role, context).calls_tools or not is_named(role, context)
-        is_enough = known and (known.calls_tools or not has_tools)
-        if is_enough or is_described or not may_try:
+        is_tried = known and (known.calls_tools or not has_tools)
+        if is_tried or is_described or not may_try:
             return known or Ability()
         return await _try_out(caller, has_tools=has_tools)
 
 
 async def other_ability(caller: Caller, refused: Ability) -> Ability:
-    """Return another way to call tools after the server `refused` one; raises the same errors as `ability_of`."""
+    """Return an ability with another way to call tools, after the server refused the one of `refused`.
+
+    Raises the same errors as `ability_of`.
+    """
     location = location_of(caller.role, caller.context)
     async with _locks.lock(location):
         known = await load_ability(location)
@@ -136,18 +143,18 @@ async def other_ability(caller: Caller, refused: Ability) -> Ability:
 
 
 async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
-    """Store the ability of the role's model, including what this process has learned about its server."""
+    """Store the ability of the role's model, together with what this process has learned about its server."""
     await save_ability(location_of(role, context), with_learned(ability, resolve_model(role, context)))
 
 
 def with_learned(ability: Ability, model: BaseChatModel) -> Ability:
-    """Return the ability, updated with what this process has learned about the model's server."""
+    """Return the ability with the traits that this process has learned about the model's server."""
     learned: ModelTraits = getattr(model, "learned", ModelTraits())
     return ability._replace(quirks=tuple(sorted(learned.quirks)), output_tokens=learned.output_tokens)
 
 
 async def judges_soundly(role: Role, context: Context) -> bool | None:
-    """Return whether the role's model passed its trial as a verifier; None if it had no trial."""
+    """Whether the role's model passed its trial as a verifier; None if it was not tried."""
     known = await load_ability(location_of(role, context))
     return known.judges if known else None
 
@@ -159,6 +166,7 @@ async def remember_judging(role: Role, context: Context, *, sound: bool) -> None
 
 
 async def _try_out(caller: Caller, *, has_tools: bool) -> Ability:
+    """Test how the role's model calls tools, store the result and return it; for `has_tools`, see `ability_of`."""
     role, context, events = caller.role, caller.context, caller.events
     name = profile_of(role, context).name
     events.emit(Activity(placement=events.placement, text=f"Testing how {name} calls tools", icon="brain"))

@@ -1,4 +1,4 @@
-"""Asks a role's model for one answer: fits the prompt, streams the reply, and changes the request if it fails."""
+"""Asks a role's model for one answer: fits the prompt to its window, streams, and changes the request if it fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from ..evidence.citations.rendering import read_body
 from ..run import tool_names
-from ..run.context import Context
+from ..run.context import Context, Role
 from ..run.conversation import mark_of, safe_text
 from ..run.errors import UserMistake
 from ..run.events.call import CallEvents
@@ -36,7 +36,7 @@ from .faults import (
     AnswerRefused,
     FaultKind,
     PromptCut,
-    cut_short,
+    broken_off,
     explain,
     explain_any,
     fault_kind,
@@ -48,57 +48,61 @@ from .ladder.rungs import Ability, prepare
 from .ladder.written_calls import CallGuard
 from .request import Request
 from .resolve import is_named, model_host, output_tokens, profile_of, resolve_model
-from .retries import has_words, retry_budget_of
+from .retries import has_content, retry_budget_of
 
 logger = logging.getLogger(__name__)
 
 _THOUGHT_ARGUMENT = "reasoning"
-"""Argument of the think tool."""
+"""Argument of the think tool that contains the thought."""
 _SMALLEST_WINDOW = 128
-"""Smallest plausible window in tokens; a smaller reported count is wrong, or covers only the uncached part."""
+"""A server that reports fewer prompt tokens than this counts wrongly, or counts only uncached tokens."""
 _READ_SHARE = 2 / 3
-"""Minimum ratio of reported to estimated prompt tokens; below it, the server did not read the whole prompt."""
+"""If a server reports less than this share of the estimated prompt tokens, it did not read the whole prompt."""
 _TEMPERATURE = 0.1
-"""Default temperature of models that write calls as text."""
+"""Temperature for models that write calls as text, unless the model has one set."""
 _SUSPECTS = 3
-"""Maximum number of results that are left out, one at a time, while the provider's filter refuses the call."""
+"""Maximum number of tool results to leave out, one at a time, while the provider's filter refuses the prompt."""
 
 
 class AnswerEmitter:
-    """Emits the thoughts and text of one answer as its chunks arrive."""
+    """Sends the thoughts and text of one answer to `CallEvents` as its chunks arrive, with secrets masked."""
 
     def __init__(self, events: CallEvents, secrets: Secrets, *, is_prose: bool, begins_inside: bool) -> None:
         """`is_prose`: emit text as it arrives instead of in `finish`; `begins_inside`: see `ThoughtFilter`."""
         self.text = ""
-        """The text so far, without leaked thoughts."""
+        """The text so far, without thoughts in it."""
         self._events = events
         self._is_prose = is_prose
         self._filter = ThoughtFilter(begins_inside=begins_inside, hides_calls=is_prose)
         self._guard = CallGuard() if is_prose else None
-        self._secrets, self._held = secrets, ""
+        self._secrets = secrets
+        self._held = ""
+        """Text withheld because it may be the beginning of a secret."""
         self._arguments: dict[int, StreamedThought] = {}
+        """The calls of the think tool, by their index in the stream."""
         self._source = ""
+        """Where the last emitted words came from; words from another source begin a new paragraph."""
 
     def feed(self, chunk: AIMessage) -> None:
-        """Read the next chunk, or the whole message of a model that cannot stream."""
-        self._think("native", reasoning_of(chunk))
-        self._take(self._filter.feed(chunk.text))
+        """Add the next chunk, or the whole message of a model that cannot stream."""
+        self._emit_thought("native", reasoning_of(chunk))
+        self._emit(self._filter.feed(chunk.text))
         for part in chunk.tool_call_chunks if isinstance(chunk, AIMessageChunk) else ():
             index = part["index"] or 0
             if part["name"] == tool_names.THINK_TOOL:
                 self._arguments[index] = StreamedThought()
             if index in self._arguments:
-                self._think(f"call {index}", self._arguments[index].feed(part["args"] or ""))
+                self._emit_thought(f"call {index}", self._arguments[index].feed(part["args"] or ""))
 
     def finish_stream(self) -> None:
-        """Emit buffered text after the last chunk."""
-        self._take(self._filter.finish())
+        """Emit the text that is still withheld after the last chunk."""
+        self._emit(self._filter.finish())
         if self._guard:
-            self._say(self._guard.finish())
-        self._say("", is_last=True)
+            self._emit_text(self._guard.finish())
+        self._emit_text("", is_last=True)
 
     def finish(self, message: AIMessage) -> None:
-        """Emit those thoughts and text of the whole answer that were not streamed."""
+        """Emit the thoughts and text that were not streamed; `message` is the complete, parsed answer."""
         if not self._is_prose and (words := self._separated("text", message.text)):
             self._events.on_text(words)
         streamed = [argument.text for argument in self._arguments.values()]
@@ -106,18 +110,18 @@ class AnswerEmitter:
             thought = str(call["args"].get(_THOUGHT_ARGUMENT, ""))
             shown = streamed[number] if number < len(streamed) else ""
             if thought.startswith(shown):
-                self._think(self._source if shown else f"whole {number}", thought[len(shown) :])
+                self._emit_thought(self._source if shown else f"whole {number}", thought[len(shown) :])
         self._events.end()
 
-    def _take(self, pieces: list[Piece]) -> None:
+    def _emit(self, pieces: list[Piece]) -> None:
         for piece in pieces:
             if piece.kind == "thought":
-                self._think("leaked", piece.words)
+                self._emit_thought("leaked", piece.words)
                 continue
             words = safe_text(piece.words)
-            self._say(self._guard.feed(words) if self._guard else words)
+            self._emit_text(self._guard.feed(words) if self._guard else words)
 
-    def _say(self, words: str, *, is_last: bool = False) -> None:
+    def _emit_text(self, words: str, *, is_last: bool = False) -> None:
         words = self._secrets.masked(self._held + words)
         end = len(words) if is_last else self._secrets.settled(words)
         words, self._held = words[:end], words[end:]
@@ -125,12 +129,12 @@ class AnswerEmitter:
         if self._is_prose and words:
             self._events.on_text(words)
 
-    def _think(self, source: str, words: str) -> None:
+    def _emit_thought(self, source: str, words: str) -> None:
         if words := self._separated(source, words):
             self._events.on_thought(words)
 
     def _separated(self, source: str, words: str) -> str:
-        """Return the words, preceded by a blank line if the last words came from another source."""
+        """Return the words, with a blank line before them if the last ones came from another source."""
         if not (words := safe_text(words)):
             return ""
         separator = "\n\n" if self._source and source != self._source else ""
@@ -139,14 +143,14 @@ class AnswerEmitter:
 
 
 class StreamedThought:
-    """Extracts the text of a think-tool call from partial JSON."""
+    """Extracts the thought from the streamed arguments of a think-tool call."""
 
     def __init__(self) -> None:
         self.text = ""
         self._json = ""
 
     def feed(self, piece: str) -> str:
-        """Add a piece of JSON; return the new words of the thought."""
+        """Add a piece of the arguments (JSON); return the words that it adds to the thought."""
         self._json += piece
         try:
             read = from_json(self._json, allow_partial="trailing-strings")
@@ -165,16 +169,16 @@ class Reply(NamedTuple):
 
     message: AIMessage
     refused: tuple[str, ...] = ()
-    """Ids of the calls whose results were withheld because the provider's filter refused them."""
+    """Ids of the tool calls whose results were left out because the provider's filter refused them."""
     shortened: int = 0
-    """Number of results shortened to fit the window."""
+    """Number of tool results that were shortened to fit the window."""
 
 
 async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
-    """Call the role's model; `events` emits thoughts, text and cost, even for a failed call.
+    """Call the role's model and return its answer; thoughts, text and cost go to `events`, even if the call fails.
 
-    Handles prompts that are too long, results that the provider's filter refuses, and servers without tool calling.
-    Models given by name raise only errors of this package; model instances from an app raise their own.
+    Handles prompts that are too long, tool results that the provider's filter refuses, and servers without tool calls.
+    Raises a `DeepResearchError` if the model is given by name; a model instance from an app may raise its own errors.
     """
     start = context.clock.seconds()
     events.has_shown = False
@@ -185,7 +189,7 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
         tool_tokens = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
         answer_tokens = output_tokens(request.role, request.max_tokens, context) or 0
         room = profile_of(request.role, context).window - answer_tokens - tool_tokens
-        # Earlier reports keep their citation marks, but not their list of sources and notes.
+        # Earlier reports keep their citations, but not their lists of sources and notes.
         shown = [
             message.model_copy(update={"content": read_body(message.text)}) if mark_of(message) == "report" else message
             for message in request.messages
@@ -201,16 +205,18 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
 
 
 async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
-    remedies, role, context = Remedies(request, caller.context), caller.role, caller.context
+    """Make the call, and repeat it with a changed request as long as `Remedies` knows one."""
+    role, context = caller.role, caller.context
+    remedies = Remedies(request, context)
     while True:
         try:
-            message = await stream_answer(remedies.request, ability, caller)
+            message = await _stream_answer(remedies.request, ability, caller)
             return Reply(message, remedies.left_out)
         except Exception as error:
             name = profile_of(role, context).name
             kind = fault_kind(error)
             ours = explain(error, role, name, has_answered=caller.retries.has_answered(name))
-            if kind is None or caller.events.has_shown or not remedies.meet(error, kind):
+            if kind is None or caller.events.has_shown or not remedies.apply(error, kind):
                 if ours is None and not is_named(role, context):
                     raise
                 if isinstance(ours, UserMistake):
@@ -226,28 +232,30 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
 
 
 class Remedies:
-    """Changes a request after a failure, as long as a retry makes sense."""
+    """Changes a request so that it may succeed after a failure."""
 
     def __init__(self, request: Request, context: Context) -> None:
         self.left_out: tuple[str, ...] = ()
-        """Ids of the calls whose results are withheld."""
+        """Ids of the tool calls whose results are left out."""
         self._request = request
-        # If the user has set `tool_calls`, an error that names the setting is more helpful.
+        # If the user has set `tool_calls`, the error names that setting instead.
         self._may_change_rung = context.tool_calls == "auto"
-        self._met = set[FaultKind]()
+        self._applied = set[FaultKind]()
+        """Kinds of failures after which the request was changed."""
         self._suspects: Iterator[tuple[str, ...]] | None = None
+        """Results to leave out next (see `_suspects`); None before the first refusal."""
 
     @property
     def request(self) -> Request:
-        """The request for the next try."""
+        """The request for the next try, with the refused results left out."""
         messages = [
             withheld_result(call_id) if (call_id := _answered(message)) in self.left_out else message
             for message in self._request.messages
         ]
         return self._request._replace(messages=messages)
 
-    def meet(self, error: Exception, kind: FaultKind) -> bool:
-        """Change the request after a failure; return whether to try again."""
+    def apply(self, error: Exception, kind: FaultKind) -> bool:
+        """Change the request after this failure; return whether to try again."""
         if kind == "refused":
             if self._suspects is None:
                 suspects = _suspects(self._request.messages)
@@ -258,9 +266,9 @@ class Remedies:
             self.left_out = next(self._suspects, ())
             logger.info("%d results are left out of a call that a filter refused", len(self.left_out))
             return bool(self.left_out)
-        if kind in self._met:
+        if kind in self._applied:
             return False
-        self._met.add(kind)
+        self._applied.add(kind)
         if kind != "long":
             return kind == "no_tools" and self._may_change_rung
         messages = self._request.messages
@@ -275,7 +283,10 @@ def withheld_result(call_id: str) -> ToolMessage:
 
 
 def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
-    """Return the call ids of the results to leave out: each alone, then all; newest round first, longest first."""
+    """Return which tool results to leave out (by call ids), in order: up to three alone, then these together.
+
+    The first is the longest result of the newest round of calls.
+    """
     rounds = [list(group) for answers, group in groupby(messages, lambda each: bool(_answered(each))) if answers]
     suspected = [
         _answered(message)
@@ -292,30 +303,30 @@ def _answered(message: AnyMessage) -> str:
     return message.tool_call_id if isinstance(message, ToolMessage) else ""
 
 
-async def stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:
-    """Return the whole answer with tool calls parsed and leaked thoughts removed.
+async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:
+    """Make the call and return the whole answer, with tool calls parsed and thoughts removed from the text.
 
-    If the answer breaks off after text was shown, `keeps_broken` returns the part that arrived. Raises `AnswerCut`
-    if the answer breaks off, `AnswerSilent`, `ModelFailed`, or errors of the model's client.
+    With `request.keeps_broken`, an answer that breaks off after text was shown is returned as far as it came. Raises
+    `AnswerCut` if the answer breaks off otherwise, `AnswerSilent`, `ModelFailed`, `PromptCut`, or errors of the client.
     """
     context, events, role = caller.context, caller.events, request.role
-    prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice, request.words_name)
+    prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice, request.text_key)
     model = resolve_model(role, context)
     most = output_tokens(role, request.max_tokens, context)
     settings = dict(prepared.settings)
     if isinstance(model, ExtractiveChatModel):
         settings["facts"] = request.facts
     elif ability.rung != "native" and getattr(model, "temperature", None) is None:
-        # Local servers default to 0.8, which makes small models break the format.
+        # Local servers default to 0.8, at which small models often break the format.
         settings["temperature"] = _TEMPERATURE
-    effort = ("low" if role == "researcher" else "") if context.effort == "auto" else context.effort
-    effort = effort if profile_of(role, context).reasons else ""
-    bound = bind_call(model, prepared.tools, request.tool_choice, most, effort, settings)
+    bound = bind_call(model, prepared.tools, request.tool_choice, most, _effort(role, context), settings)
     # Only a stream shows that a long answer is still in progress.
-    streamed = request.is_long or events.is_watched
-    parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=streamed, most_tokens=most)
-    is_prose, begins_inside = not _may_call(request), ability.begins_inside
-    new_emitter = partial(AnswerEmitter, events, Secrets(context.mcp), is_prose=is_prose, begins_inside=begins_inside)
+    is_streamed = request.is_long or events.is_watched
+    parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=is_streamed, most_tokens=most)
+    may_call = _may_call(request)
+    new_emitter = partial(
+        AnswerEmitter, events, Secrets(context.mcp), is_prose=not may_call, begins_inside=ability.begins_inside
+    )
     answer, emitter = Assembly(), new_emitter()
     cut: Exception | None = None
     try:
@@ -327,12 +338,12 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
                 else:
                     emitter.feed(part)
     except Exception as error:
-        if not is_transient(error) or answer.whole is None or not has_words(answer.whole):
+        if not is_transient(error) or answer.whole is None or not has_content(answer.whole):
             raise
         log_failure(__name__, error, "An answer of the %s's model broke off", role)
-        cut = cut_short(error, model_host(model))
+        cut = broken_off(error, model_host(model))
     message = answer.message(role)
-    # A failure after the end of the answer is harmless.
+    # If the answer had ended before the failure, nothing is missing.
     if cut and not finish_of(message):
         if not (request.keeps_broken and events.has_shown):
             raise cut
@@ -341,19 +352,28 @@ async def stream_answer(request: Request, ability: Ability, caller: Caller) -> A
     counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
     expected = sum(len(sent.text) for sent in prepared.messages) // CHARACTERS_PER_TOKEN
     if _SMALLEST_WINDOW <= counted < _READ_SHARE * expected:
-        # The server read only part of the prompt.
         raise PromptCut(counted, expected)
     emitter.finish_stream()
     whole = message.text
     shown = ability._replace(begins_inside=ability.begins_inside or split_thoughts(whole).began_inside)
     if with_learned(shown, model) != ability:
         await remember_ability(role, context, shown)
-    # Search the unfiltered text for written calls: an argument may contain text that looks like a thought.
-    text = safe_text(whole) if _may_call(request) else split_thoughts(emitter.text).text
-    message = read_reply(message.model_copy(update={"content": text}), request.tools if _may_call(request) else ())
+    # Parse calls from the unfiltered text: an argument may contain text that looks like a thought.
+    text = safe_text(whole) if may_call else split_thoughts(emitter.text).text
+    message = read_reply(message.model_copy(update={"content": text}), request.tools if may_call else ())
     emitter.finish(message)
     return message
 
 
+def _effort(role: Role, context: Context) -> str:
+    """Return the reasoning effort to request; empty for the provider's default, and for models that do not reason."""
+    if not profile_of(role, context).reasons:
+        return ""
+    if context.effort == "auto":
+        return "low" if role == "researcher" else ""
+    return context.effort
+
+
 def _may_call(request: Request) -> bool:
+    """Whether the model may answer with a tool call."""
     return bool(request.tools) and request.tool_choice != "none"

@@ -1,4 +1,4 @@
-"""Makes one model call: binds settings, enforces timeouts, retries, and reports the cost."""
+"""Makes one model call: binds its settings, enforces timeouts, retries, and reports the cost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from functools import partial
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -27,40 +26,42 @@ from ..run.network import is_loopback
 from ..run.store.pages import text_hash
 from ..run.tracing import untraced
 from ..run.transcripts import message_from_chunks
-from .deltas import counts
+from .deltas import plausible_counts
 from .faults import AnswerSilent, ToolsUnbound
 from .ladder.reply import reasoning_of
 from .resolve import EXTRACTIVE, cost_of, is_extractive, model_host, profile_of, resolve_model
-from .retries import RetryBudget, has_words
+from .retries import RetryBudget, has_content
 
 logger = logging.getLogger(__name__)
 
-# Class names instead of classes: other providers' packages may be missing, and all are slow to import.
+# Class names instead of classes, whose packages may not be installed and are slow to import.
 _TAKE_ALL = frozenset({"ChatOpenAI", "AzureChatOpenAI"})
-"""Names of classes that accept every setting; others get only the settings they are known to accept."""
+"""Classes that accept every setting; others get only the settings that they are known to accept."""
 _FORCED_WITHOUT_EFFORT = "ChatAnthropic"
-"""Name of the class whose server rejects a reasoning effort together with a forced tool call."""
-_FIRST_SECONDS, _FIRST_SECONDS_HERE = 60.0, 600.0
-"""Seconds to wait for the first word of an answer: in general, and from a server on this machine (may be slow)."""
-CHARACTERS_A_TOKEN = 16
-"""Upper bound of characters per token in any language; a server that sends more ignores the call's token limit."""
+"""Class whose server rejects a reasoning effort together with a forced tool call."""
+_FIRST_TOKEN_SECONDS = 60.0
+"""Default time limit for the first word of an answer."""
+_LOCAL_FIRST_TOKEN_SECONDS = 600.0
+"""The same for a server on this machine, which may first have to load the model."""
+MOST_CHARACTERS_PER_TOKEN = 16
+"""Upper bound in any language: a server that sends more characters ignores the call's output limit."""
 _BATCH = 64
-"""Number of parts to join at a time, because each join copies the whole answer."""
+"""Number of parts to collect before joining them, because each join copies the whole answer."""
 _SLICE_SECONDS = 0.02
-"""Seconds of uninterrupted reading before yielding to other tasks."""
+"""Time after which a task that reads an answer without waiting lets other tasks run."""
 
 
 def spent_on(message: AIMessage, messages: Sequence[AnyMessage], role: Role, context: Context) -> Spent | None:
-    """Return an answer's tokens and cost (estimated if the server reports none); None for the extractive model."""
+    """Return what an answer cost, None for the extractive model; tokens are estimated if the server reports none."""
     name = profile_of(role, context).name
     if name == EXTRACTIVE:
         return None
-    usage, cached = counts(message.usage_metadata), 0
+    usage, cached = plausible_counts(message.usage_metadata), 0
     if usage.get("input_tokens"):
         read, written = usage["input_tokens"], usage["output_tokens"]
         cached = usage.get("input_token_details", {}).get("cache_read", 0)
     else:
-        # On servers that report no counts, a token limit would otherwise never be reached.
+        # Otherwise, the run's token limit would never be reached.
         read, written = count_tokens_approximately(messages), count_tokens_approximately([message])
     spent = Spent(role=role, input_tokens=read, cached_tokens=cached, output_tokens=written)
     reported = message.response_metadata.get("cost")
@@ -75,7 +76,7 @@ def bind_call(
     effort: str,
     settings: Mapping[str, Any],
 ) -> Runnable[Any, Any]:
-    """Return the model bound for one call; `settings` are bound unchanged.
+    """Return the model with tools, output limit, reasoning effort and `settings` bound for one call.
 
     `tool_choice` is `any`, `auto` or `none`. For other providers' models, `any` becomes `auto` if the profile does not
     support it, and `none` binds no tools. Raises `ToolsUnbound` if the class cannot bind tools.
@@ -87,10 +88,10 @@ def bind_call(
         tool_choice = "auto" if (model.profile or {}).get("tool_choice") is False else tool_choice
     bound = dict(settings)
     if max_tokens is not None and "num_predict" in type(model).model_fields:
-        # Ollama's client does not accept the limit per call.
+        # Ollama's class accepts the limit only as a field.
         model = model.model_copy(update={"num_predict": max_tokens})
     elif max_tokens is not None:
-        # Google's classes call it differently.
+        # Google's classes name the limit differently.
         has_own_name = "max_output_tokens" in type(model).model_fields
         bound["max_output_tokens" if has_own_name else "max_tokens"] = max_tokens
     levels: Any = (model.profile or {}).get("reasoning_effort_levels") or ()
@@ -107,14 +108,40 @@ def bind_call(
 
 
 def _cut(part: AIMessage, characters: int, reason: str = "length") -> AIMessage:
-    """Return the last part of an answer, cut to this many characters, with this finish reason."""
+    """Return `part` as the last one of an answer: with at most so many characters, this finish reason, and no calls."""
     ended = {**part.response_metadata, "finish_reason": reason}
     whole = {"content": part.text[:characters], "additional_kwargs": {}, "response_metadata": ended}
     return part.model_copy(update={**whole, "tool_calls": [], "invalid_tool_calls": [], "tool_call_chunks": []})
 
 
+async def _without_excess(
+    parts: AsyncGenerator[AIMessage, None], most: int, role: Role
+) -> AsyncGenerator[AIMessage, None]:
+    """Yield the parts of an answer; end it where it exceeds `most` characters or repeats itself endlessly."""
+    left, tail = most, ""
+    async with aclosing(parts):
+        async for part in parts:
+            chunks = part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls
+            arguments = sum(len(str(chunk.get("args") or "")) for chunk in chunks)
+            # Empty parts count too, or they could go on for ever.
+            left -= max(4, len(part.text) + len(reasoning_of(part)) + arguments)
+            tail = (tail + part.text)[-SHORTEST_LOOP:]
+            if left < 0:
+                reason = f"cut at {most} characters: it exceeds its limit"
+                last = _cut(part, max(0, len(part.text) + left))
+            elif loop_start(tail) is not None:
+                reason, last = "stopped: it repeats itself endlessly", _cut(part, len(part.text), "stop")
+            else:
+                yield part
+                continue
+            logger.warning("An answer of the %s's model was %s", role, reason)
+            await parts.aclose()
+            yield last
+            return
+
+
 class Assembly:
-    """Joins the parts of an answer into one message."""
+    """The parts of an answer that arrived so far, joined into one message."""
 
     def __init__(self) -> None:
         self._parts: list[AIMessage] = []
@@ -127,30 +154,32 @@ class Assembly:
         return self._parts[0] if self._parts else None
 
     def add(self, part: AIMessage) -> None:
-        """Add the next part."""
+        """Add the next part; a message that is no chunk replaces all earlier parts."""
         can_be_added = self._parts and isinstance(self._parts[0], AIMessageChunk) and isinstance(part, AIMessageChunk)
         self._parts = [*self._parts, part] if can_be_added else [part]
         if len(self._parts) > _BATCH:
             self._parts = [self.whole or part]
 
     def message(self, role: Role) -> AIMessage:
-        """Return the whole message; raises `ModelFailed` if nothing arrived."""
+        """Return the joined message; raises `ModelFailed` if nothing arrived."""
         if (whole := self.whole) is None:
             raise ModelFailed(f"The {role}'s model broke off without an answer.")
         return message_from_chunks(whole, whole.text) if isinstance(whole, AIMessageChunk) else whole
 
 
 pending_calls = dict[object, str]()
-"""Descriptions of the model calls in progress in this process, for the progress display."""
+"""Descriptions of the model calls in progress in this process, for the progress display; one key a call."""
 
 
 class Caller(NamedTuple):
-    """Makes the model calls for a role."""
+    """Makes model calls for a role of a run."""
 
     role: Role
     context: Context
     retries: RetryBudget
+    """The retry budget that the run's calls share."""
     events: CallEvents
+    """Where costs and waits are reported."""
 
     async def parts(
         self,
@@ -161,11 +190,13 @@ class Caller(NamedTuple):
         is_streamed: bool = False,
         most_tokens: int | None = None,
     ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
-        """Yield each part with the answer so far; a None part means: discard everything before it.
+        """Make a call; yield each part of the answer together with the answer so far.
 
-        Every try's cost is reported, even if it broke off; such a try is retried unless its words were already shown.
-        If the calling node was stopped after the answer arrived, the stored answer is replayed at no cost. Options and
-        errors are those of `_timed_parts` and `RetryBudget.stream`.
+        A part of None means that the answer broke off and begins again, so all earlier parts are void; this happens
+        only if none of them was shown. The cost of each try is reported. If an earlier execution of the calling node
+        was stopped after it had received this answer, the stored answer is returned at no further cost. For the options
+        and errors, see `_timed_parts` and `RetryBudget.stream`. An answer that is much longer than `most_tokens`, or
+        repeats itself endlessly, is cut.
         """
         answer, key = Assembly(), ""
         answers = None if is_extractive(self.role, self.context) else self.events.bill.answers
@@ -177,15 +208,17 @@ class Caller(NamedTuple):
             yield earlier.message, answer
             return
         name = profile_of(self.role, self.context).name
-        start = partial(
-            self._timed_parts, model, messages, is_long=is_long, is_streamed=is_streamed, most_tokens=most_tokens
-        )
-        tries = self.retries.stream(
+        limits = self.context.limits
+        most = MOST_CHARACTERS_PER_TOKEN * (most_tokens or limits.report_tokens + limits.reasoning_tokens)
+
+        def start() -> AsyncGenerator[AIMessage, None]:
+            timed = self._timed_parts(model, messages, is_long=is_long, is_streamed=is_streamed)
+            parts = _without_excess(timed, most, self.role)
             # Calls outside a run, such as those of `refresh`, are not traced.
-            start if self.context.tracing else lambda: untraced(start()),
-            name,
-            may_repeat=lambda: not self.events.has_shown,
-            on_wait=self.events.on_delay,
+            return parts if self.context.tracing else untraced(parts)
+
+        tries = self.retries.stream(
+            start, name, may_repeat=lambda: not self.events.has_shown, on_wait=self.events.on_delay
         )
         if name != EXTRACTIVE:
             placement = self.events.placement
@@ -213,17 +246,16 @@ class Caller(NamedTuple):
         *,
         is_long: bool,
         is_streamed: bool,
-        most_tokens: int | None,
     ) -> AsyncGenerator[AIMessage, None]:
-        """Yield the parts of one try, or a single part if not streamed (cheaper).
+        """Make one try; yield the parts of its answer (a single one unless `is_streamed`).
 
         The idle timeout is `idle_seconds`, or `report_idle_seconds` for `is_long` and unstreamed answers; until the
-        first word it is at least `first_token_seconds`. Every part restarts it. An answer far longer than `most_tokens`
-        is cut. Raises `AnswerSilent` on an idle timeout, `ModelFailed` when the call exceeds `call_seconds`.
+        first word it is at least `first_token_seconds`. Every part restarts it. Raises `AnswerSilent` on an idle
+        timeout, `ModelFailed` if the call exceeds `call_seconds`.
         """
         role, limits, loop = self.role, self.context.limits, asyncio.get_running_loop()
+        # The metadata is for tracers. `TAG_NOSTREAM`, because `ReportEvents` feeds LangGraph's `messages` mode.
         who = {"role": role, "user_id": self.context.user, "session_id": self.context.session}
-        # For tracers; `TAG_NOSTREAM`, since `ReportEvents` feeds LangGraph's `messages` mode.
         metadata = {name: value for name, value in who.items() if value}
         config = RunnableConfig(tags=[role, TAG_NOSTREAM], metadata=metadata)
 
@@ -231,52 +263,37 @@ class Caller(NamedTuple):
             yield await model.ainvoke(list(messages), config)
 
         stream = cast(AsyncGenerator[Any, None], model.astream(list(messages), config) if is_streamed else whole())
-        most = left_characters = CHARACTERS_A_TOKEN * (most_tokens or limits.report_tokens + limits.reasoning_tokens)
         limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
         usual: float = getattr(limits, limit)
         host = urlsplit(f"//{model_host(resolve_model(role, self.context))}").hostname or ""
-        idle = max(usual, limits.first_token_seconds or (_FIRST_SECONDS_HERE if is_loopback(host) else _FIRST_SECONDS))
-        paused, tail = loop.time(), ""
+        first_word = _LOCAL_FIRST_TOKEN_SECONDS if is_loopback(host) else _FIRST_TOKEN_SECONDS
+        idle = max(usual, limits.first_token_seconds or first_word)
+        paused = loop.time()
         end = paused + limits.call_seconds
-        while True:
-            left = end - loop.time()
-            silence = asyncio.timeout(min(idle, left))
-            try:
-                async with silence:
-                    part = await anext(stream)
-            except StopAsyncIteration:
-                return
-            except TimeoutError as error:
-                if not silence.expired():
-                    raise
-                if left < idle:
-                    limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
-                    raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
-                raise AnswerSilent(idle, limit if idle == usual else "first_token_seconds") from error
-            # Buffered parts arrive at once: yield so that other tasks can run.
-            if loop.time() - paused > _SLICE_SECONDS:
-                await asyncio.sleep(0)
-                paused = loop.time()
-            # A model that cannot stream yields its whole message.
-            if isinstance(part, AIMessage):
-                idle = usual if has_words(part) else idle
-                chunks = part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls
-                arguments = sum(len(str(chunk.get("args") or "")) for chunk in chunks)
-                # Even an empty part takes time.
-                left_characters -= max(4, len(part.text) + len(reasoning_of(part)) + arguments)
-                tail = (tail + part.text)[-SHORTEST_LOOP:]
-                cut, last = "", part
-                if left_characters < 0:
-                    cut = f"cut at {most} characters: it exceeds its limit"
-                    last = _cut(part, max(0, len(part.text) + left_characters))
-                elif loop_start(tail) is not None:
-                    cut, last = "stopped: it repeats itself endlessly", _cut(part, len(part.text), "stop")
-                if cut:
-                    logger.warning("An answer of the %s's model was %s", role, cut)
-                    await stream.aclose()
-                    yield last
+        async with aclosing(stream):
+            while True:
+                left = end - loop.time()
+                silence = asyncio.timeout(min(idle, left))
+                try:
+                    async with silence:
+                        part = await anext(stream)
+                except StopAsyncIteration:
                     return
-                yield part
+                except TimeoutError as error:
+                    if not silence.expired():
+                        raise
+                    if left < idle:
+                        limited = f"{limits.call_seconds:g} s for one answer (call_seconds)"
+                        raise ModelFailed(f"The {role}'s model took longer than {limited}.") from error
+                    raise AnswerSilent(idle, limit if idle == usual else "first_token_seconds") from error
+                # Buffered parts arrive without waiting, so other tasks would not run.
+                if loop.time() - paused > _SLICE_SECONDS:
+                    await asyncio.sleep(0)
+                    paused = loop.time()
+                # A model that cannot stream yields an `AIMessage` instead of chunks.
+                if isinstance(part, AIMessage):
+                    idle = usual if has_content(part) else idle
+                    yield part
 
     async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
         """Make a call without streaming and return the whole answer."""
@@ -294,6 +311,7 @@ class Caller(NamedTuple):
             self.events.on_spent(spent, key)
 
     def _call_key(self, messages: Sequence[AnyMessage]) -> str:
+        """Return a hash of role, model and prompt, under which the answer is stored."""
         said = [
             (message.type, message.content, getattr(message, "tool_calls", ""), getattr(message, "tool_call_id", ""))
             for message in messages

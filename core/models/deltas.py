@@ -1,4 +1,4 @@
-"""Parses streamed answers (text, thoughts, tool calls) into the chunks that LangChain reads."""
+"""Parses the answers of OpenAI-compatible servers, streamed or not, into the chunks that LangChain reads."""
 
 from __future__ import annotations
 
@@ -14,47 +14,51 @@ from pydantic_core import from_json
 from ..run.conversation import clean_nested
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
-_CUT = ("max_tokens", "model_length")
-"""Other names of the finish reason `length`."""
+_LENGTH_REASONS = ("max_tokens", "model_length")
+"""Other names that servers use for the finish reason `length`."""
 _MOST_COUNTED = 10**12
-"""Larger numbers are not plausible as token counts or prices."""
+"""Token counts and costs above this are implausible."""
 _END = b"[DONE]"
-"""Data of the last event."""
-_COMPLETE = b'{"choices": [{"finish_reason": "stop"}]}'
-"""Replaces the last event, in case the server sent no finish reason."""
+"""Data of the event that ends a stream."""
+_STOP = b'{"choices": [{"finish_reason": "stop"}]}'
+"""Takes the place of that event, in case the server sent no finish reason."""
 _DRAIN_SECONDS = 0.5
+"""Time limit for reading what a server sends after that event."""
 MOST_BYTES = 2_000_000
-"""Maximum size of an event or an unstreamed answer, because parsing it blocks the event loop."""
+"""Maximum bytes of an event or an unstreamed answer, because parsing it blocks the event loop."""
 
 
 class Deltas:
-    """Normalizes the chunks of one streamed answer.
+    """Converts the chunks of one answer to OpenAI's exact format.
 
     Some servers send tool calls without an index or all with the same one, repeat names, send an id with every piece or
-    none, count tokens in every chunk, or finish twice. Merging such pieces unchanged would produce garbage.
+    none, count tokens in every chunk, or finish twice. LangChain would merge such
+    chunks into garbage.
     """
 
     def __init__(self) -> None:
         self.usage: dict[str, Any] | None = None
-        """The latest token counts."""
+        """The token counts in the latest chunk that had plausible ones."""
         self._calls: list[tuple[int | None, str | None]] = []
-        """The server's index and id of each tool call."""
+        """The server's index and id of each tool call so far."""
         self._ids: set[str] = set()
+        """The ids given to these calls."""
         self._has_begun = False
         self._finish = ""
+        """The finish reason, once the server has sent it."""
 
-    def read(self, chunk: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
-        """Return a chunk's piece of the answer in OpenAI's format, and its thought; None if it has no piece.
+    def read(self, chunk: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        """Return a chunk in OpenAI's format (empty if it has no part of the answer), and its thought (may be empty).
 
-        Raises `AnswerBroken` if the chunk is an error, or `AnswerRefused`.
+        Raises `AnswerBroken` if the chunk is an error, `AnswerRefused` if the model or a filter declined to answer.
         """
-        self.usage = counts(chunk.get("usage")) or self.usage
+        self.usage = plausible_counts(chunk.get("usage")) or self.usage
         choices = chunk.get("choices") or [{}]
         choice = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
         if error := chunk.get("error") or choice.get("error"):
             raise AnswerBroken("an error", error)
         if not choice:
-            return None
+            return {}, ""
         self._has_begun |= "delta" in choice
         delta = clean_nested(choice.get("delta") or {})
         if delta.get("refusal") or choice.get("finish_reason") == "content_filter":
@@ -65,7 +69,7 @@ class Deltas:
         calls = [self._call(call) for call in delta.get("tool_calls") or ()]
         reason = None if self._finish else choice.get("finish_reason") or None
         if reason:
-            self._finish = reason = "length" if reason.lower() in _CUT else reason
+            self._finish = reason = "length" if reason.lower() in _LENGTH_REASONS else reason
         piece = {"delta": {"content": delta.get("content"), "tool_calls": calls}, "finish_reason": reason}
         return {"model": chunk.get("model"), "choices": [piece]}, reasoning if isinstance(reasoning, str) else ""
 
@@ -75,6 +79,7 @@ class Deltas:
             raise AnswerBroken(BROKE_OFF if self._has_begun else "no answer")
 
     def _call(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a piece of a tool call with the index of the call; the first one also has its name and a unique id."""
         function = call.get("function") or {}
         name, arguments = function.get("name"), function.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
@@ -84,7 +89,7 @@ class Deltas:
         if known:
             is_other = given != self._calls[known[-1]][1] if given else index is None
             if not (name and is_other):
-                # The piece continues a call.
+                # The piece continues a known call.
                 return {"index": known[-1], "id": None, "function": {"name": None, "arguments": arguments}}
         identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
         self._ids.add(identifier)
@@ -92,12 +97,12 @@ class Deltas:
         return {"index": len(self._calls) - 1, "id": identifier, "function": {"name": name, "arguments": arguments}}
 
 
-def counts(usage: Any) -> dict[str, Any]:
-    """Return the counts in a usage record; an empty dict if a token count is not a plausible number."""
+def plausible_counts(usage: Any) -> dict[str, Any]:
+    """Return a server's token counts and cost; an empty dict if a token count is not a plausible number."""
     known = dict[str, Any]()
     for name, value in usage.items() if isinstance(usage, dict) else ():
         if isinstance(value, dict):
-            known[name] = counts(value)
+            known[name] = plausible_counts(value)
         elif isinstance(value, int | float) and 0 <= value <= _MOST_COUNTED:
             known[name] = value if name == "cost" else int(value)
         elif value is not None and name.endswith("_tokens"):
@@ -105,8 +110,8 @@ def counts(usage: Any) -> dict[str, Any]:
     return known
 
 
-async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield the data of each server-sent event up to the last; empty data for a keep-alive comment."""
+async def sse_data(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Yield the data of each server-sent event of a stream, and empty data for each keep-alive comment."""
     data: list[bytes] = []
     rest = b""
     async for piece in pieces:
@@ -119,12 +124,12 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
             elif data and not line.strip():
                 whole, data = b"\n".join(data), []
                 if whole == _END:
-                    # Read to the end so that the connection can be reused; some servers leave the stream open.
+                    # A connection can only be reused after its end was read, but some servers leave it open.
                     with suppress(TimeoutError):
                         async with asyncio.timeout(_DRAIN_SECONDS):
                             async for _ in pieces:
                                 pass
-                    yield _COMPLETE
+                    yield _STOP
                     return
                 yield whole
         if len(rest) + sum(map(len, data)) > MOST_BYTES:
@@ -134,8 +139,8 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         yield b"\n".join(last)
 
 
-def parsed(data: bytes) -> Any:
-    """Parse JSON; if it is longer than `MOST_BYTES`, cut it there and mark the answer as cut off."""
+def parse_answer(data: bytes) -> Any:
+    """Parse a chunk or answer from JSON; one longer than `MOST_BYTES` is cut there, and marked as cut off."""
     if len(data) <= MOST_BYTES:
         return json.loads(data)
     begun = from_json(data[:MOST_BYTES].decode(errors="ignore"), allow_partial="trailing-strings")
@@ -143,7 +148,7 @@ def parsed(data: bytes) -> Any:
 
 
 def as_chunk(answer: Any) -> dict[str, Any]:
-    """Return an unstreamed answer as one chunk; raise `AnswerBroken` if it is not an answer."""
+    """Return an unstreamed answer in the form of a single chunk; raise `AnswerBroken` if it is not a JSON object."""
     if not isinstance(answer, dict):
         raise AnswerBroken("JSON in an unexpected format")
     choices = answer.get("choices")

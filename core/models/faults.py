@@ -1,4 +1,4 @@
-"""Classifies failed model calls: kind, whether to retry, and the message for the user."""
+"""Classifies the errors of failed model calls: what happened, whether to retry, and the message for the user."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ FaultKind = Literal[
     "key", "quota", "model", "long", "refused", "no_tools", "limited", "unreachable", "slow", "down", "broken", "cut",
     "rejected",
 ]  # fmt: skip
+"""What went wrong with a call; `_TEXTS` has the message for each kind."""
 
-_STATUS: dict[int, FaultKind] = {
+_KIND_BY_STATUS: dict[int, FaultKind] = {
     401: "key", 402: "quota", 403: "key", 404: "model", 408: "slow", 409: "down", 413: "long", 425: "down",
     429: "limited",
 }  # fmt: skip
-# Class names instead of classes: other providers' packages use the same names and may not be installed.
-_NAMES: dict[FaultKind, str] = {
+# Class names instead of classes, whose packages may not be installed; other providers use the same names.
+_CLASS_NAMES: dict[FaultKind, str] = {
     "refused": "AnswerRefused ContentFilterFinishReasonError",
     "cut": "AnswerCut",
     "broken": "AnswerBroken JSONDecodeError APIResponseValidationError",
@@ -44,17 +45,17 @@ _NAMES: dict[FaultKind, str] = {
     "slow": "ModelTimeoutError APITimeoutError TimeoutException TimeoutError",
     "unreachable": "ConnectTimeout ModelConnectionError APIConnectionError TransportError ConnectionError",
 }
-NAMES = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_KIND_BY_CLASS_NAME = {name: kind for kind, names in _CLASS_NAMES.items() for name in names.split()}
 _WINDOW = re.compile(
     r"(?:maximum context length (?:is|of)|context length of(?: only)?|context window of|tokens allowed \("
     r"|context size \(|maximum (?:model|prompt) length (?:is|of)|max_model_len=|n_ctx\D{1,4}|tokens >) ?(\d{3,9})",
     re.IGNORECASE,
 )
-"""Matches the window size in a server's error about a too long prompt."""
+"""Matches the window in tokens in a server's error about a prompt that is too long."""
 BROKE_OFF = "an incomplete answer"
 """Describes a stream that ended without a finish reason."""
 _CHARACTERS = 4000
-"""Number of characters of a third-party message that are searched."""
+"""Number of characters of a third-party error message that are searched."""
 _TRANSIENT: dict[FaultKind, str] = {
     "limited": "the provider asks to wait",
     "unreachable": "the connection failed",
@@ -63,18 +64,18 @@ _TRANSIENT: dict[FaultKind, str] = {
     "broken": "the answer was broken",
     "cut": "the answer broke off",
 }
-"""Faults that a retry may solve, as shown to the user."""
+"""Kinds after which the same call may succeed, with the reason for the retry as shown to the user."""
 _SENT = frozenset((
     "messages", "input", "model", "tools", "tool_choice", "parallel_tool_calls", "response_format", "text", "reasoning",
     "reasoning_effort", "max_tokens", "max_completion_tokens", "max_output_tokens", "stream", "stream_options", "store",
     "include",
 ))  # fmt: skip
-"""Request fields that messages may name; any other name in a server's error may be a secret."""
+"""Request fields that a message to the user may name; any other name in a server's error may be a secret."""
 _ERRORS: dict[FaultKind, type[DeepResearchError]] = {
     "key": KeyRefused, "quota": KeyRefused, "model": ModelMissing, "long": PromptTooLong, "refused": ContentRefused,
     "limited": RateLimited,
 }  # fmt: skip
-"""Errors of the kinds that are not a `ModelFailed`."""
+"""Error classes by kind; any other kind is a `ModelFailed`."""
 _TEXTS: dict[FaultKind, str] = {
     "key": "{who} cannot be used: {host} rejects the key{http}; check {key}.",
     "quota": "{who} cannot be used: no credit is left{http}; top up the account of {key}, or use another key.",
@@ -103,8 +104,9 @@ _TEXTS: dict[FaultKind, str] = {
         "{who} rejects the request{because}{http}; choose another model (setting models), or check OPENAI_BASE_URL."
     ),
 }
+"""Messages to the user, filled in with `_details`."""
 _HINTS = {"right": ", and is OPENAI_BASE_URL right", "check": ", and check OPENAI_BASE_URL and the setting models"}
-"""Hints for messages until a call has succeeded, since a setting may be wrong."""
+"""Added to messages as long as no call has succeeded, because a setting may be wrong."""
 _LATE = "did not answer in time; try again later, or choose another model (setting models)"
 _WORDINGS: dict[FaultKind, str] = {
     "quota": "insufficient.(quota|balance|credit|fund)|credit balance is too low|billing.hard.limit",
@@ -126,29 +128,30 @@ _WORDINGS: dict[FaultKind, str] = {
         "|(no such|unknown|not a valid) model|invalid model (name|id)"
     ),
 }
-"""Kinds by the wording of an error, in order of precedence; the HTTP status is used only if no wording matches."""
+"""Patterns by which error messages reveal the kind; the first that matches wins over the HTTP status."""
 _TOO_MANY = re.compile("rate.?limit|too many requests", re.IGNORECASE)
+"""Matches a rate limit reported inside a response with status 200."""
 
 
 class AnswerBroken(Exception):
     """A model's server sent something other than a complete answer."""
 
     def __init__(self, what: str, body: object = None) -> None:
-        """`what` is shown to the user; `body` is the server's message, used only for classification."""
+        """`what` tells the user what was sent; `body` is the server's message, used only to classify the error."""
         super().__init__(what)
         self.what = what
         self.body = body
 
 
 class AnswerCut(AnswerBroken):
-    """An answer broke off after its first words, so the settings are right."""
+    """An answer broke off after its first words, which shows that the settings are right."""
 
 
 class PromptCut(Exception):
-    """A server read only part of a prompt but answered anyway."""
+    """A server answered although it read only part of the prompt."""
 
     def __init__(self, counted: int, sent: int) -> None:
-        """`counted`: prompt tokens as reported by the server; `sent`: as estimated."""
+        """`counted`: prompt tokens reported by the server; `sent`: estimated tokens of the whole prompt."""
         super().__init__(f"{counted} of {sent} tokens")
         self.counted = counted
         self.sent = sent
@@ -163,58 +166,61 @@ class AnswerRefused(Exception):
 
 
 class AnswerSilent(TimeoutError):
-    """A stream exceeded its idle timeout."""
+    """A model sent nothing for longer than the idle timeout."""
 
     def __init__(self, seconds: float, limit: str) -> None:
-        """`limit` is the setting that allowed this many seconds."""
+        """`limit` is the name of the limit that allowed this many seconds."""
         super().__init__(f"was silent for {seconds:g} s ({limit}); raise {limit} if it needs longer")
 
 
 def explain(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
-    """Return the error for the user, on one line; None if it does not come from a model call.
+    """Return the error to show to the user (one line) for an error of a call; None if it is of no known kind.
 
-    `has_answered`: the model has answered in this run, so its settings are right. Only numbers and a parameter name are
-    taken from the original message, since the rest may contain the key.
+    `has_answered`: the model has answered in this run, so its settings are right. Only numbers and names of request
+    fields are taken from the original message, since the rest may contain the key.
     """
     if isinstance(error, DeepResearchError):
         return error
     if (kind := fault_kind(error)) is None:
         return None
-    facts = {**_facts(error), **(dict.fromkeys(_HINTS, "") if has_answered else _HINTS)}
-    known = connection_problem(error, facts["host"])
-    facts["barrier"] = f"{known}." if known else f"the connection to {facts['host']} failed; is it up{facts['right']}?"
-    facts["who"] = f"The {role}'s model {model!r}"
-    return _ERRORS.get(kind, ModelFailed)(_TEXTS[kind].format_map(facts))
+    details = {**_details(error), **(dict.fromkeys(_HINTS, "") if has_answered else _HINTS)}
+    host, problem = details["host"], connection_problem(error, details["host"])
+    details["barrier"] = f"{problem}." if problem else f"the connection to {host} failed; is it up{details['right']}?"
+    details["who"] = f"The {role}'s model {model!r}"
+    return _ERRORS.get(kind, ModelFailed)(_TEXTS[kind].format_map(details))
 
 
 def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:
-    """Return the error for the user; a generic one if `explain` does not know it."""
+    """Return the error to show to the user; a general one if `explain` returns None."""
     unknown = f"The {role}'s model failed ({type(error).__name__}); try again, or choose another (models)."
     return explain(error, role, model) or ModelFailed(unknown)
 
 
 def is_transient(error: BaseException) -> bool:
-    """Return whether a retry of the same call may succeed."""
+    """Whether the same call may succeed if it is repeated."""
     return fault_kind(error) in _TRANSIENT
 
 
-def cut_short(error: Exception, server: str) -> Exception:
-    """Return the error to raise if a call fails after its first words; `server` is the model's host, if known."""
+def broken_off(error: Exception, server: str) -> Exception:
+    """Return the error to raise for one that occurred after the first words of an answer.
+
+    `server`: host of the model, if known; empty otherwise.
+    """
     kind = fault_kind(error)
     if kind not in ("unreachable", "broken"):
         return error
-    host, what = server_of(error) or server or "its server", _facts(error)["what"]
-    is_lost = kind == "unreachable" or what == BROKE_OFF
-    return AnswerCut(f"the connection to {host} broke" if is_lost else f"{host} returned {what}")
+    host, what = _host_of(error) or server or "its server", _details(error)["what"]
+    is_disconnected = kind == "unreachable" or what == BROKE_OFF
+    return AnswerCut(f"the connection to {host} broke" if is_disconnected else f"{host} returned {what}")
 
 
 def asks_to_wait(error: BaseException) -> bool:
-    """Return whether the server is rate-limiting or overloaded."""
+    """Whether the server refuses the call because of its rate limit or load, so that all calls should wait."""
     return fault_kind(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
 
 
 def retry_reason(error: BaseException) -> str:
-    """Return why a call is retried, in a few words for the user."""
+    """Return the reason for repeating a call, in a few words for the user; `error` must be transient."""
     if isinstance(error, AnswerCut):
         return error.what
     status = _status(error)
@@ -223,7 +229,7 @@ def retry_reason(error: BaseException) -> str:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Return the seconds that the server asks to wait, or None."""
+    """Return the seconds that the server asks to wait; None if it states none."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     stated = headers.get("retry-after") or ""
     try:
@@ -239,16 +245,16 @@ def retry_after(error: BaseException) -> float | None:
 
 
 def fault_kind(error: BaseException) -> FaultKind | None:
-    """Return the kind of failure; None if the error does not come from a model call."""
+    """Return what went wrong with a call; None if the error is of no known kind, such as a bug."""
     names = [cls.__name__ for cls in type(error).__mro__]
     status = _status(error)
-    kind = next((NAMES[name] for name in names if name in NAMES), None)
+    kind = next((_KIND_BY_CLASS_NAME[name] for name in names if name in _KIND_BY_CLASS_NAME), None)
     if status is not None and kind in (None, "broken"):
-        kind = _STATUS.get(status, "down" if status >= 500 else "rejected")
+        kind = _KIND_BY_STATUS.get(status, "down" if status >= 500 else "rejected")
     elif kind is None and "APIError" in names:
         kind = "broken"
     if kind == "slow" and type(error.__cause__).__name__ == "ConnectTimeout":
-        # Clients wrap a connection timeout like a timeout while waiting for the answer.
+        # Clients raise the same error for a timeout of the connection and of the answer.
         return "unreachable"
     if kind is None or kind in ("slow", "unreachable", "cut"):
         return kind
@@ -268,13 +274,13 @@ def host_in(address: str) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the third-party message and body, for searching only; never show them."""
+    """Return the third-party message and body, to be searched but never shown: they may contain the key."""
     body = getattr(error, "body", None)
     return f"{error} {json.dumps(body, default=str) if body else ''}"[:_CHARACTERS]
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status; some servers put it in the body of a successful response."""
+    """Return the error's HTTP status, which some servers put in the body of a response with status 200; or None."""
     body = getattr(error, "body", None)
     hidden = (body.get("code"), body.get("status")) if isinstance(body, Mapping) else ()
     response = getattr(getattr(error, "response", None), "status_code", None)
@@ -285,13 +291,15 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _facts(error: BaseException) -> dict[str, str]:
-    """Return the details of an error that may be shown."""
-    status, seconds, stated = _status(error), retry_after(error), _WINDOW.search(message_of(error))
-    when, window = "try again later, or raise retry_seconds", f": {stated[1]} tokens" if stated else ""
+def _details(error: BaseException) -> dict[str, str]:
+    """Return the details of an error that may be shown, by the names under which `_TEXTS` refers to them."""
+    status, seconds = _status(error), retry_after(error)
+    when = "try again later, or raise retry_seconds"
     if seconds is not None:
         wait = f"{math.ceil(seconds / 60)} min" if seconds > 90 else f"{math.ceil(seconds)} s"
         when = f"retry after {wait}, which is longer than retry_seconds lets a run wait"
+    stated = _WINDOW.search(message_of(error))
+    window = f": {stated[1]} tokens" if stated else ""
     if isinstance(error, PromptCut):
         window = (
             f": its server read {error.counted} of about {error.sent} tokens and answered without the rest; raise the "
@@ -300,7 +308,7 @@ def _facts(error: BaseException) -> dict[str, str]:
     parameter = str(getattr(error, "param", None) or "")
     is_openai = type(error).__module__.split(".")[0] in ("openai", "langchain_openai", "deep_research")
     return {
-        "host": server_of(error) or "its server",
+        "host": _host_of(error) or "its server",
         "http": f" (HTTP {status})" if status else "",
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
         "when": when,
@@ -311,7 +319,7 @@ def _facts(error: BaseException) -> dict[str, str]:
     }
 
 
-def server_of(error: BaseException) -> str:
-    """Return host and port of the server; empty if the error does not name it."""
+def _host_of(error: BaseException) -> str:
+    """Return host and port of the server that the failed request was sent to; empty if the error has no request."""
     request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
     return host_in(str(getattr(request, "url", "")))

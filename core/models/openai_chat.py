@@ -1,4 +1,4 @@
-"""Chat model for servers with OpenAI's API: HTTP client, calls, and the window size stated by the server."""
+"""The chat model for servers with OpenAI's API: its HTTP client, its calls, and the window that the server states."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from typing_extensions import override
 from ..run.conversation import clean_nested
 from ..run.network import trusted_certificates
 from ..run.transcripts import REASONING, message_from_chunks
-from .deltas import MOST_BYTES, Deltas, as_chunk, events, parsed
+from .deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
-from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, learn, room_in
+from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, room_in, traits_in
 
-_AS_IT_CAME = {"X-Stainless-Raw-Response": "true"}
+_RAW_RESPONSE = {"X-Stainless-Raw-Response": "true"}
 """Header that makes OpenAI's client return raw responses."""
 _CONNECT_SECONDS = 10.0
 TIMEOUT = Timeout(None, connect=_CONNECT_SECONDS)
-"""No read timeout: `Caller.parts` enforces the limits, which differ between runs."""
+"""No read timeout: `Caller` enforces the limits, which differ between runs."""
 _ASK_SECONDS, _LOAD_SECONDS = 5.0, 120.0
-"""Timeouts for asking for the window, and for loading a model (Ollama states the window only of loaded models)."""
+"""Timeouts for a question about the window, and for loading a model: Ollama states only the windows of loaded ones."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+"""Matches the window set in the parameters of a model of Ollama."""
 
 
 class LoopClient(DefaultAsyncHttpxClient):
-    """HTTP client of one event loop: ignores environment variables, follows no redirects, closes with its loop."""
+    """HTTP client of one event loop: ignores proxy variables, follows no redirects, and is closed with its loop."""
 
     def __init__(self, proxy: str | None) -> None:
         super().__init__(trust_env=False, proxy=proxy, follow_redirects=False, verify=trusted_certificates())
@@ -47,7 +48,7 @@ class LoopClient(DefaultAsyncHttpxClient):
         if self._life is None:
 
             async def until_the_loop_ends() -> AsyncGenerator[None, None]:
-                # A loop that shuts down closes generators first, while connections can still be closed.
+                # A loop that shuts down closes its generators while connections can still be closed.
                 try:
                     yield
                 finally:
@@ -59,24 +60,24 @@ class LoopClient(DefaultAsyncHttpxClient):
 
 
 class OpenAIChat(ChatOpenAI):
-    """Calls `/chat/completions`, or `/responses` if the model or the settings require that."""
+    """Calls `/chat/completions`, or `/responses` if the model or the settings require it."""
 
     reasons: bool | None = None
     """Whether the model reasons, so that a summary of its thoughts can be requested; None: the profile decides."""
     is_at_openai: bool = True
-    """Whether the server is OpenAI's or Azure's, which use the new parameter name of the output limit."""
+    """Whether the server is OpenAI's or Azure's, which require the newer name of the output limit."""
     _learned: ModelTraits = PrivateAttr(default=ModelTraits())
-    """Traits learned from refusals, in this process or an earlier one."""
+    """Traits that refusals revealed, in this process or an earlier one."""
 
     @property
     def learned(self) -> ModelTraits:
-        """Traits learned about the model at this server."""
+        """What was learned about the model at this server."""
         return self._learned
 
     async def read_window(self) -> int | None:
-        """Return the window in tokens as stated by vLLM, OpenRouter, llama.cpp or Ollama.
+        """Ask the server for the model's window in tokens; works with vLLM, OpenRouter, llama.cpp and Ollama.
 
-        None if the server is OpenAI's own, or states no window in time.
+        Return None if the server is OpenAI's own, or states no window in time.
         """
         if self.is_at_openai:
             return None
@@ -100,7 +101,7 @@ class OpenAIChat(ChatOpenAI):
         return None
 
     def recall(self, learned: ModelTraits) -> None:
-        """Add traits learned earlier."""
+        """Add traits that were learned earlier."""
         self._learned |= learned
 
     @override
@@ -134,7 +135,7 @@ class OpenAIChat(ChatOpenAI):
     async def _call(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
-        """Make the call; if the server says that it does not support something, retry without that."""
+        """Make the call; as long as a refusal reveals a new trait of the server, repeat the call adapted to it."""
         while True:
             known = self._learned
             is_response = self._use_responses_api({**settings, **self.model_kwargs})
@@ -144,14 +145,14 @@ class OpenAIChat(ChatOpenAI):
                     async for part in parts:
                         yield part
                 return
-            except APIStatusError as error:  # raised before the first part only
+            except APIStatusError as error:  # only raised before the first part
                 sent = min(filter(None, (settings.get("max_tokens"), known.output_tokens)), default=None)
-                # A concurrent call may have learned the same trait.
-                traits = learn(error, sent)
+                # Compare with `known`: a concurrent call may have learned the same trait meanwhile.
+                traits = traits_in(error, sent)
                 self._learned |= traits
                 room = room_in(error)
                 if room and sent and room < sent:
-                    # This limit is valid only for this prompt.
+                    # This output limit applies only to this prompt.
                     settings = {**settings, "max_tokens": room}
                 elif known | traits == known:
                     raise
@@ -159,6 +160,7 @@ class OpenAIChat(ChatOpenAI):
     async def _complete(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
+        """Make a call of `/chat/completions`."""
         usage = {"stream_options": {"include_usage": True}} if settings["stream"] else {}
         payload = self._get_request_payload(messages, **{**settings, **usage})
         deltas = Deltas()
@@ -167,7 +169,7 @@ class OpenAIChat(ChatOpenAI):
                 if not chunk:
                     yield ChatGenerationChunk(message=AIMessageChunk(content=""))
                     continue
-                piece, reasoning = deltas.read(chunk) or ({}, "")
+                piece, reasoning = deltas.read(chunk)
                 if piece and (part := self._convert_chunk_to_generation_chunk(piece, AIMessageChunk, None)):
                     if reasoning:
                         part.message.additional_kwargs[REASONING] = reasoning
@@ -180,22 +182,23 @@ class OpenAIChat(ChatOpenAI):
             yield last
 
     async def _chunks(self, payload: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        # `chat.completions` would convert all messages and each piece of an answer to its own classes and back.
+        """Yield the chunks of an answer as sent by `/chat/completions`; an unstreamed answer is one chunk."""
+        # `chat.completions` would convert each chunk to a class of its own and back.
         raw = await self.root_async_client.post(
             "/chat/completions",
             body=payload,
             cast_to=object,
             stream=payload["stream"],
             stream_cls=AsyncStream[object],
-            options={"headers": _AS_IT_CAME},
+            options={"headers": _RAW_RESPONSE},
         )
         response = raw.http_response
         kind = response.headers.get("content-type", "")
         if payload["stream"] and "json" not in kind and "html" not in kind:
             async with aclosing(response):
                 try:
-                    async for data in events(response.aiter_bytes()):
-                        yield parsed(data) if data else {}
+                    async for data in sse_data(response.aiter_bytes()):
+                        yield parse_answer(data) if data else {}
                 except ValueError as error:
                     raise AnswerBroken("a stream of invalid JSON") from error
                 except Exception as error:
@@ -208,7 +211,7 @@ class OpenAIChat(ChatOpenAI):
                 if len(body) > MOST_BYTES:
                     break
         try:
-            answer = parsed(body)
+            answer = parse_answer(body)
         except (ValueError, KeyError, TypeError) as error:
             what = "a web page instead of an answer" if "html" in kind else "invalid JSON"
             raise AnswerBroken(what) from error
@@ -217,6 +220,7 @@ class OpenAIChat(ChatOpenAI):
     async def _respond(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
+        """Make a call of `/responses`, through LangChain's implementation."""
         is_whole = False
         try:
             async for part in super()._astream_responses(messages, **settings):
@@ -228,7 +232,7 @@ class OpenAIChat(ChatOpenAI):
                 if is_refusal or cause == "content_filter":
                     raise AnswerRefused
                 if is_last:
-                    # The names of the chat completions API.
+                    # Use the names of `/chat/completions`.
                     message.response_metadata["finish_reason"] = "length" if cause == "max_output_tokens" else "stop"
                     is_whole = True
                 yield part
@@ -236,7 +240,7 @@ class OpenAIChat(ChatOpenAI):
             faults = error.errors() if isinstance(error, ValidationError) else []
             if not faults or any("usage_metadata" not in fault["loc"] for fault in faults):
                 raise AnswerBroken("an error", str(error)) from error
-            # Only the last part has token counts.
+            # LangChain rejects invalid token counts, which only the last part has.
             is_whole = True
             yield ChatGenerationChunk(
                 message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}, chunk_position="last")
@@ -250,7 +254,7 @@ class OpenAIChat(ChatOpenAI):
     ) -> dict[str, Any]:
         messages = convert_to_messages([input_] if isinstance(input_, str) else input_)
         payload: dict[str, Any] = super()._get_request_payload(messages, stop=stop, **settings)
-        # LangChain sets one for some model names.
+        # LangChain sets a temperature for some models.
         payload.pop("temperature", None)
         if "temperature" in settings:
             payload["temperature"] = settings["temperature"]
@@ -258,7 +262,7 @@ class OpenAIChat(ChatOpenAI):
             for name in ("tools", "tool_choice", "parallel_tool_calls"):
                 payload.pop(name, None)
         if "input" in payload:
-            # The stored conversation would never be used.
+            # OpenAI would store the conversation, which is never needed again.
             payload["store"] = False
             reasons = (self.profile or {}).get("reasoning_output", False) if self.reasons is None else self.reasons
             if reasons:
@@ -270,7 +274,7 @@ class OpenAIChat(ChatOpenAI):
             if REASONING in self._learned.quirks:
                 for message, plain in zip(messages, payload["messages"], strict=True):
                     if isinstance(message, AIMessage):
-                        # Every call needs a thought, even one that no model made, such as a step's first search.
+                        # Every call needs a thought, even one made by this package, such as a step's first search.
                         none = " " if message.tool_calls else ""
                         plain[REASONING] = message.additional_kwargs.get(REASONING) or none
         sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))
@@ -278,6 +282,7 @@ class OpenAIChat(ChatOpenAI):
 
 
 def _window_in(answer: Any, model: str) -> int | None:
+    """Return the model's window as stated in a server's answer to one of the questions of `read_window`, or None."""
     match answer:
         case {"default_generation_settings": {"n_ctx": int(window)}}:
             return window

@@ -1,4 +1,4 @@
-"""How servers differ from OpenAI: learned from their error messages, and applied to later requests."""
+"""Quirks: ways in which servers differ from OpenAI, learned from their error messages and respected from then on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from ..run.transcripts import REASONING
 from .faults import fault_kind, message_of
 
 Payload = dict[str, Any]
+"""The body of a request."""
 WireMessage = dict[str, Any]
+"""A message in the body of a request."""
 
 _OUTPUT_NAME = "output_name"
 _TURNS = "turns"
@@ -33,8 +35,8 @@ _QUIRKS = {
     _CALL_IDS: "tool call id (was|must)",
     _NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
 }
-"""Request features that a server may reject or require, with the wording of its refusal."""
-_WISHES = {
+"""Patterns of the error messages that reveal a quirk, by its name; most names are the request field that is refused."""
+_REQUIREMENTS = {
     _OUTPUT_NAME: "the other name of the output limit",
     REASONING: "earlier thoughts sent back",
     _TURNS: "roles that alternate",
@@ -42,12 +44,15 @@ _WISHES = {
     _NO_SYSTEM: "no system message",
     _CALL_IDS: "ids of tool calls of nine letters and digits",
 }
-"""What a server with the quirk requires, as shown to the user; the other quirks are rejected fields."""
+"""What a server with the quirk requires, as shown to the user; with any other quirk it refuses a field."""
 _SHORT_ID = 9
 """Length of tool call ids that Mistral requires."""
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
+"""Names of the request field for the output limit: in general, and at OpenAI."""
 _ABOUT_OUTPUT = re.compile("max_(?:completion_|output_)?tokens|(?:output|completion) tokens", re.IGNORECASE)
+"""Matches errors about the output limit."""
 _OF_WINDOW = re.compile(r"maximum context length is (\d+) tokens.{0,60}?(\d+) input tokens", re.IGNORECASE | re.DOTALL)
+"""Matches errors that state the window and the tokens of the prompt."""
 _NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d.])|(?<![\d.])\d{3,7}(?!\d|\.\d)")
 
 
@@ -55,29 +60,30 @@ class ModelTraits(NamedTuple):
     """What was learned about one model at one server."""
 
     quirks: frozenset[str] = frozenset()
+    """Names of its server's quirks."""
     output_tokens: int | None = None
-    """Maximum output tokens that a request may ask for; None: not known."""
+    """Largest output limit that the server accepts, in tokens; None: not known."""
 
     def __or__(self, other: ModelTraits) -> ModelTraits:
-        """Return both combined; `other.output_tokens` wins if known."""
+        """Return both combined; `other` has the output limit if it knows one."""
         return ModelTraits(self.quirks | other.quirks, other.output_tokens or self.output_tokens)
 
 
-def wishes(quirks: Iterable[str], output_tokens: int | None) -> str:
-    """Describe a server's quirks for the user; empty if it has none."""
-    wanted = [_WISHES.get(name, f"no {name}") for name in quirks]
+def describe_traits(quirks: Iterable[str], output_tokens: int | None) -> str:
+    """Return what a server requires, for the user; empty if it has no quirks and no output limit is known."""
+    wanted = [_REQUIREMENTS.get(name, f"no {name}") for name in quirks]
     wanted += [f"at most {output_tokens} tokens an answer"] if output_tokens else []
     return ", ".join(wanted)
 
 
-def learn(error: Exception, sent: int | None) -> ModelTraits:
-    """Return the traits that a refusal reveals; `sent` is the output limit of the refused request."""
+def traits_in(error: Exception, sent: int | None) -> ModelTraits:
+    """Return the traits that the refusal of a request reveals; `sent` is the request's output limit."""
     words = message_of(error)
     limit = None
     body = getattr(error, "body", None)
     stated = str(body.get("message") or "") if isinstance(body, dict) else str(error)
     if sent and _ABOUT_OUTPUT.search(stated) and not _OF_WINDOW.search(words):
-        # The largest stated number below the refused limit.
+        # The limit is the largest number in the message that is below the refused one.
         numbers = (int(found.replace(",", "")) for found in _NUMBER.findall(stated))
         limit = max((number for number in numbers if number < sent), default=None)
     if fault_kind(error) not in ("rejected", "model", "down"):
@@ -87,13 +93,13 @@ def learn(error: Exception, sent: int | None) -> ModelTraits:
 
 
 def room_in(error: Exception) -> int | None:
-    """Return the tokens left in the window for an answer, if the refusal states window and input; else None."""
+    """Return the tokens that a prompt leaves for the answer, if the refusal states window and prompt; else None."""
     found = _OF_WINDOW.search(message_of(error))
     return max(1, int(found[1]) - int(found[2])) if found else None
 
 
 def adapt(payload: Payload, learned: ModelTraits) -> Payload:
-    """Change a request in place to suit its server."""
+    """Change a request in place so that a server with these traits accepts it, and return it."""
     quirks = learned.quirks
     for name in quirks & {"stream_options", "parallel_tool_calls", "store"}:
         payload.pop(name, None)
@@ -125,6 +131,8 @@ def adapt(payload: Payload, learned: ModelTraits) -> Payload:
 
 
 def _with_short_ids(message: WireMessage) -> WireMessage:
+    """Return the message with hashes as tool call ids."""
+
     def short(identifier: str) -> str:
         return sha256(identifier.encode()).hexdigest()[:_SHORT_ID]
 
@@ -134,7 +142,7 @@ def _with_short_ids(message: WireMessage) -> WireMessage:
 
 
 def _by_call(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
-    """Yield the messages split so that each has one call and is followed by its result."""
+    """Yield the messages with those that have several calls split: each call is followed by its result."""
     results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
     for message in messages:
         calls = message.get("tool_calls") or ()
@@ -148,7 +156,7 @@ def _by_call(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
 
 
 def _in_turns(messages: Sequence[WireMessage]) -> list[WireMessage]:
-    """Return messages with alternating roles: join equal roles, append user text to the preceding tool result."""
+    """Return the messages with alternating roles: equal ones joined, user text added to the tool result before it."""
     turns = list[WireMessage]()
     for message in messages:
         before, role = turns[-1] if turns else {"role": ""}, message["role"]

@@ -1,6 +1,6 @@
-"""The request to a model: messages, tools and limits, plus the facts behind the messages as data.
+"""A request to a model: messages, tools and limits, plus the run's data (`Facts`) from which the prompt was built.
 
-The extractive model reads only the facts, so it does not depend on prompt wording. Each node fills in what it knows.
+The extractive model reads only the `Facts`, so it does not depend on prompt wording.
 """
 
 from __future__ import annotations
@@ -12,91 +12,91 @@ from langchain_core.messages import AnyMessage
 
 from ..run.context import Role
 from ..run.transcripts import Shorten
-from .ladder.rungs import WordsName
+from .ladder.rungs import TextKey
 
 
 class ShownDocument(NamedTuple):
-    """A document or page with its excerpts."""
+    """A document or web page as the model sees it: its metadata and the excerpts found in it."""
 
     number: int
-    """The citation number."""
+    """Its citation number."""
     title: str
     address: str = ""
-    """In the form that `open_url` takes: a URL, or a colon and a document's path."""
+    """Its URL, or the name of its library, a colon and its path; the tool `open_url` accepts both forms."""
     date: str = ""
-    """An ISO date or a prefix of one; may be empty."""
+    """ISO date, possibly only the month or year (`2024-06`, `2024`); empty if not known."""
     texts: tuple[str, ...] = ()
-    """Its distinct excerpts."""
+    """The excerpts, without duplicates."""
     is_in_force: bool = True
-    """False if it says that it is a draft, superseded, or not yet in force."""
+    """False if the document calls itself a draft, superseded, or not yet in force."""
     is_whole: bool = False
     """Whether the excerpts cover the whole text."""
 
 
 class TaskFinding(NamedTuple):
-    """The finding for a task."""
+    """A researcher's task and the finding that answers it."""
 
     task: str
     text: str
-    """The finding with citation numbers in brackets; may be empty."""
+    """The finding, with citations such as `[2]`; empty if the task failed."""
 
 
 class ShownLearning(NamedTuple):
-    """A learning of a step."""
+    """A statement that a step of the planned strategy has learned."""
 
     text: str
     document: int | None
-    """Number of its document; None for an inference."""
+    """Citation number of the document that states it; None if it has none, such as an inference."""
 
 
 class Facts(NamedTuple):
-    """The run's data when the model is called."""
+    """The run's data at the time of the call; a node sets the fields that it knows."""
 
     request: str = ""
-    """The user's current question, with the reply to a clarifying question."""
+    """The user's messages since the last report, except approvals of a plan."""
     earlier: str = ""
     """The previous question, if this is a follow-up."""
     language: str = ""
     """English name of the output language."""
     task: str = ""
-    """The task of a researcher or a step."""
+    """Task of the researcher or step that makes the call."""
     steps: tuple[str, ...] = ()
-    """The current plan."""
+    """Texts of the plan's steps."""
     most_steps: int = 1
-    """Maximum steps of a plan."""
+    """Maximum number of steps of a plan."""
     tried: tuple[str, ...] = ()
-    """Tasks assigned so far, including repeated ones."""
+    """Tasks that were assigned to researchers so far; a task that was assigned twice occurs twice."""
     used: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """The researcher's tool calls so far: name, and queries or addresses."""
+    """The researcher's tool calls so far: name of the tool, and its queries or addresses."""
     documents: tuple[ShownDocument, ...] = ()
-    """Tool results; for a report, the results of its only search."""
+    """What the researcher's tools returned; for the report of a quick run, the results of its only search."""
     findings: tuple[TaskFinding, ...] = ()
     learnings: tuple[ShownLearning, ...] = ()
     gaps: tuple[str, ...] = ()
-    """Open questions, numbered from 1."""
+    """Open questions; the prompt numbers them from 1 in this order."""
 
 
 class Request(NamedTuple):
-    """A call to a role's model."""
+    """What to ask a role's model, and how."""
 
     role: Role
     question_id: str
     """Id of the run's question; all its calls share one retry budget."""
     messages: Sequence[AnyMessage]
     shorten: Shorten | None = None
-    """Shortens results if the messages do not fit the model's window."""
+    """Shortens tool results if the messages do not fit the model's window."""
     tools: Sequence[dict[str, Any]] = ()
-    """Tool schemas; if empty, the call has no tool settings."""
+    """Tool schemas in OpenAI's format; if empty, no tool settings are sent."""
     tool_choice: str = "any"
-    """`any`: the model must call a tool; `auto`: it may answer in text; `none`: it must answer in text, and tools are
-    sent only to keep the prompt's prefix in the provider's cache."""
-    words_name: WordsName = "answer"
-    """JSON key for text instead of a call, if calls are written as JSON; small models take its name literally."""
+    """`any`: the model must call a tool; `auto`: it may answer in text; `none`: it must answer in text (the tools are
+    sent only so that the prompt begins as in earlier calls and the provider's prompt cache applies)."""
+    text_key: TextKey = "answer"
+    """Key of the text in the JSON of a model that writes its calls as JSON; small models take the key literally."""
     max_tokens: int | None = None
     """Maximum output tokens, excluding thoughts."""
     facts: Facts = Facts()
-    """The data behind the messages."""
+    """The data from which the messages were built; read only by the extractive model."""
     is_long: bool = False
-    """Whether the answer is a finding or a report, which gets a longer idle limit."""
+    """Whether the answer is a finding or a report, which may be silent for longer (`report_idle_seconds`)."""
     keeps_broken: bool = False
-    """Whether to return the shown part of an answer that breaks off, instead of raising."""
+    """If an answer breaks off after text was shown: return that part instead of raising."""

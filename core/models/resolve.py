@@ -1,4 +1,4 @@
-"""Finds each role's chat model, its abilities and prices, and the settings of a run."""
+"""Finds the chat model of each role, its abilities and its price, and the settings of the current run."""
 
 from __future__ import annotations
 
@@ -34,32 +34,34 @@ _DEFAULT_MODEL = "gpt-5-mini"
 _NO_KEY = "none"
 """Key sent if none is set; self-hosted servers seldom require one."""
 _ONE_TRY = {"google_genai": 1}
-"""Values of `max_retries` that mean a single try, if not 0: Google counts the first try."""
+"""Values of `max_retries` that mean a single try, where it is not 0: Google's class counts the first try too."""
 _ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_url", "groq_api_base", "endpoint")
-"""Attributes of the providers' classes that may hold the server's URL."""
+"""Attributes of the providers' classes that may contain the server's URL."""
 _TOKENS_PER_PRICE = 1_000_000
 EXTRACTIVE = "extractive"
+"""Name of the model that quotes the sources by rules, without a language model."""
 _UNKNOWN_WINDOW = 128_000
-"""Input tokens assumed for a model without a profile."""
-_SMALL_WINDOW = 8_000
-"""Minimum window in tokens, even if small windows are allowed."""
+"""Window in tokens assumed for a model if nothing states it."""
+_LEAST_WINDOW = 8_000
+"""Minimum window in tokens with the setting `allow_small_window`."""
 _DECIDING: tuple[Role, ...] = ("clarifier", "planner", "orchestrator")
-"""Roles for which small models are not used."""
-_LITTLE_WINDOW = 32_000
-"""Input tokens below which a model counts as small."""
+"""Roles that use the extractive model in place of a small model."""
+_SMALL_MODEL_WINDOW = 32_000
+"""A model with a smaller window (in tokens) counts as a small model."""
 _REASONING_NAME = re.compile(
     r"(?<![a-z\d])(?:o[1-9]|gpt-[5-9](?!\S*chat)|gpt-oss|r1|qwq|magistral|reason(?:er|ing)|(?<!non-)thinking)(?![a-z\d])",
     re.IGNORECASE,
 )
-"""Matches names of reasoning models, for models without a profile."""
+"""Matches the names of reasoning models; decides for models that no profile describes."""
 known_to_reason = set[str]()
-"""Models (`Profile.at_server`) that showed a thought in their trial."""
+"""Models (as `Profile.at_server`) that sent a thought in their trial."""
 known_to_need_help = set[str]()
-"""Models (`Profile.at_server`) that do not call tools through their API."""
+"""Models (as `Profile.at_server`) that cannot call tools through the API."""
 windows_at_servers = dict[str, int | None]()
-"""Windows in tokens as stated by the servers, by `Profile.at_server`; None: not stated."""
+"""Windows in tokens as stated by the servers, by `Profile.at_server`; None: the server was asked but stated none."""
 Value = TypeVar("Value")
-_made = PerLoop(dict[object, Any])
+_cache = PerLoop(dict[object, Any])
+"""The models and HTTP clients of an event loop."""
 QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
     "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models)."
@@ -80,7 +82,10 @@ class Server(NamedTuple):
 
 
 def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
-    """Return the named model for the running event loop; raises `UnknownModel`, or `KeyRefused` without a key."""
+    """Return the named model for the running event loop.
+
+    Raises `UnknownModel`, `UnknownSetting` for an invalid address, or `KeyRefused` for a missing or invalid key.
+    """
     provider, sign, model = name.partition(":")
     if name.startswith("{"):
         raise UnknownModel(f'Broken JSON {name!r} (setting models): per role, write {{"writer": "openai:NAME"}}.')
@@ -90,7 +95,7 @@ def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
             "OpenAI or a compatible server, 'extractive' for no model, or pass a chat model instance."
         )
     if f"{provider}:" != _OPENAI:
-        return _kept(name, lambda: _of_other_provider(provider, model, role))
+        return _cached(name, lambda: _of_other_provider(provider, model, role))
     url = _base_url() or _OPENAI_URL
     try:
         parts = urlsplit(url)
@@ -107,17 +112,18 @@ def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
         raise KeyRefused(
             f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server."
         )
-    kept_as = (model, server, context.responses_api, context.reasoning)
-    return _kept(kept_as, lambda: _at_openai(model, server, context))
+    key_of_model = (model, server, context.responses_api, context.reasoning)
+    return _cached(key_of_model, lambda: _of_openai(model, server, context))
 
 
 def model_host(model: BaseChatModel) -> str:
-    """Return the host and port of a model's server; empty if its class does not state them."""
+    """Return the host and port of a model's server; empty if its class has none of the known attributes."""
     addresses = (getattr(model, name, None) for name in _ADDRESSES)
     return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
 
 
 def _base_url() -> str:
+    """Return the address of the OpenAI-compatible server in the environment; empty if none is set."""
     # OPENAI_API_BASE is the older name, which LangChain reads.
     return _variable("OPENAI_BASE_URL") or _variable("OPENAI_API_BASE")
 
@@ -127,11 +133,12 @@ def _variable(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
-def _at_openai(model: str, server: Server, context: Context) -> BaseChatModel:
+def _of_openai(model: str, server: Server, context: Context) -> BaseChatModel:
+    """Return a new model at an OpenAI-compatible server."""
     from .openai_chat import TIMEOUT, LoopClient, OpenAIChat
 
     async def key() -> str:
-        """Return the key; passed as a function so that printing the model does not reveal it."""
+        """Return the key; a function, so that printing the model does not reveal it."""
         return server.key.get_secret_value()
 
     proxy = usable_proxy(server.url)
@@ -139,7 +146,7 @@ def _at_openai(model: str, server: Server, context: Context) -> BaseChatModel:
         model=model,
         base_url=server.url,
         api_key=key,
-        http_async_client=_kept((LoopClient, proxy), lambda: LoopClient(proxy)),
+        http_async_client=_cached((LoopClient, proxy), lambda: LoopClient(proxy)),
         openai_proxy=None,
         timeout=TIMEOUT,
         stream_chunk_timeout=None,
@@ -151,6 +158,7 @@ def _at_openai(model: str, server: Server, context: Context) -> BaseChatModel:
 
 
 def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
+    """Return a new model of a provider that LangChain supports; raises `UnknownModel` or `KeyRefused`."""
     name = f"{provider}:{model}"
     try:
         from langchain.chat_models import init_chat_model
@@ -162,7 +170,7 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
         ) from error
     try:
         made = init_chat_model(model, model_provider=provider)
-        # Only `RetryBudget` retries calls; a class without the field might pass the setting on to its server.
+        # `RetryBudget` alone retries calls. A class without this field might send the setting to its server.
         if "max_retries" in type(made).model_fields:
             made = init_chat_model(model, model_provider=provider, max_retries=_ONE_TRY.get(provider, 0))
         return made
@@ -184,15 +192,18 @@ def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
         ) from None
 
 
-def _kept(key: object, make: Callable[[], Value]) -> Value:
-    """Return the value cached for this event loop, since connections cannot move between loops."""
+def _cached(key: object, make: Callable[[], Value]) -> Value:
+    """Return the running event loop's value for this key; if there is none, or no loop, make a new one.
+
+    Loops share no values, since connections cannot move from one to another.
+    """
     try:
-        kept = _made.get()
+        cache = _cache.get()
     except RuntimeError:
         return make()
-    if key not in kept:
-        kept[key] = make()
-    value: Value = kept[key]
+    if key not in cache:
+        cache[key] = make()
+    value: Value = cache[key]
     return value
 
 
@@ -208,32 +219,35 @@ def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: flo
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Look up a model's price by its name with or without provider, or by the part after the last `/` or `:`."""
+    """Return the price set for a model, under its name or the part after the last `/` or `:`; None if there is none."""
     by_name = {name.removeprefix("openai:"): price for name, price in prices.items()}
     return by_name.get(model) or by_name.get(re.split("[/:]", model)[-1])
 
 
 class Profile(NamedTuple):
-    """A model's abilities."""
+    """What is known about a model."""
 
     name: str
     """Name shown to the user."""
     window: int
-    """Maximum input tokens."""
+    """Context window in tokens."""
     is_window_known: bool
-    """Whether the window is stated by the settings, the server or the profile."""
+    """Whether the settings, the server or LangChain's profile state the window; otherwise it is assumed."""
     reasons: bool
-    """Whether it is a reasoning model, which does not need the think tool."""
+    """Whether it reasons before it answers, so that it does not need the think tool."""
     calls_tools: bool | None
     """Whether it calls tools through the API; None: not known before its trial."""
     output: int | None
     """Maximum output tokens of a call; None: not known."""
     at_server: str
-    """Name with the server, since servers may use the same name for different models."""
+    """Name and server, since servers may use the same name for different models."""
 
 
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
-    """Return a role's model, created on first use; raises `UnknownModel`, or `KeyRefused` without a key."""
+    """Return a role's model, created on first use.
+
+    Raises `UnknownModel`, `UnknownSetting` for an invalid server address, or `KeyRefused` for a missing or invalid key.
+    """
     model = _chosen(role, context)
     if isinstance(model, BaseChatModel):
         return model
@@ -243,9 +257,9 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
 
 
 def profile_of(role: Role, context: Context) -> Profile:
-    """Return the abilities of the role's model: settings override the server, which overrides LangChain's profile.
+    """Return what is known about a role's model: from the settings, else its server, else LangChain's profile of it.
 
-    If none of them states whether the model reasons, its name or its trial decides.
+    If none of them states whether the model reasons, its name and its trial decide. Raises as `resolve_model` does.
     """
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
@@ -255,13 +269,19 @@ def profile_of(role: Role, context: Context) -> Profile:
     reasons = known.get("reasoning_output") if context.reasoning is None else context.reasoning
     if reasons is None:
         reasons = bool(_REASONING_NAME.search(name)) or at_server in known_to_reason
-    is_known, window = window is not None, int(window or _UNKNOWN_WINDOW)
-    calls_tools, output = known.get("tool_calling"), known.get("max_output_tokens")
-    return Profile(name, window, is_known, bool(reasons), calls_tools, output, at_server)
+    return Profile(
+        name,
+        window=int(window or _UNKNOWN_WINDOW),
+        is_window_known=window is not None,
+        reasons=bool(reasons),
+        calls_tools=known.get("tool_calling"),
+        output=known.get("max_output_tokens"),
+        at_server=at_server,
+    )
 
 
 def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:
-    """Return the output limit: `wanted` tokens plus those for thoughts, which providers count as output."""
+    """Return the output limit to send: `wanted` tokens plus those for thoughts, which count as output; None: none."""
     if wanted is None:
         return None
     profile = profile_of(role, context)
@@ -270,33 +290,39 @@ def output_tokens(role: Role, wanted: int | None, context: Context) -> int | Non
 
 
 def with_model(role: Role, model: Model, context: Context) -> Context:
-    """Return a copy of the settings with another model for one role."""
+    """Return a copy of the settings in which one role has another model."""
     models = {other: _chosen(other, context) for other in ROLES}
     return context.model_copy(update={"models": {**models, role: model}})
 
 
 def is_small(role: Role, context: Context) -> bool:
-    """Whether a role's model gets smaller tasks: as the setting `small` says, else judged by its trial and window."""
+    """Whether a role's model is treated as small and gets simpler tasks.
+
+    The setting `small` decides. With `auto`, a model is small if it cannot call tools through the API or has a small
+    window; the extractive model never is.
+    """
     profile = profile_of(role, context)
-    if profile.name == EXTRACTIVE or context.small != "auto":
-        return context.small == "on" and profile.name != EXTRACTIVE
+    if profile.name == EXTRACTIVE:
+        return False
+    if context.small != "auto":
+        return context.small == "on"
     is_tried = context.tool_calls == "auto"
-    is_helped = profile.at_server in known_to_need_help if is_tried else context.tool_calls != "native"
-    return is_helped or profile.window < _LITTLE_WINDOW
+    needs_help = profile.at_server in known_to_need_help if is_tried else context.tool_calls != "native"
+    return needs_help or profile.window < _SMALL_MODEL_WINDOW
 
 
 def is_named(role: Role, context: Context) -> bool:
-    """Whether the role's model is given by name rather than as an instance from an app."""
+    """Whether the role's model is given by name; otherwise an app passed a model instance."""
     return isinstance(_chosen(role, context), str)
 
 
 def is_extractive(role: Role, context: Context) -> bool:
-    """Whether the role uses the extractive model, which decides by rules."""
+    """Whether the role uses the extractive model, which needs no language model."""
     return profile_of(role, context).name == EXTRACTIVE
 
 
 async def load_models(context: Context) -> None:
-    """Import the models' packages and ask each server for its window once; `check_models` reports errors."""
+    """Create the models and ask each server once for their windows; errors are left for `check_models` to raise."""
     for role in {str(_chosen(role, context)): role for role in ROLES}.values():
         with suppress(DeepResearchError):
             await in_thread(partial(resolve_model, role, context))
@@ -306,17 +332,18 @@ async def load_models(context: Context) -> None:
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
-    """Check the models before the first call; return notices for the report.
+    """Check the models of these roles before the first call; return notices for the report.
 
-    Raises `UnknownModel`, `KeyRefused` or `WindowTooSmall`.
+    Raises `WindowTooSmall`, or the errors of `resolve_model`.
     """
     notices = [quotes_only(roles, context)]
     least, is_small_allowed = context.limits.min_window, context.allow_small_window
-    least = min(least, _SMALL_WINDOW) if is_small_allowed else least
+    if is_small_allowed:
+        least = min(least, _LEAST_WINDOW)
     for role in roles:
         profile = profile_of(role, context)
         if profile.window < least:
-            allow = "" if is_small_allowed else f"set allow_small_window to work with {_SMALL_WINDOW} or more, "
+            allow = "" if is_small_allowed else f"set allow_small_window to work with {_LEAST_WINDOW} or more, "
             raise WindowTooSmall(
                 f"The {role}'s model {profile.name!r} reads {profile.window} tokens; {least} are needed. Choose a "
                 "larger model, raise the limit of its server (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), "
@@ -332,14 +359,14 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
 
 
 def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
-    """Return a notice if the writer is the extractive model, with a hint if no model is configured; else empty."""
+    """Return a notice if the writer is the extractive model, which says how to choose another if none was chosen."""
     if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
         return ""
     return QUOTES_ONLY if _given("writer", context) else f"{QUOTES_ONLY} {CHOOSE_MODEL}"
 
 
 def _chosen(role: Role, context: Context) -> Model:
-    """Return a role's model from the settings, else from the environment, else the extractive one."""
+    """Return a role's model, or its name: from the settings, else from the environment, else the extractive model."""
     given = _given(role, context)
     if not given and (_variable("OPENAI_API_KEY") or _base_url()):
         return _OPENAI + (_variable("OPENAI_MODEL") or _DEFAULT_MODEL)
@@ -347,6 +374,7 @@ def _chosen(role: Role, context: Context) -> Model:
 
 
 def _given(role: Role, context: Context) -> Model | None:
+    """Return the model that the settings give a role; None if they give none."""
     named = context.models
     if isinstance(named, dict):
         return named.get(role) or (named.get("writer") if role == "verifier" else None)
@@ -354,19 +382,19 @@ def _given(role: Role, context: Context) -> Model | None:
 
 
 def _user() -> str:
-    """Return the server user who owns the current run; empty outside a server."""
+    """Return the name of the user who started the current run on a server; empty outside a server."""
     return str(get_config().get("configurable", {}).get("langgraph_auth_user_id") or "")
 
 
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
-    """Return the settings of this run, from `context` and `configurable`, with defaults for the rest.
+    """Return the settings of the current run, from its `context` and `configurable`, with defaults for the rest.
 
-    On the server, users can only narrow the operator's settings. Depth `deep` raises the limits; a small window lowers
-    them. In a node of another graph, `context` may belong to that graph.
+    On the server, users can only narrow the operator's settings. Depth `deep` raises the limits; small models and small
+    windows lower them. If this graph runs inside another one, `context` may be that graph's; it is then ignored.
     """
     given, configurable = runtime.context, get_config().get("configurable", {})
     if not isinstance(given, Context | UserSettings):
-        # A server's clients set `configurable`, which can only narrow what the operator allows.
+        # Clients of a server pass their settings in `configurable`.
         known = {name: configurable[name] for name in UserSettings.model_fields if name in configurable}
         given = read_settings(UserSettings, known) if runtime.server_info or _user() else None
     context = given.context_of(_user()) if isinstance(given, UserSettings) else with_configurable(given, configurable)
@@ -374,7 +402,7 @@ def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
     # `check_models` reports errors of models.
     with suppress(DeepResearchError):
         if is_small("researcher", context):
-            # Rules derive better questions, plans and tasks from the request than a small model.
+            # The rules of the extractive model find better questions, plans and tasks than a small model.
             small = context.model_copy(update={"limits": context.limits.narrowed()})
             for role in _DECIDING:
                 small = with_model(role, EXTRACTIVE, small) if is_small(role, small) else small

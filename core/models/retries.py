@@ -1,4 +1,4 @@
-"""Retries failed model calls, with one waiting-time budget for all calls of a run."""
+"""Retries failed model calls; all calls of a run together wait at most a fixed time."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from .ladder.reply import reasoning_of
 
 _FIRST_WAIT = 0.5
 """Seconds before the first retry, plus up to 50 % jitter; doubled for each further retry."""
-_KEPT = 100
+_MOST_BUDGETS = 100
 """Number of most recently used budgets to keep."""
 
 _Budgets = OrderedDict[tuple[RunControl | None, str], "RetryBudget"]
-_kept = PerLoop(_Budgets)
+_budgets = PerLoop(_Budgets)
+"""The retry budgets of an event loop by graph run and question."""
 
 OnWait = Callable[[float, str], None]
-"""Called with seconds and reason before each wait."""
+"""Called before each wait with its seconds and its reason, a text for the user."""
 
 
 class RetryBudget:
-    """Retries a run's failed model calls within one waiting-time budget.
+    """Retries a run's failed model calls; their waits together take at most the limit `retry_seconds`.
 
-    A call that fails before its first word is retried up to `max_retries` times, or once after a timeout. Rate-limited
-    calls have no retry count: one call waits as the server asks and retries, while the others wait until it succeeds.
-    All waits together take at most `retry_seconds`; a wait that would exceed this is not started.
+    A call that fails before its first word is retried up to `max_retries` times, but only once after a timeout.
+    Rate-limited calls are retried without such a count: one call waits as long as the server asks and tries again,
+    while the others wait until it succeeds. A wait that would exceed the budget is not started; the call fails.
     """
 
     def __init__(
@@ -44,8 +45,9 @@ class RetryBudget:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Tests replace `sleep` and `chance` (random numbers from 0 to 1)."""
+        """`chance` returns random numbers from 0 to 1; tests replace it and `sleep`."""
         self.seconds_left = limits.retry_seconds
+        """Seconds that calls may still wait."""
         self._max_retries = limits.max_retries
         self._sleep = sleep
         self._chance = chance
@@ -53,7 +55,7 @@ class RetryBudget:
 
     def has_answered(self, model: str) -> bool:
         """Whether a call to this model has succeeded."""
-        return self._gates[model].passed > 0
+        return self._gates[model].successes > 0
 
     async def stream(
         self,
@@ -63,10 +65,10 @@ class RetryBudget:
         may_repeat: Callable[[], bool],
         on_wait: OnWait,
     ) -> AsyncGenerator[AIMessage | None, None]:
-        """Yield the parts of the answer; call `start` for each try.
+        """Make a call; yield the parts of its answer. `start` is called for each try, and raises if the try fails.
 
-        `may_repeat`: whether to retry, once, a call that breaks off after its first word; a `None` then tells the
-        caller to discard the earlier parts. Raises the last try's error.
+        If a call breaks off after its first word and `may_repeat` returns True, it is repeated once; before that, None
+        is yielded, which makes the earlier parts void. Raises the error of the last try.
         """
         call, has_repeated = _Call(self._gates[model]), False
         try:
@@ -78,42 +80,42 @@ class RetryBudget:
                 try:
                     async with aclosing(start()) as parts:
                         async for part in parts:
-                            if has_words(part):
-                                call.get_through()
+                            if has_content(part):
+                                call.succeed()
                             yield part
                     return
                 except Exception as error:
-                    is_lost = call.has_spoken and (has_repeated or not may_repeat())
-                    if is_lost or not is_transient(error):
+                    is_final = call.has_begun and (has_repeated or not may_repeat())
+                    if is_final or not is_transient(error):
                         raise
                     await self._wait(call, error, on_wait)
-                if call.has_spoken:
-                    call.has_spoken, has_repeated = False, True
+                if call.has_begun:
+                    call.has_begun, has_repeated = False, True
                     yield None
         finally:
-            call.leave()
+            call.open_gate()
 
     async def _wait(self, call: _Call, error: Exception, on_wait: OnWait) -> None:
-        """Wait before the next try, or raise the error if no more tries are allowed."""
+        """Wait before the next try; raise the error if no further try is allowed."""
         gate = call.gate
         if asks_to_wait(error):
-            passed = gate.passed
+            successes = gate.successes
             if not call.holds_gate:
                 await gate.lock.acquire()
                 call.holds_gate = True
-            if gate.passed != passed:
-                # Another call succeeded meanwhile.
-                call.leave()
+            if gate.successes != successes:
+                # Another call succeeded meanwhile: try again at once.
+                call.open_gate()
                 return
             gate.refusals += 1
-            earlier = gate.refusals
+            failed = gate.refusals
         else:
             call.failures += 1
-            earlier = call.failures
-            if earlier > (min(1, self._max_retries) if fault_kind(error) == "slow" else self._max_retries):
+            failed = call.failures
+            if failed > (min(1, self._max_retries) if fault_kind(error) == "slow" else self._max_retries):
                 raise error
-        own = _FIRST_WAIT * 2 ** (earlier - 1) * (1 + self._chance() / 2)
-        seconds = max(own, retry_after(error) or 0.0)
+        backoff = _FIRST_WAIT * 2 ** (failed - 1) * (1 + self._chance() / 2)
+        seconds = max(backoff, retry_after(error) or 0.0)
         if seconds > self.seconds_left:
             raise error
         self.seconds_left -= seconds
@@ -124,55 +126,61 @@ class RetryBudget:
 
 @dataclass
 class _Gate:
-    """Blocks the calls to one model while a rate-limited call retries."""
+    """Makes the calls to a model wait while a rate-limited one is retried."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the call that is retried."""
     refusals: int = 0
-    """Consecutive rate-limited tries."""
-    passed: int = 0
+    """Number of rate-limited tries since the last success."""
+    successes: int = 0
     """Number of successful calls."""
 
 
 @dataclass
 class _Call:
+    """The state of a call across its tries."""
+
     gate: _Gate
     failures: int = 0
-    has_spoken: bool = False
-    """Whether words of the current try arrived."""
+    """Number of failed tries that were not rate-limited."""
+    has_begun: bool = False
+    """Whether the answer of the current try has begun to arrive."""
     holds_gate: bool = False
+    """Whether the other calls wait for this one."""
 
-    def get_through(self) -> None:
-        """Open the gate, since the first words arrived."""
-        if not self.has_spoken:
-            self.has_spoken = True
-            self.gate.passed += 1
+    def succeed(self) -> None:
+        """Let the other calls go on, since the answer begins to arrive."""
+        if not self.has_begun:
+            self.has_begun = True
+            self.gate.successes += 1
             self.gate.refusals = 0
-            self.leave()
+            self.open_gate()
 
-    def leave(self) -> None:
+    def open_gate(self) -> None:
+        """Let the other calls go on, if they wait for this one."""
         if self.holds_gate:
             self.holds_gate = False
             self.gate.lock.release()
 
 
-def has_words(part: AIMessage) -> bool:
-    """Whether the part contains text, a thought or a call."""
+def has_content(part: AIMessage) -> bool:
+    """Whether a part of an answer contains text, a thought or a call."""
     has_calls = bool(part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls)
     return has_calls or bool(part.text or reasoning_of(part))
 
 
 def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
-    """Return the retry budget shared by all calls of a graph run for a question.
+    """Return the retry budget of the graph run in progress, shared by all its calls for this question.
 
-    A resumed run, and each call outside a graph, starts with a full budget.
+    A resumed run, and each call outside a graph, gets a full budget.
     """
     try:
         control = get_runtime().control
     except RuntimeError:
         return RetryBudget(limits)
-    budgets = _kept.get()
+    budgets = _budgets.get()
     budget = budgets.pop((control, question_id), None) or RetryBudget(limits)
     budgets[control, question_id] = budget
-    while len(budgets) > _KEPT:
+    while len(budgets) > _MOST_BUDGETS:
         budgets.popitem(last=False)
     return budget

@@ -22,7 +22,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
 from deep_research.core.models.ask import ask_model
-from deep_research.core.models.caller import CHARACTERS_A_TOKEN, bind_call
+from deep_research.core.models.caller import MOST_CHARACTERS_PER_TOKEN, bind_call
 from deep_research.core.models.deltas import MOST_BYTES
 from deep_research.core.models.ladder.reply import reasoning_of
 from deep_research.core.models.request import Request
@@ -156,7 +156,7 @@ async def test_an_answer_without_end_is_cut_at_a_multiple_of_its_limit_and_named
         context = wire(server, tool_calls="native").context
         message = (await ask_model(request, context, events)).message
     said = message.text + reasoning_of(message) + "".join(str(call["args"]) for call in message.invalid_tool_calls)
-    assert 0.9 * CHARACTERS_A_TOKEN * LIMIT < len(said) <= CHARACTERS_A_TOKEN * LIMIT
+    assert 0.9 * MOST_CHARACTERS_PER_TOKEN * LIMIT < len(said) <= MOST_CHARACTERS_PER_TOKEN * LIMIT
     assert was_cut_off(message)
     assert not message.tool_calls
     assert "An answer of the writer's model was cut at 8000 characters: it exceeds its limit" in caplog.text

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage
 
 from deep_research.core.models.faults import AnswerBroken, AnswerRefused
 from deep_research.core.models.ladder.reply import reasoning_of
-from deep_research.core.models.retries import has_words
+from deep_research.core.models.retries import has_content
 
 
 def piece(index: int | None, name: str | None, identifier: str | None, arguments: Any) -> dict[str, Any]:
@@ -186,4 +186,4 @@ async def test_a_comment_of_a_server_that_is_at_work_is_a_sign_of_life(wire: Wir
     with openai_server([replace(spoken, body=f"{comment}\n\n" * 3 + str(spoken.body))]) as server:
         model = wire(server)
         assert (await model()).text == "Lit in 1844."
-    assert [has_words(chunk) for chunk in model.chunks[:4]] == [False, False, False, True]
+    assert [has_content(chunk) for chunk in model.chunks[:4]] == [False, False, False, True]

@@ -1,4 +1,4 @@
-"""The extractive chat model: reads facts instead of messages, and answers with text or tool calls."""
+"""The extractive chat model: reads the `Facts` of a request instead of its messages; returns text or tool calls."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ from . import roles
 from .roles import ExtractiveCall, ToolArguments
 
 _TITLE_CHARACTERS = 60
+"""Maximum characters of the title of a plan's step."""
 _EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
+"""Values of the required fields of an unknown form, by JSON type."""
 _WINDOW = 10_000_000
+"""Stated window in tokens; the model has none, since it reads no prompt."""
 _CALLED = tool_names.OURS | {tool_names.GENERATE_PLAN, tool_names.LOOK_UP, tool_names.RESEARCH_AGENT}
-"""Tools that a role may choose to call; any other tool is a form to fill in."""
+"""Tools that roles choose from; any other tool is a form that must be filled in."""
 _ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
     "clarifier": roles.clarify,
     "planner": roles.plan,
@@ -35,11 +38,11 @@ _ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
     "researcher": roles.write_finding,
     "writer": roles.write_report,
 }
-"""Answers by role, when there is no form; the other roles only fill in forms."""
+"""Functions that answer for a role if there is no form to fill in; the other roles only fill in forms."""
 
 
 def make_plan(facts: Facts) -> ToolArguments:
-    """Return a plan with a step for each part of the request."""
+    """Return a plan with a step for each part of the request, or several parts in a step if there are too many."""
     parts, steps = roles.parts_of(facts), roles.steps_of(facts)
     # If a step has several parts, its researcher splits it again.
     tasks = roles.tasks_of(parts) if len(steps) == len(parts) else steps
@@ -52,21 +55,22 @@ def make_plan(facts: Facts) -> ToolArguments:
 
 
 def record_summary(facts: Facts) -> ToolArguments:
-    """Return the user's request as the summary."""
+    """Return the user's messages as the summary."""
     return {"summary": " ".join(facts.request.split())}
 
 
 def record_round(facts: Facts) -> ToolArguments:
-    """Return the first query; after a search, the quotes that answer the task.
+    """Return a search query for the task; once a search was made, the quotes that answer the task.
 
-    One search is enough, since document search follows names by itself. A task that no document answers becomes a gap.
+    One search is enough, since the search in documents follows names by itself. If no document answers the task, it
+    becomes a gap.
     """
     part = roles.parse_task(facts.task)
     if not facts.used:
         return {"next_queries": roles.queries_for(part)[:1]}
     answer, further, absent = roles.answer_to(facts)
     quotes = [] if absent else [*answer, *further]
-    # A sentence that explains a unit's pronoun precedes the unit; each text is listed once.
+    # The sentence to which a unit's pronoun refers comes before the unit; each text is listed once.
     learned = dict.fromkeys((unit.number, text) for unit in quotes for text in (unit.meant, unit.text) if text)
     is_known = bool(learned) or any(learning.document for learning in facts.learnings)
     return {
@@ -82,11 +86,11 @@ _FORMS: dict[str, Callable[[Facts], ToolArguments]] = {
     tool_names.RECORD_SUMMARY: record_summary,
     tool_names.RECORD_ROUND: record_round,
 }
-"""Functions that fill in forms, by form name; any other form gets empty values."""
+"""Functions that fill in the forms, by their names; any other form gets empty values."""
 
 
 class ExtractiveChatModel(BaseChatModel):
-    """Answers for one role of a run; the answer depends only on the facts, not on the messages."""
+    """Answers for one role of a run, from the `Facts` of the request alone."""
 
     role: Role
 
@@ -122,13 +126,13 @@ class ExtractiveChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        # Direct calls pass only messages.
+        # Apps that call the model directly pass only messages.
         facts = facts or Facts(request=messages[-1].text if messages else "")
         reply = self._reply(facts, {} if tool_choice == "none" else {tool["name"]: tool for tool in tools})
         if isinstance(reply, str):
             message = AIMessage(content=reply, response_metadata={"finish_reason": "stop"})
         else:
-            # Ids must be unique in a thread.
+            # The ids of calls must be unique in a thread.
             seen = [(message.type, message.text, getattr(message, "tool_calls", ())) for message in messages]
             turn = hashlib.sha256(repr(seen).encode()).hexdigest()[:10]
             numbered = enumerate(reply, 1)
@@ -137,7 +141,8 @@ class ExtractiveChatModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _reply(self, facts: Facts, tools: Mapping[str, Mapping[str, Any]]) -> str | list[ExtractiveCall]:
-        # A form is always the only tool of its call, whereas apps may add tools to those of a run.
+        """Return a text, or calls of these tools (schemas by name)."""
+        # A form is the only tool of its request, whereas a role may also be offered tools of an app.
         if tools and _CALLED.isdisjoint(tools):
             name, form = next(iter(tools.items()))
             if name in _FORMS:

@@ -1,7 +1,8 @@
-"""Chooses the quotes for one part of a request: scores the documents' units and fills a word budget.
+"""Chooses the quotes for one part of a request: scores the units of the documents, and takes the best up to a budget.
 
-A score is a share of the request's words (weighted by rarity): a unit with all of them scores 1.
-`docs/decisions/quoting.md` shows the effect of each mechanism.
+A unit (`units.py`) is a sentence, list item, table row or record line. Its score is the share of the request's words in
+it, weighted by rarity (1 if it has all of them), plus bonuses. `docs/decisions/quoting.md` shows what each of these
+rules contributes.
 """
 
 from __future__ import annotations
@@ -23,33 +24,34 @@ from ..request import ShownDocument
 from .parts import PASTED, Part, content_words
 from .units import QuotableUnit, quotable_units
 
-_FEWEST_LETTERS, _ALIKE = 5, 0.88
-"""Minimum letters and similarity for treating a word missing from all documents as a variant spelling."""
-_CONTEXT = {True: 0.25, False: 0.4}
-"""Weight of context words for a question (`True`) and a topic (`False`)."""
-_ABOVE, _UNSEEN = 0.85, 0.5
-"""Weight of a word that occurs only above a unit (heading, lead, title, path), and of one that occurs nowhere."""
-_RANK, _RANKS = 0.4, 8
-"""Score bonus of the first search result, and the rank at which the bonus reaches 0."""
-_FIGURE, _LONG, _OLDER = 0.1, 0.002, 0.5
-"""Bonus for a figure; penalty per word; penalty if the document is not in force or a superseded edition."""
+_FEWEST_LETTERS, _LEAST_SIMILARITY = 5, 0.88
+"""If no document has a word of the request, a similar word with at least so many letters is taken for the same word."""
+_CONTEXT_WEIGHT = {True: 0.25, False: 0.4}
+"""Factor on the weight of a word that only the part's context has, by `Part.is_question`."""
+_WEIGHT_ABOVE, _UNSEEN_WEIGHT = 0.85, 0.5
+"""Factors on the weight of a word that is not in the unit but above it (heading, lead, title, path), or in no unit."""
+_RANK_BONUS, _LAST_RANK = 0.4, 8
+"""Bonus for the first search result, and the rank from which on there is none."""
+_FIGURE_BONUS, _WORD_PENALTY, _OLDER_PENALTY = 0.1, 0.002, 0.5
+"""Bonus for a figure, penalty for each word, penalty for a document that is not in force or an old edition."""
 _FADING = 0.4
-"""Factor on a word's weight for each repetition in the same document (in a chain: in any document)."""
+"""Factor on a word's weight for each chosen unit of the same document that has it (in a chain: of any document)."""
 _CHAIN = 4
-"""Maximum units in a chain, whose units are chosen for new words and for names that link them."""
+"""Maximum units in a chain: units of several documents that a question needs together, linked by names."""
 _LEADING_DOCUMENTS, _OF_LEADING = 8, 2
 """Number of top search results that may extend a chain, and the maximum units from each."""
-_TITLE, _SHARED, _UNRELATED = 0.25, 0.2, -0.2
-"""Bonus if a unit names another unit's document; bonus for a shared rare name; penalty if nothing links them."""
-_NEAR, _LEAST = 0.4, 0.1
-"""Minimum score of a quote as a share of the best unit's: for a question, and for a topic."""
-_BEARING, _GOING_ON = 0.5, 0.1
-"""Minimum share of the best unit's words in a relevant unit, and in a further unit from an already quoted document."""
+_TITLE_BONUS, _NAME_BONUS, _UNLINKED_PENALTY = 0.25, 0.2, 0.2
+"""Bonuses in a chain if a unit names another one's document or shares a rare name; penalty if nothing links them."""
+_LEAST_FOR_QUESTION, _LEAST_FOR_TOPIC = 0.4, 0.1
+"""Minimum score of a quote as a share of the best unit's score."""
+_RELEVANT, _RELEVANT_IN_QUOTED = 0.5, 0.1
+"""Minimum share of the request's words in a relevant unit, relative to the best unit: in general, and in a document
+that is already quoted."""
 _LITTLE, _ABSENT = 0.34, 0.45
 """A question is unanswered if each chosen unit has at most the first share of its words, and at least the second share
-occurs nowhere."""
-_NOTHING = Counter[tuple[int, str]]()
-_APART = re.compile(r"[/_\-.]+")
+occurs in no document."""
+_NONE_USED = Counter[tuple[int, str]]()
+_SEPARATORS = re.compile(r"[/_\-.]+")
 
 
 class Chooser:
@@ -57,80 +59,91 @@ class Chooser:
 
     def __init__(self, documents: Sequence[ShownDocument], part: Part) -> None:
         """`documents` are in the order of the search results."""
-        self._part, self._documents = part, {document.number: document for document in documents}
+        self._part = part
+        self._documents = {document.number: document for document in documents}
         # A short topic may be a single generic word, such as "research".
         own = content_words(part.text, GENERIC_WORDS if part.is_question else frozenset())
         self._words = {**content_words(part.context), **own} or {stem(word): word for word in tokens(part.text)}
+        """The words of the part and of its context, by their stems."""
         self._own = frozenset(own or self._words)
+        """The stems of the part's own words."""
         self._language = language_by_words(sought_words(part.text), IN_QUESTION)
         self._languages = {
             document.number: language_by_words(sought_words(" ".join(document.texts)[:4000]), IN_TEXT)
             for document in documents
         }
         self._inflections = QuestionWords(self._words.values())
-        # Stems in the documents, mapped to words of the request that occur only in another spelling.
-        whole = [text for document in self._documents.values() for text in (self._name_of(document), *document.texts)]
-        written = sorted({word for text in whole for word in tokens(text) if word.isalpha()})
-        known = {stem(word) for word in written}
-        self._spelt = {
-            stem(other): own
-            for own, word in self._words.items()
-            if own not in known and len(word) >= _FEWEST_LETTERS and word.isalpha()
-            for other in difflib.get_close_matches(unaccented(word), written, n=1, cutoff=_ALIKE)
-        }
+        self._spellings = self._other_spellings()
+        """Stems in the documents, mapped to the stems of the words of the request of which they are other spellings."""
         self._subjects = {document.number: bare_title(document.title) for document in documents}
-        self._units = list[QuotableUnit]()
-        for document in documents:
-            title, found = (
-                document.title.strip(" ."),
-                (unit for text in document.texts for unit in quotable_units(text)),
-            )
-            units = dict.fromkeys(unit for unit in found if unit.text.strip(" .") != title)
-            self._units += [unit._replace(number=document.number, position=index) for index, unit in enumerate(units)]
-        titled = {document.number: self._held(self._name_of(document), document.number) for document in documents}
-        inside = {unit: self._held(" ".join((unit.text, *unit.header)), unit.number) for unit in self._units}
+        """What each document is about, by its number."""
+        self._units = [unit for document in documents for unit in _units_of(document)]
+        titled = {document.number: self._words_in(self._name_of(document), document.number) for document in documents}
+        inside = {unit: self._words_in(" ".join((unit.text, *unit.header)), unit.number) for unit in self._units}
         self._all = {
-            unit: self._held(" ".join((unit.text, *unit.header, unit.heading, unit.lead, unit.meant)), unit.number)
+            unit: self._words_in(" ".join((unit.text, *unit.header, unit.heading, unit.lead, unit.meant)), unit.number)
             | titled[unit.number]
             for unit in self._units
         }
+        """The stems of the request's words in each unit and above it (heading, lead, title, path)."""
         self._counts = Counter(word for words in self._all.values() for word in words)
-        # Rare words weigh more; all weights add up to 1.
-        weights = {word: rarity(len(self._units) + 1, self._counts[word]) for word in self._words}
-        weights |= {word: weights[word] * _CONTEXT[part.is_question] for word in weights.keys() - self._own}
-        weights |= {word: weights[word] * _UNSEEN for word in weights.keys() - self._counts.keys()}
-        self._weights = {word: value / (sum(weights.values()) or 1.0) for word, value in weights.items()}
+        """Number of units with each of these stems."""
+        weights = self._weights()
         self._values = {
-            unit: {word: self._weights[word] * (1 if word in inside[unit] else _ABOVE) for word in sorted(words)}
+            unit: {word: weights[word] * (1 if word in inside[unit] else _WEIGHT_ABOVE) for word in sorted(words)}
             for unit, words in self._all.items()
         }
+        """The weights of the words in each unit."""
         # If there are several topics, all of them have the same context words.
         is_one_of_many = bool(part.context) and not part.is_question
         self._most = 0.0 if is_one_of_many else max(map(self._share, self._units), default=0.0)
-        self._bearing = {unit for unit in self._units if self._share(unit) >= _BEARING * self._most}
+        self._relevant = {unit for unit in self._units if self._share(unit) >= _RELEVANT * self._most}
         # If any document is about this topic, units with only the context words belong to another topic.
         if is_one_of_many and (about := {unit.number for unit in self._units if self._all[unit] & self._own}):
-            self._bearing = {unit for unit in self._bearing if unit.number in about}
+            self._relevant = {unit for unit in self._relevant if unit.number in about}
         self._older = older_editions(documents, f"{part.text} {part.context}")
-        self._standing = {
-            document.number: _RANK * max(0.0, 1 - rank / _RANKS) - _OLDER * (document.number in self._older)
+        self._bonuses = {
+            document.number: _RANK_BONUS * max(0.0, 1 - rank / _LAST_RANK)
+            - _OLDER_PENALTY * (document.number in self._older)
             for rank, document in enumerate(documents)
         }
+        """What each document adds to the scores of its units, by its number."""
+
+    def _other_spellings(self) -> dict[str, str]:
+        whole = [text for document in self._documents.values() for text in (self._name_of(document), *document.texts)]
+        written = sorted({word for text in whole for word in tokens(text) if word.isalpha()})
+        known = {stem(word) for word in written}
+        return {
+            stem(other): own
+            for own, word in self._words.items()
+            if own not in known and len(word) >= _FEWEST_LETTERS and word.isalpha()
+            for other in difflib.get_close_matches(bare(word), written, n=1, cutoff=_LEAST_SIMILARITY)
+        }
+
+    def _weights(self) -> dict[str, float]:
+        """Return the weights of the request's words, by their stems: rare ones weigh more, and all add up to 1."""
+        weights = {word: rarity(len(self._units) + 1, self._counts[word]) for word in self._words}
+        for word in weights.keys() - self._own:
+            weights[word] *= _CONTEXT_WEIGHT[self._part.is_question]
+        for word in weights.keys() - self._counts.keys():
+            weights[word] *= _UNSEEN_WEIGHT
+        total = sum(weights.values()) or 1.0
+        return {word: weight / total for word, weight in weights.items()}
 
     def choose(self, budget: int, further: int) -> tuple[list[QuotableUnit], list[QuotableUnit]]:
-        """Return the answer (at most `budget` words) and other units of its chain (at most `further` more words)."""
+        """Return the units to quote (at most `budget` words); for a chain, also related ones (`further` words)."""
         if len(self._part.text.split()) > PASTED:
             # The best unit of each document, preferably a short one, in the order of the search results.
             most = 1.25 * budget / max(1, len(self._documents))
             best: dict[int, QuotableUnit] = {}
-            for unit in sorted(self._all, key=lambda unit: (unit.words > most, -self._worth(unit))):
+            for unit in sorted(self._all, key=lambda unit: (unit.words > most, -self._score(unit))):
                 best.setdefault(unit.number, unit)
             return [best[number] for number in self._documents if number in best], []
         kept: list[QuotableUnit] = []
         if self._part.is_question:
-            self._fill(kept, budget, _NEAR, most=_CHAIN)
+            self._fill(kept, budget, _LEAST_FOR_QUESTION, most=_CHAIN)
         is_chain = len({unit.number for unit in kept}) > 1
-        self._fill(kept, budget, _NEAR if self._part.is_question else _LEAST)
+        self._fill(kept, budget, _LEAST_FOR_QUESTION if self._part.is_question else _LEAST_FOR_TOPIC)
         answer, whole = [*kept], sum(unit.words for unit in kept) + further
         for number in [*self._documents][: _LEADING_DOCUMENTS * is_chain]:
             own = sum(unit.number == number for unit in kept)
@@ -138,7 +151,10 @@ class Chooser:
         return self._in_order(answer), kept[len(answer) :]
 
     def missing(self, chosen: Sequence[QuotableUnit]) -> list[str]:
-        """Return the names that occur in no document, or the part's text if nothing answers it; else an empty list."""
+        """Return what the documents do not answer, given the units to quote (`chosen`).
+
+        These are names that occur in no document, or the text of the part; an empty list if it is answered.
+        """
         text = self._part.text
         if not chosen:
             return [text]
@@ -172,12 +188,12 @@ class Chooser:
         return [text] if (is_missing or is_elsewhere) and not self._part.context else []
 
     def open_words(self, unit: QuotableUnit) -> list[str]:
-        """Return the part's words that are missing from a unit."""
+        """Return the words of the part that are neither in a unit nor above it."""
         return [word for own, word in self._words.items() if own in self._own - self._all[unit]]
 
     @cached_property
     def names(self) -> dict[QuotableUnit, frozenset[str]]:
-        """The names in each unit, and its document's subject, in lower case, except those of the request."""
+        """The names in each unit and the subject of its document, in lower case, except those in the request."""
         known = {*tokens(self._part.text)}
         found = {unit: map(tokens, (*names(unit.text), self._subjects[unit.number])) for unit in self._units}
         return {
@@ -186,26 +202,27 @@ class Chooser:
         }
 
     def _fill(self, kept: list[QuotableUnit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
-        """Add the next best units to `kept`, up to `budget` words in total; scores are at least `least` of the best.
+        """Add the best units to `kept`, until it has `budget` words or no unit scores `least` of the best one's score.
 
-        `most` limits the number of units, which then form a chain; `only` is the only document to take units from.
+        `most`: maximum number of units, which then form a chain (0: no maximum, no chain). `only`: number of the only
+        document to take units from (0: any).
         """
         room = budget - sum(unit.words for unit in kept)
-        first = max(map(self._worth, kept), default=0.0)
+        first = max(map(self._score, kept), default=0.0)
         left = [unit for unit in self._units if unit not in kept and (unit.number == only if only else self._all[unit])]
         while left and (not most or len(kept) < most):
             used = Counter((0 if most else unit.number, word) for unit in kept for word in self._all[unit])
-            links = {unit: self._link(unit, kept) if self._part.is_question else 0.0 for unit in left}
-            worths = {unit: self._worth(unit, used) + link for unit, link in links.items()}
-            best = max(left, key=worths.__getitem__)
-            first = first or worths[best]
-            if worths[best] < least * first:
+            links = {unit: self._link_bonus(unit, kept) if self._part.is_question else 0.0 for unit in left}
+            scores = {unit: self._score(unit, used) + link for unit, link in links.items()}
+            best = max(left, key=scores.__getitem__)
+            first = first or scores[best]
+            if scores[best] < least * first:
                 return
             left.remove(best)
             is_of_same_text = any(unit.number == best.number for unit in kept)
             is_in_text = is_of_same_text and self._part.is_question and not best.cells
-            goes_on = is_in_text and self._share(best) >= _GOING_ON * self._most
-            if (most and links[best] > 0) or (is_of_same_text if only else best in self._bearing or goes_on):
+            goes_on = is_in_text and self._share(best) >= _RELEVANT_IN_QUOTED * self._most
+            if (most and links[best] > 0) or (is_of_same_text if only else best in self._relevant or goes_on):
                 # If the next sentence continues the best unit, quote it too.
                 following = [] if kept else self._units[self._units.index(best) + 1 :][:1]
                 for unit in (best, *(unit for unit in following if unit.before and unit.heading == best.heading)):
@@ -214,21 +231,24 @@ class Chooser:
                         room -= unit.words
                         kept.append(unit)
 
-    def _worth(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = _NOTHING) -> float:
-        """Return a unit's score; `used` counts the words of units that are already kept."""
-        worth = self._share(unit, used) + self._standing[unit.number] - _LONG * unit.words
-        return worth + _FIGURE * any(map(str.isdigit, unit.text))
+    def _score(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = _NONE_USED) -> float:
+        """Return a unit's score; for `used`, see `_share`."""
+        score = self._share(unit, used) + self._bonuses[unit.number] - _WORD_PENALTY * unit.words
+        return score + _FIGURE_BONUS * any(map(str.isdigit, unit.text))
 
-    def _share(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = _NOTHING) -> float:
-        """Return the share of the request's words in a unit; words counted in `used` weigh less."""
+    def _share(self, unit: QuotableUnit, used: Counter[tuple[int, str]] = _NONE_USED) -> float:
+        """Return the share of the request's words in a unit.
+
+        Words of chosen units weigh less: `used` counts them by document number (in a chain: 0) and stem.
+        """
         return math.fsum(
             value * _FADING ** (used[0, word] + used[unit.number, word]) for word, value in self._values[unit].items()
         )
 
-    def _held(self, text: str, number: int) -> frozenset[str]:
-        """Return the request's words (stems) that occur in a text of this document."""
+    def _words_in(self, text: str, number: int) -> frozenset[str]:
+        """Return the stems of the request's words that occur in a text; `number` is that of its document."""
         found = self._inflections.stems(text, self._languages[number])
-        return frozenset(self._spelt.get(word, word) for word in found) & self._words.keys()
+        return frozenset(self._spellings.get(word, word) for word in found) & self._words.keys()
 
     def _name_of(self, document: ShownDocument) -> str:
         """Return a document's title and path as words, and its whole text if it is in another language.
@@ -238,16 +258,17 @@ class Chooser:
         # The words in a URL say little.
         path = document.address.partition(":")[2].rpartition(".")[0] if "://" not in document.address else ""
         texts = document.texts if self._is_in_other_language(document.number) else ()
-        return " ".join((document.title, _APART.sub(" ", path), *texts))
+        return " ".join((document.title, _SEPARATORS.sub(" ", path), *texts))
 
     def _is_in_other_language(self, number: int) -> bool:
-        """Whether a document is in another language than the request, so that missing words mean nothing."""
+        """Whether a document is in another language than the request, so that words missing from it mean nothing."""
         return bool(self._language) and self._languages[number] not in ("", self._language)
 
     def _in_order(self, units: Sequence[QuotableUnit]) -> list[QuotableUnit]:
-        """Sort units: first rows of the best unit's table in the order of the request, then the others by document.
+        """Return the units in the order in which they are shown.
 
-        Outdated documents come last, newest first.
+        Rows of the best unit's table come first, in the order in which the request names them; then the others by
+        document; at last those of old editions, newest first.
         """
         dates = {unit.number: self._documents[unit.number].date if unit.number in self._older else "" for unit in units}
         order = sorted(dates, key=dates.__getitem__, reverse=True)
@@ -263,29 +284,38 @@ class Chooser:
 
         return sorted(units, key=key)
 
-    def _link(self, unit: QuotableUnit, before: Sequence[QuotableUnit]) -> float:
-        """Return the bonus or penalty for names that link this unit to earlier units of other documents."""
+    def _link_bonus(self, unit: QuotableUnit, before: Sequence[QuotableUnit]) -> float:
+        """Return the bonus for names that link a unit to `before`, units of other documents; negative if none does."""
         if not before or any(other.number == unit.number for other in before):
             return 0.0
         subject = self._subjects[unit.number]
         if any(mentions(other.text, subject) or mentions(unit.text, self._subjects[other.number]) for other in before):
-            return _TITLE
+            return _TITLE_BONUS
         shared = {name for other in before for name in self.names[unit] & self.names[other]}
         size = len(self._documents)
-        shares = (math.log(size / self._holders[name]) / math.log(max(2, size / 2)) for name in shared)
-        return max([_UNRELATED, *(_SHARED * min(1.0, value) for value in shares if value > _SHARED)])
+        shares = (math.log(size / self._documents_with[name]) / math.log(max(2, size / 2)) for name in shared)
+        return max([-_UNLINKED_PENALTY, *(_NAME_BONUS * min(1.0, value) for value in shares if value > _NAME_BONUS)])
 
     @cached_property
-    def _holders(self) -> Counter[str]:
+    def _documents_with(self) -> Counter[str]:
         """Number of documents with each name."""
         pairs = {(name, unit.number) for unit, found in self.names.items() for name in found}
         return Counter(name for name, _ in pairs)
 
 
-def older_editions(documents: Sequence[ShownDocument], request: str) -> frozenset[int]:
-    """Return the numbers of documents that are not in force, or of which another edition is wanted.
+def _units_of(document: ShownDocument) -> list[QuotableUnit]:
+    """Return the distinct units of a document, except its title."""
+    title = document.title.strip(" .")
+    found = (unit for text in document.texts for unit in quotable_units(text))
+    units = dict.fromkeys(unit for unit in found if unit.text.strip(" .") != title)
+    return [unit._replace(number=document.number, position=index) for index, unit in enumerate(units)]
 
-    Documents with similar names are editions. The wanted one is that of a time named in the request, else the newest.
+
+def older_editions(documents: Sequence[ShownDocument], request: str) -> frozenset[int]:
+    """Return the numbers of the documents that are not in force, or of which another edition is wanted.
+
+    Dated documents with similar titles or file names are editions of the same document. The wanted one is that of a
+    time named in the request, else the newest.
     """
     times = [date.iso for date in dates_in(request)]
     dated = [document for document in documents if document.date]
@@ -300,9 +330,9 @@ def older_editions(documents: Sequence[ShownDocument], request: str) -> frozense
     for document in dated:
         # Words of the file name and of the title, without numbers and months.
         file = document.address.rpartition("/")[2].rpartition(".")[0]
-        words_of = [tokens(_APART.sub(" ", text)) for text in (file, document.title)]
+        words_of = [tokens(_SEPARATORS.sub(" ", text)) for text in (file, document.title)]
         names[document.number] = [{word for word in words if word.isalpha()} - sure_month_names() for words in words_of]
-    for document, other in product(dated, dated):
+    for document, other in product(dated, repeat=2):
         length = min(len(document.date), len(other.date))
         is_passed_over = other.number in meant or document.date[:length] < other.date[:length]
         pairs = zip(names[document.number], names[other.number], strict=True)

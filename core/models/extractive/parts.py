@@ -1,4 +1,4 @@
-"""Splits a request into parts and finds their content words."""
+"""Splits a request into its questions and topics ("parts"), and finds the words that say what they are about."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, stem, token
 from .units import split_sentences
 
 PASTED = 100
-"""Number of words above which a request without numbered points is treated as pasted text and not split."""
+"""A longer request (in words) without numbered points is treated as pasted text and not split."""
 _LONGEST_ITEM, _FEWEST_ITEMS = 16, 4
-"""Maximum words in a list item, and minimum items in a list without a colon."""
+"""Maximum words of a list item, and minimum items of a list that no colon introduces."""
 _AMOUNTS = frozenset({"many", "much", "long", "often", "viele", "viel", "lange"})
-"""Words that ask for an amount and say nothing about the subject."""
+"""Words that ask for an amount; they say nothing about the subject."""
 _ASKS = (
     r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w?|wie\w*|wo\w{0,3}|combien|comment|"
     r"o[uù]|pourquoi|quand|quel\w*|qui|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)(?!\w)"
 )
-"""Question words."""
+"""Pattern of a question word."""
 _AND = r"(?:and|or|but|und|oder|et|ou|y|e|sowie)"
 _BEFORE = "at|by|for|from|in|of|on|to|until|with|ab|auf|aus|bis|mit|von|à|de|en|con|per"
 _NEXT = re.compile(rf"(?:,?\s+{_AND}|,)\s+(?=(?:(?:{_BEFORE})\s+)?{_ASKS})", re.IGNORECASE)
+"""Matches what separates two questions in a sentence."""
 _MARK = re.compile(r"(?:(?<=\s)|^)\(?(\d{1,2}|[a-h])[).]\s+(?=\S)|^\s*[-*•–]\s+", re.MULTILINE)
+"""Matches the number, letter or bullet of a point in a list."""
 _LAST = re.compile(rf"\s+{_AND}\s+", re.IGNORECASE)
+"""Matches what separates the last two items of a list."""
 _OUTER_AND = re.compile(rf"^\s*{_AND}\s+|[\s,;.]+{_AND}[\s,;.]*$", re.IGNORECASE)
+"""Matches a conjunction at the beginning or end of a list item."""
 _ENDS = " .,;?？"
+"""Characters that are removed from the ends of items and questions."""
 _IS_QUESTION = re.compile(r"[?？]\W*$")
 
 
@@ -38,7 +43,7 @@ class Part(NamedTuple):
     text: str
     """The user's words; a question ends in a question mark, a topic does not."""
     context: str = ""
-    """Words from the rest of the request that say what the part is about."""
+    """Words from the rest of the request without which the part would be unclear."""
     position: int = 1
     """Position among the parts of the request, from 1."""
     total: int = 1
@@ -46,18 +51,19 @@ class Part(NamedTuple):
 
     @property
     def is_question(self) -> bool:
-        """Whether it asks a question rather than for everything about a topic."""
+        """Whether the part is a question; otherwise it names a topic, about which everything is wanted."""
         return _IS_QUESTION.search(self.text) is not None
 
 
 def split_request(request: str) -> list[Part]:
-    """Return the parts of a request in order: its numbered points, list items, or questions."""
-    request, marks = request.strip(), list(_MARK.finditer(request.strip()))
+    """Return the parts of a request in order: its numbered points, list items or questions; else the whole request."""
+    request = request.strip()
+    marks = list(_MARK.finditer(request))
     is_long = len(request.split()) > PASTED
     if len(marks) > 1 and marks[0][1] in (None, "1", "a"):
         ends = [*(mark.start() for mark in marks[1:]), len(request)]
         points = [" ".join(request[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=True)]
-        # The request may continue after the last point.
+        # The last point ends with its sentence: the request may continue after it.
         points[-1] = next(iter(split_sentences(points[-1])), "")
         if not is_long or 2 * len(" ".join(points).split()) > len(request.split()):
             *before, last = split_sentences(request[: marks[0].start()]) or [""]
@@ -72,7 +78,7 @@ def split_request(request: str) -> list[Part]:
         items = _items(tail) if colon or not asked else []
         if len(items) >= _FEWEST_ITEMS - bool(colon) and max(len(item.split()) for item in items) <= _LONGEST_ITEM:
             if not colon:
-                # The first item begins with the instruction.
+                # The first item begins with the words of the instruction, such as "Compare the".
                 words = items[0].split()
                 start = max((end for end, word in enumerate(words, 1) if word in STOP_WORDS), default=0)
                 items[0] = " ".join(words[start:])
@@ -92,11 +98,12 @@ def split_request(request: str) -> list[Part]:
 
 
 def _item(text: str) -> str:
+    """Return a list item without the punctuation and conjunctions around it."""
     return _OUTER_AND.sub("", text.strip(_ENDS)).strip(_ENDS)
 
 
 def _items(text: str) -> list[str]:
-    """Split a list into its items, at semicolons or at commas outside brackets."""
+    """Return the items of a list, which semicolons or commas outside brackets separate; empty if it is no list."""
     for mark in ("[;；]", r"[,，、](?![^(]*\))"):
         items = [item for item in re.split(mark, text) if item.strip(_ENDS)]
         if len(items) > 1:
@@ -107,13 +114,13 @@ def _items(text: str) -> list[str]:
 
 
 def _names_in(sentences: Sequence[str]) -> str:
-    """Return the names in sentences, except words that are capitalized only because they start a sentence."""
+    """Return the names in sentences, except single words that may be capitalized only because they begin a sentence."""
     found = ((sentence.lstrip("\"'“„(¿¡"), name) for sentence in sentences for name in names(sentence))
     return " ".join(dict.fromkeys(name for start, name in found if " " in name or not start.startswith(name)))
 
 
 def content_words(text: str, generic: frozenset[str] = GENERIC_WORDS) -> dict[str, str]:
-    """Return the content words of a request, keyed by their stems."""
+    """Return the words that say what a request is about, by their stems; words in `generic` count only within names."""
     words = sought_words(text)
     common = (
         STOP_WORDS

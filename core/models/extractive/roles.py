@@ -1,11 +1,13 @@
-"""The extractive model's behaviour in each role of a run, and the layout of its quotes.
+"""What the extractive model does in each role of a run, and how it lays out its quotes.
 
-The planner splits a request into parts. The orchestrator assigns a task for each part; a researcher searches for it,
-opens pages whose excerpts were cut off, and quotes the answer. The writer joins the findings in the request's order.
+The planner splits the request into parts. The orchestrator assigns each part as a task to a researcher, which searches
+for it, opens the pages whose excerpts were cut off, and quotes the answer. The writer puts the findings in the order of
+the request.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from itertools import groupby
@@ -22,25 +24,32 @@ from .units import QuotableUnit, has_pronoun
 ToolArguments: TypeAlias = dict[str, Any]
 
 _TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<position>\d+)/(?P<count>[1-9]\d*)(?:: (?P<context>.*))?\)$", re.DOTALL)
-_OF_QUESTION, _OF_QUESTIONS, _OF_BRIEF = 115, 140, 560
-"""Word budget for one question, for several questions, and for topics, unless the request states a length."""
-_FURTHER = 125
-"""Word budget for related passages, if the answer spans several documents."""
+"""Matches a task written by `tasks_of`."""
+_QUESTION_WORDS, _QUESTIONS_WORDS, _TOPICS_WORDS = 115, 140, 560
+"""Words to quote for a single question, for several questions, and for topics, unless the request states a length."""
+_RELATED_WORDS = 125
+"""Words to quote from related passages, if the answer spans several documents."""
 _NEAREST = 2
-"""Number of closest passages to show if there is no answer."""
+"""Number of passages to show if none of them answers the task."""
 _LENGTH = re.compile(r"\b(\d{2,4})[- ]?(?:words?|wörter|worte|mots|palabras)\b", re.IGNORECASE)
-_MOST_REFUSALS = 2
+"""Matches a length in words that the request asks for."""
+_MOST_ASSIGNMENTS = 2
 """How often a task is assigned before it is given up."""
 _SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
-_MOST_CALLS, _MOST_FOLLOWED, _MOST_QUERIES, _MOST_OPENED = 5, 2, 3, 3
+_MOST_CALLS, _MOST_FOLLOW_UPS = 5, 2
+"""Maximum calls of a researcher, and those of its web searches that follow up names in the first results."""
+_MOST_QUERIES, _MOST_OPENED = 3, 3
+"""Maximum queries of such a search, and maximum pages to open in a call."""
 _QUERY_CHARACTERS = 4000
 _CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
+"""Matches the end of an excerpt that was cut off in mid-sentence."""
 _INNER_QUOTES = str.maketrans("", "", "“”")
 _FEW_WORDS = 4
 """Maximum words of a list item that is quoted together with the lead of its list."""
 _QUOTE_END = re.compile(r"\[\d+\](?: \|)?$")
-_AFTER_MARKER = re.compile(r"(?<=\d\]) ")
-_WHICH = """I would be glad to look into this. Could you please tell me a little more?
+"""Matches the citation at the end of a quote; in a table, the last cell."""
+_AFTER_CITATION = re.compile(r"(?<=\d\]) ")
+_QUESTION_BACK = """I would be glad to look into this. Could you please tell me a little more?
 
 1. Which subject, person, place or document is it about?
 2. What would you like to know about it?
@@ -55,8 +64,19 @@ class ExtractiveCall(NamedTuple):
     arguments: ToolArguments
 
 
+class _Quote(NamedTuple):
+    """A unit as it is shown."""
+
+    header: str
+    """Header of its table; empty unless it is a table row with a header."""
+    is_item: bool
+    """Whether it is shown as a list item."""
+    text: str
+    """The unit with what is needed to understand it (sentence before, lead, heading) and its citation."""
+
+
 def tasks_of(parts: Sequence[Part]) -> list[str]:
-    """Return a task for each part: its text, followed by its position and context in brackets if needed."""
+    """Return a task for each part: its text, and in brackets its position and context: `its wharf (2/3: On Osk)`."""
     contexts = [" ".join(part.context.split()) for part in parts]
     if len(parts) == 1 and not contexts[0]:
         return [parts[0].text]
@@ -67,7 +87,7 @@ def tasks_of(parts: Sequence[Part]) -> list[str]:
 
 
 def parse_task(words: str) -> Part:
-    """Parse a task from `tasks_of`; the full text of any other task, such as an edited step, becomes one part."""
+    """Return the part of a task written by `tasks_of`; any other task, such as an edited step, is a part as a whole."""
     found = _TASK.match(words)
     if not found:
         return Part(" ".join(words.split()))
@@ -75,13 +95,13 @@ def parse_task(words: str) -> Part:
 
 
 def clarify(facts: Facts) -> str | list[ExtractiveCall]:
-    """Start research, or ask a clarifying question if the request names nothing to search for."""
+    """Return the call that starts research, or a question to the user if the request names nothing to search for."""
     is_specific = any(map(str.isalnum, _specific_words(facts.request)))
-    return [ExtractiveCall(tool_names.GENERATE_PLAN, {})] if is_specific else _WHICH
+    return [ExtractiveCall(tool_names.GENERATE_PLAN, {})] if is_specific else _QUESTION_BACK
 
 
 def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
-    """Search for each part; if research is offered too, start it unless the request is a single question."""
+    """Return the call that searches once for all parts; if research is offered too, only for a single question."""
     parts = parts_of(facts)
     if tool_names.GENERATE_PLAN in tools and not (len(parts) == 1 and parts[0].is_question):
         return [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
@@ -95,14 +115,14 @@ def plan(facts: Facts) -> str:
 
 
 def steps_of(facts: Facts) -> list[str]:
-    """Return the parts as plan steps, with several parts per step if there are more than `most_steps`."""
+    """Return the texts of the parts as steps of a plan, several in each step if there are more than `most_steps`."""
     texts = [" ".join(part.text.split()) for part in parts_of(facts)]
-    each = -(-len(texts) // facts.most_steps)
+    each = math.ceil(len(texts) / facts.most_steps)
     return ["; ".join(texts[start : start + each]) for start in range(0, len(texts), each)]
 
 
 def parts_of(facts: Facts) -> list[Part]:
-    """Return the parts of the request, with the previous question as context if the request depends on it."""
+    """Return the parts of the request; one that is unclear without the previous question gets it as context."""
     parts, specific = split_request(facts.request), _specific_words(facts.request)
     if facts.earlier and (len(specific) < 2 or (has_pronoun(facts.request) and len(specific) < 4)):
         parts = [part._replace(context=f"{part.context} {facts.earlier}".strip()) for part in parts]
@@ -110,16 +130,17 @@ def parts_of(facts: Facts) -> list[Part]:
 
 
 def _specific_words(request: str) -> list[str]:
+    """Return the words of a request that are neither function words nor generic ones such as "report"."""
     return [word for word in tokens(request) if word not in STOP_WORDS | GENERIC_WORDS]
 
 
 def next_tasks(facts: Facts) -> list[ExtractiveCall]:
-    """Assign the open tasks, up to three at a time, then request the report."""
-    # Later messages may change the context of a part, but not its text.
+    """Return calls that assign the open tasks, at most three; if none is open, the call that requests the report."""
+    # Compare only the texts of the parts: later messages may change their contexts.
     done = {parse_task(found.task).text for found in facts.findings}
     tried = [parse_task(task).text for task in facts.tried]
     tasks = {parse_task(task).text: task for task in _tasks(facts)}
-    open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < _MOST_REFUSALS]
+    open_tasks = [tasks[text] for text in tasks if text not in done and tried.count(text) < _MOST_ASSIGNMENTS]
     calls = [
         ExtractiveCall(tool_names.RESEARCH_AGENT, {"task": task, "title": task.partition(" (")[0]})
         for task in open_tasks[:3]
@@ -128,13 +149,16 @@ def next_tasks(facts: Facts) -> list[ExtractiveCall]:
 
 
 def _tasks(facts: Facts) -> list[str]:
-    # The user may have edited the plan.
+    """Return a task for each part of the request, or for each step if the user has edited the plan."""
     is_edited = facts.steps and [*facts.steps] != steps_of(facts)
     return tasks_of([parse_task(step) for step in facts.steps] if is_edited else parts_of(facts))
 
 
 def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
-    """Search once with each search tool, open cut-off pages, follow names on the web, then write the finding."""
+    """Return the researcher's next call: a search, pages to open, or the end of the research.
+
+    It searches once with each tool, opens pages whose excerpts were cut off, and follows names on the web.
+    """
     searches = [name for name in _SEARCHES if name in tools]
     used = [name for name, _ in facts.used if name in (*_SEARCHES, tool_names.OPEN_URL)]
     part = parse_task(facts.task)
@@ -142,63 +166,68 @@ def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
         if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL]:
             opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
             pages = [page for page in facts.documents if not page.is_whole and "://" in page.address]
-            # Excerpts that all end in mid-sentence.
             cut = [page.address for page in pages if all(_CUT.search(text) for text in page.texts)]
             if urls := [address for address in cut if address not in opened]:
                 return [ExtractiveCall(tool_names.OPEN_URL, {"urls": urls[:_MOST_OPENED]})]
         if unused := [name for name in searches if name not in used]:
             return [ExtractiveCall(unused[0], {"queries": queries_for(part)})]
-        followed = sum(name in _SEARCHES for name in used) - len(searches)
-        if tool_names.WEB_SEARCH in searches and followed < _MOST_FOLLOWED and (queries := _leads(facts, part)):
+        follow_ups = sum(name in _SEARCHES for name in used) - len(searches)
+        if tool_names.WEB_SEARCH in searches and follow_ups < _MOST_FOLLOW_UPS and (queries := _leads(facts, part)):
             return [ExtractiveCall(tool_names.WEB_SEARCH, {"queries": queries})]
     return [ExtractiveCall(tool_names.GENERATE_REPORT, {})]
 
 
 def _leads(facts: Facts, part: Part) -> list[str]:
-    """Return new queries: a name from the best answer so far plus the question's words missing from its unit."""
+    """Return new queries: each is a name in the best units so far, and the words of the part that its unit lacks."""
     asked = [query for name, inputs in facts.used if name in _SEARCHES for query in inputs]
     chooser = Chooser(facts.documents, part)
-    answer, _ = chooser.choose(_OF_QUESTION, 0)
+    answer, _ = chooser.choose(_QUESTION_WORDS, 0)
     found = {name: unit for unit in reversed(answer) for name in sorted(chooser.names[unit])}
     queries = [" ".join([name, *chooser.open_words(unit)]) for name, unit in reversed(found.items())]
     return [query for query in queries if query not in asked][:_MOST_QUERIES]
 
 
 def queries_for(part: Part) -> list[str]:
-    """Return two search queries: the part with its context, and the part alone."""
+    """Return search queries for a part: with its context, and alone."""
     whole = part.context if part.text in part.context else f"{part.text} {part.context}"
     return list(dict.fromkeys(" ".join(text.split())[:_QUERY_CHARACTERS] for text in (whole, part.text)))
 
 
 def answer_to(facts: Facts) -> tuple[list[QuotableUnit], list[QuotableUnit], list[str]]:
-    """Return the units that answer a task, related units, and the names that occur in no document."""
+    """Return the units that answer the task, related units, and what no document answers (see `Chooser.missing`)."""
     part = parse_task(facts.task)
-    chooser, stated = Chooser(facts.documents, part), _LENGTH.search(f"{part.text} {part.context}")
-    usual = _OF_BRIEF if not part.is_question else _OF_QUESTION if part.total == 1 else _OF_QUESTIONS
-    budget = (int(stated[1]) if stated else usual) // part.total
-    answer, further = chooser.choose(budget, _FURTHER if part.total == 1 else 0)
-    # A topic counts as answered by the closest units.
-    return answer, further, chooser.missing(answer) if part.is_question or not answer else []
+    chooser = Chooser(facts.documents, part)
+    if stated := _LENGTH.search(f"{part.text} {part.context}"):
+        words = int(stated[1])
+    elif not part.is_question:
+        words = _TOPICS_WORDS
+    else:
+        words = _QUESTION_WORDS if part.total == 1 else _QUESTIONS_WORDS
+    answer, related = chooser.choose(words // part.total, _RELATED_WORDS if part.total == 1 else 0)
+    # Whatever is quoted answers a topic.
+    return answer, related, chooser.missing(answer) if part.is_question or not answer else []
 
 
 def write_finding(facts: Facts) -> str:
-    """Quote the answer to the task, or say that there is none and quote the closest passages."""
+    """Return the quotes that answer the task and related ones; without an answer, a note and the closest quotes."""
     labels = labels_of_named(facts.language)
-    answer, further, absent = answer_to(facts)
-    first = _nothing_on(absent, labels) if absent else laid_out(answer, labels.source)
-    heading, units = (labels.nearest, answer[:_NEAREST]) if absent else (labels.related, further)
+    answer, related, absent = answer_to(facts)
+    if absent:
+        first, heading, units = _nothing_on(absent, labels), labels.nearest, answer[:_NEAREST]
+    else:
+        first, heading, units = laid_out(answer, labels.source), labels.related, related
     return "\n\n".join([first, *([f"## {heading}", laid_out(units, labels.source)] if units else [])])
 
 
 def write_report(facts: Facts) -> str:
-    """Join the findings part by part, with each quote once and a note for each part that has no answer."""
+    """Return the findings in the order of the parts, each quote once, with a note for each part without an answer."""
     labels, findings = labels_of_named(facts.language), facts.findings
     if facts.documents:
         findings = tuple(TaskFinding(task, write_finding(facts._replace(task=task))) for task in _tasks(facts))
     found = [(parse_task(finding.task), finding.text.split("\n\n")) for finding in findings if finding.text]
     found.sort(key=lambda part_and_blocks: part_and_blocks[0].position)
     firsts = [quotes_in(next((block for block in blocks if block[:1] != "#"), "")) for _, blocks in found]
-    # Each part keeps its first quote, even if another part quotes it too.
+    # A part keeps its first quote even if an earlier part has it too.
     leads = [(quotes[0], index) for index, quotes in enumerate(firsts) if quotes]
     if not leads:
         refusals = dict.fromkeys(blocks[0] for _, blocks in found) or [_nothing_on([facts.request], labels)]
@@ -206,8 +235,9 @@ def write_report(facts: Facts) -> str:
         return "\n\n".join([f"{labels.unanswered} {' '.join(refusals)}", *nearest])
     report, quoted = list[str](), set[str]()
     for index, (part, blocks) in enumerate(found):
-        # Show the closest passages only if no part is answered.
-        own, heading = ([], "") if firsts[index] else (blocks[:1], "")
+        heading = ""
+        # Of a part without an answer, only the note is shown.
+        own = [] if firsts[index] else blocks[:1]
         for block in blocks if not own else ():
             new = [quote for quote in quotes_in(block) if quote not in quoted]
             new = [quote for quote in new if next((owner for lead, owner in leads if quote in lead), index) == index]
@@ -220,15 +250,16 @@ def write_report(facts: Facts) -> str:
 
 
 def _nothing_on(names: Sequence[str], labels: Labels) -> str:
+    """Return the note that the documents say nothing about these names or questions."""
     quotes = (f"“{' '.join(name.translate(_INNER_QUOTES).split()).strip(' ?.!')}”" for name in names)
     return labels.nothing_on.format(names=", ".join(quotes))
 
 
 def laid_out(chosen: Sequence[QuotableUnit], source: str) -> str:
-    """Return Markdown with a citation after each unit; `source` is the header of the citation column in tables."""
+    """Return the units as Markdown with a citation after each; `source` is the header of the citations in a table."""
     blocks, quotes = list[str](), _quotes(chosen)
-    for (header, is_item), group in groupby(quotes, key=lambda quote: quote[:2]):
-        texts = [text for _, _, text in group]
+    for (header, is_item), group in groupby(quotes, key=lambda quote: (quote.header, quote.is_item)):
+        texts = [quote.text for quote in group]
         if header:
             rule = f"|{' --- |' * (header.count(' | ') + 2)}"
             blocks.append("\n".join([f"| {header} | {source} |", rule, *(f"| {text} |" for text in texts)]))
@@ -238,48 +269,45 @@ def laid_out(chosen: Sequence[QuotableUnit], source: str) -> str:
 
 
 def quotes_in(block: str) -> list[str]:
-    """Return the quotes of a block with their citations; empty for headings and notes."""
+    """Return the quotes in a block that `laid_out` made, with their citations; empty for headings and notes."""
     return [piece for piece in _pieces(block) if _QUOTE_END.search(piece)]
 
 
 def with_quotes(block: str, wanted: Collection[str]) -> str:
-    """Return a block with only the wanted quotes; empty if no quotes are wanted."""
+    """Return a block without the quotes that are not wanted; empty if none is wanted."""
     kept = [piece for piece in _pieces(block) if piece in wanted or not _QUOTE_END.search(piece)]
     return ("\n" if "\n" in block else " ").join(kept) if wanted else ""
 
 
 def _pieces(block: str) -> list[str]:
     """Return the lines of a list or table, or the sentences of a paragraph."""
-    return block.split("\n") if "\n" in block else _AFTER_MARKER.split(block)
+    return block.split("\n") if "\n" in block else _AFTER_CITATION.split(block)
 
 
-def _quotes(chosen: Sequence[QuotableUnit]) -> list[tuple[str, bool, str]]:
-    """Return the units with citations and the context (pronoun, lead, heading) needed to understand them.
-
-    Each comes with the header of its table, empty unless it is a row, and whether it is a list item.
-    """
-    found, said = list[tuple[str, bool, str]](), set[tuple[int, str]]()
+def _quotes(chosen: Sequence[QuotableUnit]) -> list[_Quote]:
+    """Return the units as they are shown, each text of a document once."""
+    found, said = list[_Quote](), set[tuple[int, str]]()
     for unit in chosen:
         text, number = unit.text, unit.number
         if unit.cells:
             cells = (*unit.cells, *("" for _ in unit.header))[: len(unit.header)]
             header = " | ".join(unit.header)
-            found.append((header, False, f"{' | '.join(cells)} {'| ' if header else ''}[{number}]"))
+            found.append(_Quote(header, False, f"{' | '.join(cells)} {'| ' if header else ''}[{number}]"))
             continue
         if (number, text) in said:
             continue
         if unit.meant and (number, unit.meant) not in said:
-            found.append(("", False, f"{unit.meant} [{number}]"))
+            found.append(_Quote("", False, f"{unit.meant} [{number}]"))
         said |= {(number, unit.meant), (number, text)}
         is_item = unit.kind != "sentence"
         if is_item and unit.lead and len(text.split()) <= _FEW_WORDS:
             text = f"{unit.lead} {text}"
         outer, _, heading = unit.heading.rpartition(" › ")
-        # The innermost heading names a record; for other units it is needed if it has a date.
+        # The innermost heading says what a record line is about; other units need it if it has a date.
         is_dated = any(len(date.iso) > len("2024") for date in dates_in(heading))
         is_named = (is_dated or (unit.kind == "record" and outer)) and (number, heading) not in said
         if heading and (is_named or not any(map(str.isalpha, text))):
             text = f"{heading}: {text}"
             said.add((number, heading))
-        found.append(("", is_item, f"{text} [{number}]"))
+        found.append(_Quote("", is_item, f"{text} [{number}]"))
     return found

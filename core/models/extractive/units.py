@@ -1,4 +1,4 @@
-"""Splits a text into quotable units: sentences, list items, table rows, record lines."""
+"""Splits a text into units that can be quoted: sentences, list items, table rows, and lines such as `Height: 40 m`."""
 
 from __future__ import annotations
 
@@ -11,59 +11,72 @@ from typing import Literal, NamedTuple
 from ...evidence.text.sentences import SENTENCE_ENDS, UNSPACED_ENDS, sentence_spans
 from ...evidence.text.words import THIRD_PERSONS, date_at, tokens
 
-_OPENING = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
+_PRONOUNS = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
+"""Pronouns and demonstratives of Chinese and Japanese."""
 _LONGEST = 600
-"""Maximum characters of a unit; longer quotes are unreadable."""
+"""Maximum characters of a unit; longer ones are not quoted."""
 _FEWEST_WORDS = 2
-"""Minimum words of a sentence; with fewer, it is a section number or a heading."""
+"""Minimum words of a sentence; anything shorter is a section number or a heading."""
 _LABEL_WORDS = 3
-"""Maximum words of a first sentence that is a label of its paragraph, as in "Trading. Sales rose."."""
+"""Maximum words of a paragraph's first sentence for it to count as a label, as in "Trading. Sales rose."."""
 _TITLE_WORDS = 10
-"""Maximum words of a separate line without a full stop that counts as a heading."""
+"""Maximum words of a line on its own, without a full stop, for it to count as a heading."""
 QuotableKind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
+"""Matches a Markdown heading."""
 _ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>(?P<above>(?:\d{1,3}\.)*)(?P<last>\d{1,3})(?P<end>[.)])))\s+")
+"""Matches the bullet or number of a list item."""
 _NOTE = re.compile(r"^\s*(?P<number>)\[\^[^\]\s]+\]:\s+")
-"""Label of a footnote."""
+"""Matches the label of a footnote."""
 _STAMP = re.compile(
     r"^\s*[\[(]?(?:[\d./-]{6,10}(?:,|T|\s)\s*)?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
     r"(?:\s?[AaPp]\.?[Mm]\.?|Z|[+-]\d{2}:?\d{2})?[\])]?(?:\s|:)"
 )
-"""Time stamp of a chat message, or of a line in a log or transcript."""
+"""Matches the time stamp of a chat message, or of a line in a log or transcript."""
 _BULLETS = re.compile(r"[ \t]*[•▪‣◦·\x7f\ue000-\uf8ff][ \t]+")
-"""Bullets as written by programs, even within a line."""
+"""Matches bullets as written by programs, even within a line."""
 _FIGURE = re.compile(r"^\W*\d[\d.,:%/\s-]*\W*$")
+"""Matches text that consists of a number."""
 _RULE = re.compile(r"^\s*(?:={3,}|\*{5,})\s*$|^\s*\|?(?:\s*:?-{2,}:?\s*\|)*\s*:?-{2,}:?\s*\|?\s*$")
+"""Matches a line that underlines a heading or separates a table's header from its rows."""
 _BAR = re.compile(r"(?<!\\)\|(?=(?:[^`]*`[^`]*`)*[^`]*$)")
-"""A bar between two cells, outside of code."""
+"""Matches a bar between two cells of a table, outside of code."""
 _FIELD = re.compile(r"^\s*[^\W_][^:|.]{0,40}:\s+\S")
+"""Matches a line with a name, a colon and a value."""
 _QUOTED = re.compile(r"^(?:\s*>)+ ?")
+"""Matches the marks of a quoted line in an email or in Markdown."""
 _CODE_MARK = re.compile(r"^\s*(?:```|~~~|(?:>>>|\.\.\.)\s)")
+"""Matches a code fence or the prompt of an interpreter."""
 _WORD = re.compile(r"[^\W\d_]{2,}|\d{2,}")
 _REFERENCES = re.compile(r"\[(?:\d[\d,\s–-]*|\^[^\]\s]+)\]")
+"""Matches numbers in brackets, which look like citations, and references to footnotes."""
 _EMPHASIS = re.compile(r"\*\*|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?!\w)|`")
 _UNDERSCORED = re.compile(r"(?<!\w)(_{1,2})([^\s_][^_]* [^_]*[^\s_]|[^\s_])\1(?!\w)")
-"""Emphasized words between underscores; does not match identifiers."""
+"""Matches words emphasized by underscores, but not identifiers."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _UNSPACED = re.compile(rf"[{UNSPACED_ENDS}]\W*$")
+"""Matches the end of a text in a script without spaces."""
 _DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
+"""Matches remains of markup, code or wrong encodings; a unit with them is not quoted."""
 _ENDS = re.compile(rf"[{SENTENCE_ENDS}{UNSPACED_ENDS};:,：；،؛]\W*$")
+"""Matches punctuation at the end of a text that no heading has."""
 
 
 def points_back(sentence: str) -> bool:
-    """Whether a sentence begins with a pronoun and is therefore unclear without the previous sentence."""
-    return not THIRD_PERSONS.isdisjoint(tokens(sentence)[:1]) or sentence.startswith(_OPENING)
+    """Whether a sentence begins with a third-person pronoun, so that it is unclear without the sentence before it."""
+    return not THIRD_PERSONS.isdisjoint(tokens(sentence)[:1]) or sentence.startswith(_PRONOUNS)
 
 
 def has_pronoun(text: str) -> bool:
     """Whether a text contains a third-person pronoun."""
-    return not THIRD_PERSONS.isdisjoint(tokens(text)) or any(sign in text for sign in _OPENING)
+    return not THIRD_PERSONS.isdisjoint(tokens(text)) or any(pronoun in text for pronoun in _PRONOUNS)
 
 
 class QuotableUnit(NamedTuple):
-    """A sentence, list item, table row or record line that can be quoted: one line, without markup."""
+    """A sentence, list item, table row or record line that can be quoted."""
 
     text: str
+    """One line without markup; a table row reads `column: cell; column: cell`."""
     kind: QuotableKind = "sentence"
     heading: str = ""
     """The headings above it, outermost first, joined by ` › `."""
@@ -72,27 +85,28 @@ class QuotableUnit(NamedTuple):
     before: str = ""
     """The last earlier sentence of its paragraph that does not begin with a pronoun."""
     cells: tuple[str, ...] = ()
-    """The cells of a table row; `header` has the names of the columns."""
+    """The cells of a table row; empty for any other unit."""
     header: tuple[str, ...] = ()
+    """The names of the row's columns, which may be empty."""
     number: int = 0
-    """Number of its document."""
+    """Citation number of its document."""
     position: int = 0
-    """Position among the units of its document."""
+    """Position among the units of its document, from 0."""
 
     @property
     def meant(self) -> str:
-        """The sentence that explains its initial pronoun; empty if there is none."""
+        """The sentence to which its initial pronoun refers; empty if it does not begin with one."""
         return self.before if points_back(self.text) else ""
 
     @property
     def words(self) -> int:
-        """Number of words as shown; a table row's excludes its header."""
+        """Number of words that quoting it takes; in a table row, those of its cells."""
         return len(re.findall(r"\S*\w\S*", " ".join(self.cells) or self.text))
 
 
 @lru_cache(maxsize=2000)
 def quotable_units(text: str) -> tuple[QuotableUnit, ...]:
-    """Return the units of a text in order; headings, titles and questions are not units."""
+    """Return the units of a text in order; headings and questions are not units, but belong to the units below them."""
     found = _Reader().read(text)
     return tuple(
         unit for unit in found if unit.text.strip() and len(unit.text) <= _LONGEST and not _DEBRIS.search(unit.text)
@@ -100,7 +114,7 @@ def quotable_units(text: str) -> tuple[QuotableUnit, ...]:
 
 
 def plain(text: str) -> str:
-    """Return a text on one line, without links, emphasis, and reference marks (they would look like citations)."""
+    """Return a text on one line, without links, emphasis, and reference numbers that would look like citations."""
     bare = _REFERENCES.sub("", _LINK.sub(r"\1", text))
     return " ".join(_UNDERSCORED.sub(r"\2", _EMPHASIS.sub("", bare)).split())
 
@@ -111,16 +125,21 @@ def split_sentences(line: str) -> list[str]:
 
 
 class _Reader:
-    """Reads the lines of a text and keeps track of the current headings, table and block."""
+    """Reads a text line by line and keeps track of its headings, table and block."""
 
     def __init__(self) -> None:
         self._headings: list[str] = []
+        """The headings above the current line, outermost first."""
         self._lead = self._attribution = ""
+        """The line that introduces a list, and the line that introduces a quoted email."""
         self._block: list[str] = []
+        """The lines of the current block, such as a paragraph or list item."""
         self._kind: Literal["", "item", "message", "below heading"] = ""
         self._header: tuple[str, ...] = ()
+        """The header of the current table; empty outside of tables."""
 
     def read(self, text: str) -> Iterator[QuotableUnit]:
+        """Yield the units of the text, also those that are too long to be quoted."""
         raw = [line for line in _BULLETS.sub("\n- ", text).splitlines() if not _CODE_MARK.match(line)]
         lines = [_QUOTED.sub("", line) for line in raw]
         numbers = {found["number"] for line in lines if (found := _ITEM.match(line))}
@@ -139,7 +158,7 @@ class _Reader:
             heading, cells = _HEADING.match(line), _cells(line)
             item = _NOTE.match(line) or _ITEM.match(line)
             if item and item["number"]:
-                # A number that the previous or next one does not mark too, such as the day in a date, is text.
+                # A number is text, such as the day in a date, unless the next or previous number begins a line too.
                 nearby = {f"{item['above']}{int(item['last']) + step}{item['end']}" for step in (-1, 1)}
                 item = None if nearby.isdisjoint(numbers) or date_at(line, item.start("number")) else item
             is_message = has_messages and _STAMP.match(line) is not None
@@ -153,7 +172,7 @@ class _Reader:
                 self._kind = "below heading"
             elif cells:
                 if not self._header or _RULE.match(following):
-                    # A row with many figures is not a header.
+                    # A first row with many figures is not a header.
                     figures = sum(_FIGURE.match(cell) is not None for cell in cells)
                     self._header = cells if figures < max(1, len(cells) / 2 - 1) else ("",) * len(cells)
                 if self._header != cells:
@@ -167,10 +186,12 @@ class _Reader:
         yield from self._flush()
 
     def _enter(self, level: int, heading: str) -> None:
+        """Begin the section below a heading of this level."""
         self._headings[level - 1 :] = [plain(heading)]
         self._lead = ""
 
     def _flush(self) -> Iterator[QuotableUnit]:
+        """End the current block and yield its units."""
         lines, kind, self._block = self._block, self._kind, []
         if not lines:
             return
@@ -191,14 +212,14 @@ class _Reader:
 
 
 def _cells(line: str) -> tuple[str, ...]:
-    """Return the cells of a table line; empty for any other line."""
+    """Return the cells of a line of a table; empty for any other line."""
     inner = line.strip().removeprefix("|").removesuffix("|")
     cells = tuple(map(plain, _BAR.split(inner)))
     return cells if len(cells) > 1 or line.strip().startswith("|") else ()
 
 
 def _sentences(line: str, like: QuotableUnit) -> Iterator[QuotableUnit]:
-    """Yield the sentences of a block; a question or a short first sentence becomes the lead of those after it."""
+    """Yield the sentences of a block as units like `like`; a question or label becomes the lead of those after it."""
     before = ""
     found = split_sentences(line)
     for index, sentence in enumerate(found):

@@ -1,5 +1,6 @@
-"""Three ways ("rungs") to offer tools to a model, for models that are weak at calling them.
+"""Tool calling for models that are weak at it, in one of three ways ("rungs"): API, JSON with a schema, tagged text.
 
-`rungs` converts a request to one of these forms. `reply` parses the answer into thoughts (including leaked ones), text
-and tool calls; `written_calls` finds calls in text, and `lenient` repairs them. `probe` tests which form works.
+`rungs` converts a request to the form of a rung. `reply` parses the answer into thoughts (including those leaked into
+the text), text and tool calls; `written_calls` finds calls in text, and `lenient` repairs broken JSON. `probe` finds
+out by trial calls which rung a model can use.
 """

@@ -1,4 +1,4 @@
-"""Parses JSON as models write it: embedded in text, and repaired if broken."""
+"""Parses JSON as models write it: surrounded by text, and possibly broken."""
 
 from __future__ import annotations
 
@@ -12,55 +12,57 @@ _MOST_OPEN = 16
 """Maximum unclosed brackets in a text to repair; a real call has few."""
 _DECODER = json.JSONDecoder(strict=False)
 _OPENING = re.compile(r"\s*(?:```\w*\s*)?(?=[\[{])")
+"""Matches what may precede an object or list: spaces and the opening line of a code fence."""
 _GAP = re.compile(r"\n\s*(?:```|\n)|</\w|<[|｜]|\[/?TOOL_CALLS")
 """Ends an unclosed value: the end of its fence, paragraph or tag."""
 
 
-class Value(NamedTuple):
-    """A JSON value in a text."""
+class ParsedJson(NamedTuple):
+    """A JSON object or list found in a text."""
 
     value: Any
-    """None if it cannot be parsed."""
+    """The parsed object or list; None if it cannot be repaired."""
     end: int
-    """Offset of its end in the text."""
+    """Offset in the text directly behind it."""
     is_sound: bool
-    """Whether it is valid JSON."""
+    """Whether it is valid JSON, so that nothing was repaired."""
     is_cut: bool = False
-    """Whether it ends within a string, that is, the text was cut off."""
+    """Whether it ends inside a string, which means that the text was cut off."""
 
 
-def value_at(text: str, start: int) -> Value:
-    """Parse the object or list that starts at offset `start`."""
+def json_at(text: str, start: int) -> ParsedJson:
+    """Parse the object or list that starts at offset `start`, repairing it if necessary."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         gap = _GAP.search(text, start)
         broken = text[start : gap.start() if gap else len(text)].rstrip()
         quotes = re.findall(r'(?<!\\)"' if '"' in broken else "'", broken)
-        return Value(_repaired(broken), start + len(broken), is_sound=False, is_cut=len(quotes) % 2 == 1)
-    return Value(value, end, is_sound=True)
+        return ParsedJson(_repaired(broken), start + len(broken), is_sound=False, is_cut=len(quotes) % 2 == 1)
+    return ParsedJson(value, end, is_sound=True)
 
 
-def value_in(text: str) -> Any:
-    """Parse the whole text as JSON, repairing objects and lists; None if it is not JSON or was cut off."""
+def json_in(text: str) -> Any:
+    """Return the JSON value that a text consists of, repaired if necessary; None if it is none or is cut off."""
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         opening = _OPENING.match(text)
     if not opening:
         return None
-    found = value_at(text, opening.end())
+    found = json_at(text, opening.end())
     return None if found.is_cut or text[found.end :].strip("`} \n") else found.value
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """Parse a text as a JSON object, which may be wrapped in a JSON string; None if it is not one."""
-    value = value_in(text)
-    value = value_in(value) if isinstance(value, str) else value
+    """Return the JSON object that a text consists of, possibly encoded twice; None if it is none or is cut off."""
+    value = json_in(text)
+    value = json_in(value) if isinstance(value, str) else value
     return value if isinstance(value, dict) else None
 
 
 def _repaired(text: str) -> Any:
+    """Return the object or list after repair; None if it is too long, too deep, or beyond repair."""
     excess = sum(text.count(sign) for sign in "[{(") - sum(text.count(sign) for sign in "]})")
     if len(text) > _MOST_CHARACTERS or excess > _MOST_OPEN:
         return None

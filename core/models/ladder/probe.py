@@ -1,4 +1,4 @@
-"""Trial calls: how a model calls tools, how fast it is, and whether it reads all of a long prompt."""
+"""Trial calls that find out how a model calls tools, how fast it is, and whether it reads all of a long prompt."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from langchain_core.runnables import Runnable
 from ...run.transcripts import CHARACTERS_PER_TOKEN, was_cut_off
 from ..caller import Caller, bind_call, spent_on
 from ..faults import ToolsUnbound, fault_kind, message_of
-from ..retries import has_words
+from ..retries import has_content
 from .reply import read_reply, reasoning_of, split_thoughts
 from .rungs import LADDER, Ability, RungName, prepare
 
 _TRIAL_TOKENS = (200, 2000)
-"""Output limits in tokens of the first try, and of a second one if thoughts used up the first."""
+"""Output limit in tokens of a trial call, and of its repetition if thoughts used up the first limit."""
 _WORD = "amber"
 _PARAMETERS = {
     "type": "object",
@@ -36,15 +36,17 @@ _PROMPT: tuple[AnyMessage, ...] = (
     SystemMessage("You follow instructions exactly."),
     HumanMessage(f"Save the word {_WORD}: call save_word with it."),
 )
-_WINDOW_TOKENS = 16_000
-"""Tokens of the longest trial prompt."""
+_PROMPT_TOKENS = 16_000
+"""Maximum tokens of the long prompt."""
 _ANSWER_TOKENS = 1000
 """Tokens of the window that are reserved for the answer."""
 _LONGEST_SECONDS = 30.0
-"""Longest expected time to read the long prompt; slower models do not get it."""
+"""The long prompt is not sent to models that would take longer than this to read it."""
 _NEEDLE = "marigold"
+"""Word at the beginning of the long prompt that the model has to repeat."""
 _LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
 _ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|grammar|guided|structured.?output", re.IGNORECASE)
+"""Matches errors that are about JSON schemas."""
 _FOUND: dict[RungName, str] = {
     "native": "Tools are called through the API.",
     "schema": "No tool calls through the API; they are requested as JSON with a schema.",
@@ -52,39 +54,40 @@ _FOUND: dict[RungName, str] = {
 }
 
 Call = Callable[[Runnable[Any, Any], Sequence[AnyMessage]], Awaitable[AIMessage]]
-"""Makes one call to a bound model; third-party errors pass through."""
+"""Calls a bound model once and returns its answer; raises the errors of its client."""
 
 
 class Check(NamedTuple):
-    """The result of one check."""
+    """The result of one check, for the user."""
 
     name: str
     """`tools`, `speed` or `window`."""
     is_ok: bool
     words: str
-    """The result, and what the user can do about it."""
+    """What was found, and what the user can do about it."""
 
 
 class Speed(NamedTuple):
-    """Tokens per second."""
+    """A model's speed in tokens per second."""
 
     read: float
+    """Tokens of the prompt."""
     written: float
+    """Tokens of the answer."""
 
 
 async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
-    """Return the ability with the best rung that works; None if none does.
+    """Have a model call a tool on each rung in turn; return its ability with the first rung that works, or None.
 
     If `call` fails because the server does not support a rung, the next one is tried; other errors are raised.
     """
     begins_inside = reasons = False
     for rung in LADDER:
         try:
-            message = await _have_called(model, call, rung)
+            message = await _ask_for_call(model, call, rung)
         except ToolsUnbound:
             continue
         except Exception as error:
-            # Every provider raises its own errors.
             kind = fault_kind(error)
             is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(message_of(error)))
             is_unsupported = {
@@ -103,15 +106,15 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
 
 
 def check_rung(ability: Ability | None) -> Check:
-    """Return the result of the tool calling check, which passes if any rung works."""
+    """Return what `find_ability` found as a check, which passes unless it is None."""
     words = "The model called no tool in any of the three ways; choose another model (setting models)."
     words = f"{_FOUND[ability.rung]} Rung: {ability.rung}." if ability else words
     return Check("tools", is_ok=ability is not None, words=words)
 
 
 async def measure_speed(model: BaseChatModel, caller: Caller) -> Speed | None:
-    """Measure how fast a model reads and writes a few hundred tokens; None if its answer arrives in one piece."""
-    # A unique beginning keeps the prompt out of caches.
+    """Measure a model's speed with a prompt of a few hundred tokens; None if its answer arrives in one piece."""
+    # A unique beginning keeps the server from using its prompt cache.
     prompt = [HumanMessage(f"{uuid4()}\n{_LINE.format(1) * 16}Write the numbers from one to twenty as words.")]
     seconds, times = caller.context.clock.seconds, list[float]()
     start = seconds()
@@ -120,7 +123,7 @@ async def measure_speed(model: BaseChatModel, caller: Caller) -> Speed | None:
         async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
             if part is None:
                 start, times = seconds(), []
-            elif has_words(part):
+            elif has_content(part):
                 times.append(seconds())
     spent = spent_on(answer.message(caller.role), prompt, caller.role, caller.context)
     if not spent or not times or not start < times[0] < times[-1]:
@@ -129,7 +132,8 @@ async def measure_speed(model: BaseChatModel, caller: Caller) -> Speed | None:
     return Speed(fresh / (times[0] - start), spent.output_tokens / (times[-1] - times[0]))
 
 
-async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMessage:
+async def _ask_for_call(model: BaseChatModel, call: Call, rung: RungName) -> AIMessage:
+    """Return the answer to a request to call the trial tool."""
     prepared = prepare(rung, _PROMPT, [_TOOL], "any")
     for tokens in _TRIAL_TOKENS:
         message = await call(bind_call(model, prepared.tools, "any", tokens, "", prepared.settings), prepared.messages)
@@ -141,8 +145,9 @@ async def _have_called(model: BaseChatModel, call: Call, rung: RungName) -> AIMe
 
 
 def _has_called(rung: RungName, message: AIMessage) -> bool:
+    """Whether the answer calls the trial tool as asked, in the form of the rung."""
     if rung == "schema":
-        # If the server enforces the schema, the JSON needs no repair.
+        # JSON that would need repair shows that the server does not enforce the schema.
         try:
             if not isinstance(json.loads(split_thoughts(message.text).text), dict):
                 return False
@@ -153,8 +158,11 @@ def _has_called(rung: RungName, message: AIMessage) -> bool:
 
 
 async def check_window(model: BaseChatModel, window: int | None, call: Call, speed: Speed | None = None) -> Check:
-    """Check whether a model reads all of a long prompt, unless it is slow; `window`: input tokens, if known."""
-    tokens = min(window or _WINDOW_TOKENS, _WINDOW_TOKENS)
+    """Check whether a model reads a long prompt from its beginning; passes without a call if the model is slow.
+
+    `window`: the model's window in tokens, if known. `speed`: as measured; None if not known.
+    """
+    tokens = min(window or _PROMPT_TOKENS, _PROMPT_TOKENS)
     if speed and tokens > speed.read * _LONGEST_SECONDS:
         known = f"the window is {window} tokens" if window else "set window to the limit of its server"
         words = f"No long prompt was tried: reading {tokens} tokens takes {tokens / speed.read:.0f} s; {known}."
@@ -169,7 +177,6 @@ async def check_window(model: BaseChatModel, window: int | None, call: Call, spe
             if not was_cut_off(message) or split_thoughts(message.text).text.strip():
                 break
     except Exception as error:
-        # Every provider raises its own errors.
         if fault_kind(error) != "long":
             raise
         words = f"A prompt of about {tokens} tokens was refused as too long; set window to the limit of the server."

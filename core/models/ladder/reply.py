@@ -18,17 +18,19 @@ from .rungs import Offer, coerce, how_to_tag
 from .written_calls import answer_in, find_calls
 
 _BEFORE_MENTION = " \t(\"'“‘`"
-"""Characters that may precede a tag that a sentence only mentions."""
+"""Characters that may stand before a tag that a sentence only mentions."""
 _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"
 )
+"""Matches tags and empty fences that remain where a call was removed from a text."""
 _BEGINS_AS_CALL = re.compile(r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))")
+"""Matches the beginning of a text that starts with JSON or a tag other than that of a thought."""
 _NOT_AN_OBJECT = "not an object"
 _CUT = "cut off at the output limit"
 
 
 def reasoning_of(message: AIMessage) -> str:
-    """Return the thought in a chunk or message, or an empty string."""
+    """Return the thought that a message or chunk has beside its text, in any provider's form; empty if it has none."""
     kept = message.additional_kwargs.get(REASONING)
     if isinstance(kept, str) and kept:
         return kept
@@ -49,23 +51,23 @@ def reasoning_of(message: AIMessage) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a text, or the joined texts of content blocks."""
+    """Return a text, or the joined texts of a list of content blocks; empty for anything else."""
     if isinstance(value, list):
         return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
 
 
 class TagPair(NamedTuple):
-    """Tags around a block that is not part of the answer."""
+    """The tags around a thought or call in the text of a model's answer."""
 
     kind: Literal["thought", "call"]
     openers: tuple[str, ...]
     closers: tuple[str, ...] = ()
-    """If empty, the block extends to the end of the text."""
+    """If empty, the thought or call extends to the end of the text."""
     noise: tuple[str, ...] = ()
-    """Tags of the same format that also close the block; elsewhere they are dropped."""
+    """Other tags of the same format: within the thought or call they close it, elsewhere they are dropped."""
     is_special: bool = True
-    """Whether the tags are control tokens, which sentences do not mention."""
+    """Whether the tags are control tokens of a model, which no sentence mentions."""
 
 
 _THOUGHT = TagPair("thought", (), noise=("<answer>", "</answer>"), is_special=False)
@@ -108,25 +110,25 @@ _BLOCKS = (
 
 
 class Piece(NamedTuple):
-    """A part of an answer."""
+    """A part of an answer: text to show, or a thought."""
 
     kind: Literal["text", "thought"]
     words: str
 
 
 class ThoughtFilter:
-    """Separates thoughts from text; the result does not depend on how the stream is chunked.
+    """Separates the thoughts in a streamed text from the answer; the result does not depend on how it is chunked.
 
-    Tags in a code fence or only mentioned in a sentence are text. An unclosed block hides the rest.
+    Tags in a code fence, or that a sentence only mentions, are text. An unclosed thought extends to the end.
     """
 
     def __init__(self, *, begins_inside: bool = False, hides_calls: bool = False) -> None:
-        """`begins_inside`: the text may begin within a thought, so it is buffered until a closing tag decides.
+        """`begins_inside`: the text may begin with a thought that has only a closing tag, so it is withheld until then.
 
-        Otherwise, such a closing tag stays in the text. `hides_calls`: drop calls that are written as text.
+        Without it, such a closing tag stays in the text. `hides_calls`: drop calls that are written as text.
         """
         self.began_inside = False
-        """Whether the text so far began within a thought; always false without `begins_inside`."""
+        """Whether the text began with a thought that has only a closing tag; always false without `begins_inside`."""
         blocks = [block for block in _BLOCKS if hides_calls or block.kind == "thought"]
         self._tags = {
             tag.lower(): (role, block)
@@ -148,7 +150,7 @@ class ThoughtFilter:
         self._has_block = self._has_words = self._has_thought = self._is_thinking = False
 
     def feed(self, text: str) -> list[Piece]:
-        """Read the next piece of the stream and return the pieces that are certain by now."""
+        """Add the next piece of the stream; return the pieces that are now certain to be text or thought."""
         text = self._held + text
         position = 0
         for tag in self._tag.finditer(text):
@@ -164,18 +166,20 @@ class ThoughtFilter:
         return self._drain()
 
     def finish(self) -> list[Piece]:
-        """Return the buffered rest; call it once, at the end."""
+        """Return the pieces that are still withheld; call it once, at the end of the stream."""
         self._pass_on(self._held)
         self._release()
         return self._drain()
 
     def _pass_on(self, words: str) -> None:
+        """Add words without tags to the open thought or to the text; drop those of a call."""
         if self._open and self._open.kind == "thought":
             self._think(words)
         elif not self._open:
             self._say(words)
 
     def _read(self, tag: str) -> None:
+        """Open or close a block, or treat the tag as text."""
         known = "closer" if tag.startswith("</") else "opener", _THOUGHT
         role, block = self._tags.get(tag.lower(), known)
         before = self._line[-1:] if self._line.strip() else ""
@@ -199,6 +203,7 @@ class ThoughtFilter:
             self._say(tag)
 
     def _say(self, words: str) -> None:
+        """Add words to the text, or withhold them while it is undecided whether the text begins with a thought."""
         *ended, last = words.split("\n")
         for line in ended:
             self._fence = fence_after(self._fence, self._line + line)
@@ -210,11 +215,12 @@ class ThoughtFilter:
             self._undecided.append(words)
 
     def _release(self) -> None:
+        """Add the words withheld from the beginning to the text."""
         undecided, self._undecided = self._undecided, None
         self._emit_text("".join(undecided or ()))
 
     def _emit_text(self, words: str) -> None:
-        # Models leave blank lines between a thought and the answer.
+        # Drop the blank lines that models leave between a thought and the answer.
         if self._has_block and not self._has_words:
             words = words.lstrip()
         self._has_words = self._has_words or bool(words.strip())
@@ -230,22 +236,23 @@ class ThoughtFilter:
         self._pieces.append(Piece("thought", separator + words))
 
     def _drain(self) -> list[Piece]:
+        """Return and forget the pieces so far, with adjacent ones of the same kind joined."""
         pieces, self._pieces = self._pieces, []
         groups = groupby((piece for piece in pieces if piece.words), key=lambda piece: piece.kind)
         return [Piece(kind, "".join(piece.words for piece in group)) for kind, group in groups]
 
 
 class Split(NamedTuple):
-    """A whole text, split into answer and thought."""
+    """A text, split into answer and thought."""
 
     text: str
     thought: str
     began_inside: bool
-    """Whether it began within a thought without an opening tag."""
+    """Whether it began with a thought that has only a closing tag."""
 
 
 def split_thoughts(text: str) -> Split:
-    """Separate thoughts from the answer in a whole text, which may begin within a thought."""
+    """Separate the thoughts in a complete text from the answer; it may begin with a thought that has no opening tag."""
     reader = ThoughtFilter(begins_inside=True)
     pieces = [*reader.feed(text), *reader.finish()]
     words, thought = ("".join(piece.words for piece in pieces if piece.kind == kind) for kind in ("text", "thought"))
@@ -255,9 +262,9 @@ def split_thoughts(text: str) -> Split:
 def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage:
     """Return the message with tool calls parsed, and with calls and thoughts removed from its text.
 
-    `tools` are the offered schemas. The text is searched for calls if the message has no native ones. A call that
-    cannot be parsed, or was cut off at the output limit, becomes an invalid call; if its form is not supported, the
-    error says how to write it.
+    `tools` are the offered schemas; without any, the message is returned unchanged. The text is searched for calls
+    unless the API returned some. A call that cannot be parsed, or was cut off at the output limit, becomes an invalid
+    call; if it is written in an unknown form, its error says how to write it.
     """
     offer = Offer(tools)
     if not offer.tools:
@@ -280,18 +287,19 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
 
 
 def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
+    """Return the message with the calls in its text parsed."""
     # Tags within the arguments of a call are text.
     text = message.text if _BEGINS_AS_CALL.match(message.text) else split_thoughts(message.text).text
-    stretches = find_calls(text, offer)
+    spans = find_calls(text, offer)
     is_cut = was_cut_off(message)
-    calls = [call for stretch in stretches for call in stretch.calls]
+    calls = [call for span in spans for call in span.calls]
     if not calls and is_cut and _BEGINS_AS_CALL.match(text):
         return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, _CUT)]})
     valid, broken = list[ToolCall](), list[InvalidToolCall]()
     for number, call in enumerate(calls, 1):
         if is_cut or call.arguments is None:
             fault = _CUT if is_cut else _NOT_AN_OBJECT
-            if call.is_form_unread and not is_cut:
+            if call.is_form_unknown and not is_cut:
                 meant = offer.find(call.name)
                 fault = f"{UNREAD_FORM}\n{how_to_tag([meant] if meant else offer.tools.values())}"
             broken.append(_invalid(call.name, call.raw, number, fault))
@@ -300,13 +308,14 @@ def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
     words = answer_in(text)
     if words is not None:
         words = words.strip()
-    elif not stretches:
+    elif not spans:
         words = split_thoughts(text).text
     else:
-        starts, ends = [stretch.start for stretch in stretches], [0, *(stretch.end for stretch in stretches)]
-        beside = "".join(text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True))
+        starts = [*(span.start for span in spans), len(text)]
+        ends = [0, *(span.end for span in spans)]
+        beside = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
         words = split_thoughts(_WRAPPING.sub("", beside)).text.strip()
-        # Only the calls' wrapper may remain.
+        # Brackets and punctuation around the calls are no text.
         words = words if re.search(r"\w", words) else ""
     return message.model_copy(update={"content": words, "tool_calls": valid, "invalid_tool_calls": broken})
 
