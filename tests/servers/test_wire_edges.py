@@ -1,42 +1,18 @@
-"""Whole runs at the edges: a server that counts nonsense, a model that has learned a secret, an answer without end."""
+"""A whole run with a model that has learned secrets of the settings."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import replace
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 from kit.engines import Answer, found
 from kit.mcp import foreign_server, served
-from kit.openai_server import Received, Reply, say, use
-from kit.wire import END, FACTS, Wires, hand_out, is_right, open_pages, search_for
-
-from deep_research.core.run.spending import total
+from kit.openai_server import say, use
+from kit.wire import END, FACTS, Wires, hand_out, open_pages, search_for
 
 KEY, PASSWORD, TOKEN = "gannet/rock+0123456789==", "kittiwakes-of-1844", "b3f0c2d49a77e1"
 """Configured secrets, all of a fake."""
-
-
-@pytest.mark.fault(22)
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-@pytest.mark.parametrize("responses_api", [False, True])
-@pytest.mark.parametrize("count", [float("nan"), float("inf"), -5, 10**30, "many", None])
-async def test_invalid_token_counts_are_replaced_by_estimates(wires: Wires, count: Any, responses_api: bool) -> None:
-    usage = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count, "cost": count}
-    nested = {"prompt_tokens_details": {"cached_tokens": count}}
-
-    def counted(reply: Reply, _: Received) -> Reply:
-        return replace(reply, usage={**usage, **nested})
-
-    with wires(habit=counted, responses_api=responses_api) as wire:
-        state = await wire.ask()
-        assert is_right(wire, state)
-        spent = total(state.spending)
-        read = sum(len(request.prompt) for request in wire.requests()) // 4
-        assert 0.8 * read < spent.input_tokens < 1.6 * read
-        assert (spent.output_tokens > 50, spent.cached_tokens, spent.usd) == (True, 0, 0)
 
 
 @pytest.mark.fault("R18")

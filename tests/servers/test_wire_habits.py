@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,19 +32,15 @@ UNREAD: dict[str, Callable[[Calls], str]] = {
 """Forms that are recognised, and not read; the last is read where a call is due."""
 
 
-def in_threes(habits: Mapping[str, Habit]) -> list[Any]:
-    """Three habits a run: each task, and each role that has none, goes by one of them."""
-    names = list(habits)
-    groups = [names[start : start + 3] for start in range(0, len(names), 3)]
-    return [pytest.param([habits[name] for name in group], id=", ".join(group)) for group in groups]
-
-
-def mixed(habits: Sequence[Habit]) -> Habit:
+def mixed(*habits: Mapping[str, Habit]) -> Habit:
+    """Three models at once: each task, and each role that has none, goes by all the habits of one of them."""
     indexes = {"planner": 1, "writer": 2, "keeper": 1, "harbour": 2}
 
     def habit(reply: Reply, request: Received) -> Reply:
         index = indexes.get(role_of(request)) or indexes.get(task_of(request), 0)
-        return habits[index % len(habits)](reply, request)
+        for each in habits[index].values():
+            reply = each(reply, request)
+        return reply
 
     return habit
 
@@ -73,17 +70,14 @@ async def test_a_call_in_an_unknown_format_is_requested_again_and_never_becomes_
     assert not re.search(r"TOOL_CALLS|tool_call[|>]|\(queries=", wire.prose() + repr(state.transcript))
 
 
-def first(bad: Habit, script: Script) -> Script:
-    """A role whose first answer, to each task, is a bad one."""
-    seen = set[str]()
+def first(script: Script, *bad: Habit) -> Script:
+    """A role whose first answers, to each task, are bad ones."""
+    left = defaultdict[str, Iterator[Habit]](lambda: iter(bad))
 
     def answer(request: Received) -> Reply:
         assert callable(script)
-        good, task = script(request), task_of(request)
-        if task in seen:
-            return good
-        seen.add(task)
-        return bad(good, request)
+        good = script(request)
+        return next(left[task_of(request)], lambda reply, _: reply)(good, request)
 
     return answer
 
@@ -97,49 +91,57 @@ def calling(change: Callable[[str, Any], tuple[str, Any]]) -> Habit:
     return lambda reply, _: replace(reply, calls=tuple(change(*call) for call in reply.calls))
 
 
-ALWAYS: dict[str, Habit] = {
-    "names with a prefix": calling(lambda name, given: (f"functions.{name}", given)),
-    "arguments in a fence": calling(lambda name, given: (name, f"```json\n{json.dumps(given)}\n```")),
-    "arguments that lack a bracket": calling(lambda name, given: (name, json.dumps(given).rstrip("}"))),
-    "lists as text": calling(lambda name, given: (name, {key: as_text(value) for key, value in given.items()})),
-    "no ids": lambda reply, _: replace(reply, ids=(None,) * len(reply.calls)),
-    "the same id": lambda reply, _: replace(reply, ids=("c1",) * len(reply.calls)),
-    "no index": lambda reply, _: replace(reply, indexes=False),
-    "no count of tokens": lambda reply, _: replace(reply, usage=None),
-    "words beside calls": lambda reply, _: replace(reply, text=reply.text or "Well, let me see."),
-}
-"""What a model or a server does each time."""
+ALWAYS: list[dict[str, Habit]] = [
+    {
+        "names with a prefix": calling(lambda name, given: (f"functions.{name}", given)),
+        "arguments in a fence": calling(lambda name, given: (name, f"```json\n{json.dumps(given)}\n```")),
+        "no ids": lambda reply, _: replace(reply, ids=(None,) * len(reply.calls)),
+    },
+    {
+        "arguments that lack a bracket": calling(lambda name, given: (name, json.dumps(given).rstrip("}"))),
+        "the same id": lambda reply, _: replace(reply, ids=("c1",) * len(reply.calls)),
+        "no count of tokens": lambda reply, _: replace(reply, usage=None),
+    },
+    {
+        "lists as text": calling(lambda name, given: (name, {key: as_text(value) for key, value in given.items()})),
+        "no index": lambda reply, _: replace(reply, indexes=False),
+        "words beside calls": lambda reply, _: replace(reply, text=reply.text or "Well, let me see."),
+    },
+]
+"""What three models or servers do each time."""
 
 
 @pytest.mark.fault(12, 15)
-@pytest.mark.parametrize("habits", in_threes(ALWAYS))
-async def test_malformed_calls_are_repaired_and_run(wires: Wires, habits: list[Habit]) -> None:
-    with wires(habit=mixed(habits)) as wire:
+async def test_malformed_calls_are_repaired_and_run(wires: Wires) -> None:
+    with wires(habit=mixed(*ALWAYS)) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
 
 
-ONCE: dict[str, Habit] = {
-    "unknown tools": calling(lambda name, given: ("do_it_now", given)),
-    "arguments cut within a word": calling(lambda name, given: (name, '{"queries": ["li')),
-    "cut off at the limit": lambda reply, _: replace(reply, finish="length"),
-    "wrong arguments": calling(lambda name, given: (name, {"query": 7})),
-    "nothing": lambda *_: say(""),
-    "only a thought": lambda *_: say("<think>I shall call web_search.</think>"),
-}
-"""What may happen to a model that decides something."""
+ONCE: list[list[dict[str, Habit]]] = [
+    [
+        {"unknown tools": calling(lambda name, given: ("do_it_now", given))},
+        {"arguments cut within a word": calling(lambda name, given: (name, '{"queries": ["li'))},
+        {"cut off at the limit": lambda reply, _: replace(reply, finish="length")},
+    ],
+    [
+        {"wrong arguments": calling(lambda name, given: (name, {"query": 7}))},
+        {"nothing": lambda *_: say("")},
+        {"only a thought": lambda *_: say("<think>I shall call web_search.</think>")},
+    ],
+]
+"""What may happen to three models that decide something, at first and when they are asked again."""
 
 
 @pytest.mark.fault(8, 11, 12, 13, 14)
-@pytest.mark.parametrize("bad", in_threes(ONCE))
-async def test_an_unusable_decision_is_requested_again(wires: Wires, bad: list[Habit]) -> None:
-    plain = plain_run()
-    script = {role: first(mixed(bad), plain[role]) for role in ("orchestrator", "researcher")}
+async def test_an_unusable_decision_is_requested_again(wires: Wires) -> None:
+    plain, bad = plain_run(), [mixed(*habits) for habits in ONCE]
+    script = {role: first(plain[role], *bad) for role in ("orchestrator", "researcher")}
     with wires(script) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert wire.asked() == {
-            "clarifier": 1, "planner": 1, "orchestrator": 3, "researcher": 9, "finding": 3, "writer": 1
+            "clarifier": 1, "planner": 1, "orchestrator": 4, "researcher": 12, "finding": 3, "writer": 1
         }  # fmt: skip
 
 

@@ -29,14 +29,14 @@ def as_tags(calls: Sequence[tuple[str, Any]]) -> str:
     return "\n".join(f'<tool name="{name}">{json.dumps(arguments)}</tool>' for name, arguments in calls)
 
 
-def server(*refused: str, says_so: bool = True) -> Habit:
+def server(*refused: str) -> Habit:
     """A server that takes no `tools`, or no `response_format`, and a model that writes what it is told to write."""
 
     def habit(reply: Reply, request: Received) -> Reply:
         asked = [name for name in refused if name in request.json]
         if asked:
             words = "this model does not support tools" if asked == ["tools"] else f"{asked[0]} is not supported"
-            return fail(400, words, param=asked[0]) if says_so else say("I would look for it.")
+            return fail(400, words, param=asked[0])
         if request.tools or not reply.calls:
             return reply
         write = as_tags if "<tool name=" in request.system else as_json
@@ -51,9 +51,8 @@ def server(*refused: str, says_so: bool = True) -> Habit:
         (server(), 1, "tools"),
         (server("tools"), 2, "schema"),
         (server("tools", "response_format"), 3, "tags"),
-        (server("tools", says_so=False), 2, "schema"),
     ],
-    ids=["tools", "schema", "tags", "prose instead of calls"],
+    ids=["tools", "schema", "tags"],
 )
 @pytest.mark.fault(21)
 async def test_an_unknown_model_is_tried_once_and_remembered(

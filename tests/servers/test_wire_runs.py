@@ -61,7 +61,6 @@ def thinking(reply: Reply, _: Received) -> Reply:
         pytest.param({}, None, id="streamed"),
         pytest.param({}, lambda reply, _: replace(reply, streams=False), id="whole"),
         pytest.param({"reasoning": True}, thinking, id="reasoning"),
-        pytest.param({"responses_api": True}, None, id="responses"),
         pytest.param({"responses_api": True, "reasoning": True}, thinking, id="responses, reasoning"),
     ],
 )
@@ -114,9 +113,8 @@ def counted(reply: Reply, _: Received) -> Reply:
     return replace(reply, usage=USED)
 
 
-@pytest.mark.parametrize("responses_api", [False, True])
-async def test_tokens_and_money_of_every_call_are_counted(wires: Wires, responses_api: bool) -> None:
-    with wires(habit=counted, responses_api=responses_api, prices=PRICES) as wire:
+async def test_tokens_and_money_of_every_call_are_counted(wires: Wires) -> None:
+    with wires(habit=counted, prices=PRICES) as wire:
         state = await wire.ask()
         calls = len(wire.requests()) + len(wire.models.asides)
     assert is_right(wire, state)
