@@ -1,4 +1,4 @@
-"""Calls a model at the fake server as a run does."""
+"""Calls a model at the fake server as a run does, and reads what models write."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
+from deep_research.core.models.caller import Caller
 from deep_research.core.models.faults import explain
+from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.models.resolve import resolve_model
-from deep_research.core.run.context import Context
+from deep_research.core.models.retries import retry_budget_of
+from deep_research.core.run.context import Context, Role
 from deep_research.core.run.errors import DeepResearchError
+from deep_research.core.run.events.call import CallEvents
+from deep_research.core.run.events.log import Emitter
+from deep_research.core.run.events.packets import Placement
 from deep_research.core.run.transcripts import message_from_chunks
+from kit.models import TOOLS, Asked
 from kit.openai_server import OpenAIServer, Reply, openai_server
 
 KEY = "sk-live-CANARY-0123456789"
@@ -24,7 +31,7 @@ TOOL = {
         "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
     },
 }
-PROMPT = [SystemMessage("You answer."), HumanMessage("What is known?")]
+PROMPT: list[AnyMessage] = [SystemMessage("You answer."), HumanMessage("What is known?")]
 COUNTED = {
     "prompt_tokens": 90,
     "completion_tokens": 10,
@@ -72,7 +79,19 @@ class Model:
         return await resolve_model("planner", self.context).ainvoke(PROMPT, **settings)
 
 
-def called(message: AIMessage) -> list[tuple[str, dict[str, Any]]]:
+def caller_of(role: Role, context: Context) -> Caller:
+    """Makes calls of a role that nothing listens to."""
+    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
+    return Caller(role, context, retry_budget_of("q", context.limits), events)
+
+
+def read(text: str, tools: Sequence[dict[str, Any]] = TOOLS, **metadata: Any) -> AIMessage:
+    """The answer of a model without native calls, which was offered these tools."""
+    return read_reply(AIMessage(text, response_metadata=metadata), tools)
+
+
+def called(message: AIMessage) -> Asked:
+    """The tool calls of a message, with their arguments."""
     return [(call["name"], call["args"]) for call in message.tool_calls]
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from kit.model_calls import Wire
+from kit.model_calls import Wire, caller_of
 
+from deep_research.core.run.context import Context
 from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import Placement
 
 
 @pytest.fixture
@@ -19,4 +18,4 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
 @pytest.fixture
 def events() -> CallEvents:
     """The events of a call that nothing listens to."""
-    return CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
+    return caller_of("planner", Context()).events

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.model_calls import Wire
+from kit.model_calls import Wire, caller_of
 from kit.models import ScriptedChatModel
 from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server, say, use
 
@@ -25,12 +25,8 @@ from deep_research.core.models.caller import Caller
 from deep_research.core.models.ladder.rungs import Ability
 from deep_research.core.models.quirks import ModelTraits
 from deep_research.core.models.resolve import check_models, load_models, profile_of, resolve_model, windows_at_servers
-from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import WindowTooSmall
-from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import Placement
 
 NOTHING_LEARNED: dict[str, Any] = {**Ability()._asdict(), "quirks": []}
 TEXT = say('<tool name="save_word">{"word": "amber"}</tool>')
@@ -41,9 +37,7 @@ def settings(folder: Path, **given: Any) -> Context:
 
 
 def caller(folder: Path, **given: Any) -> Caller:
-    context = settings(folder, **given)
-    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
-    return Caller("researcher", context, retry_budget_of("q", context.limits), events)
+    return caller_of("researcher", settings(folder, **given))
 
 
 def only_text(request: Received) -> Reply:

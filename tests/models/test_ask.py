@@ -13,8 +13,9 @@ import pytest
 from kit.model_calls import TOOL as LOOK
 from kit.model_calls import Wire
 from kit.models import ScriptedChatModel, call, calls
-from kit.openai_server import Received, Reply, fail, openai_server, say, use
-from kit.wire import END, FACTS, hand_out, noted, wire_lab
+from kit.openai_server import Reply, openai_server, say, use
+from kit.wire import wire_lab
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -69,44 +70,38 @@ async def test_text_that_was_shown_is_not_taken_back_by_another_try(tmp_path: Pa
         assert wire.asked()["writer"] == 1
 
 
-@pytest.mark.fault(20, logs="WARNING core.models.ask")
-async def test_a_prompt_is_shortened_only_once(tmp_path: Path, monkeypatch: Patch) -> None:
-    def orchestrator(request: Received) -> Reply:
-        found = request.prompt.count("Found:")
-        return hand_out(list(FACTS)[found]) if found < 2 else END
-
-    wordy = "".join(f"Wave {wave} came. [1] " for wave in range(100))
-    wordy += "".join(f"In hour {hour} the wind blew. " for hour in range(600))
-    script = {
-        "orchestrator": orchestrator,
-        "finding": lambda request: say(f"{noted(request).text}\n{wordy}"),
-        "writer": lambda _: fail(400, "maximum context length is 10 tokens", code="context_length_exceeded"),
-    }
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
-        await wire.fail(PromptTooLong)
-        first, second = wire.requests("writer")
-        assert len(second.prompt) < len(first.prompt) * 0.7
-
-
 def read(tokens: int, text: str) -> AIMessage:
     """An answer whose server says that it has read so many tokens."""
     return AIMessage(text, usage_metadata={"input_tokens": tokens, "output_tokens": 9, "total_tokens": tokens + 9})
 
 
-async def ask_of_long_result(events: CallEvents, *replies: AIMessage) -> str:
+async def ask_of_long_result(events: CallEvents, *replies: Any) -> str:
     model = ScriptedChatModel(replies=list(replies), profile={"max_input_tokens": 100_000})
     pages: list[AnyMessage] = [HumanMessage("Look!"), calls(call("look", id="one"))]
     pages.append(ToolMessage("seen " * 50_000, tool_call_id="one"))
     request = Request("researcher", "q", pages, lambda text, _: text[:6000], [TOOL])
-    return (await ask_model(request, Context(models=model), events)).message.text
+    try:
+        return (await ask_model(request, Context(models=model), events)).message.text
+    finally:
+        first, second = model.calls
+        assert len(second.text) < len(first.text) * 0.7
 
 
-async def test_a_prompt_that_its_server_cuts_silently_is_shortened_once_and_then_the_setting_is_named(
-    events: CallEvents,
+@pytest.mark.fault(20, logs="WARNING core.models.ask")
+@pytest.mark.parametrize(
+    ("failed", "words"),
+    [
+        (read(256, "Part?"), r"read 256 of about \d+ tokens.*num_ctx.*set window"),
+        (ContextOverflowError(), r"longer prompt than it can read; set window"),
+    ],
+    ids=["cut silently", "refused"],
+)
+async def test_a_prompt_that_is_too_long_for_its_server_is_shortened_once_and_then_the_setting_is_named(
+    events: CallEvents, failed: Any, words: str
 ) -> None:
-    assert await ask_of_long_result(events, read(4096, "Part?"), read(1500, "Seen.")) == "Seen."
-    with pytest.raises(PromptTooLong, match=r"read 256 of about \d+ tokens.*num_ctx.*set window"):
-        await ask_of_long_result(events, read(256, "Part?"), read(256, "Part?"))
+    assert await ask_of_long_result(events, failed, read(1500, "Seen.")) == "Seen."
+    with pytest.raises(PromptTooLong, match=words):
+        await ask_of_long_result(events, failed, failed)
 
 
 async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought(events: CallEvents) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.model_calls import called, read
 from kit.models import BROKEN, CALL, FORMS, ONE, SCHEMAS, SEARCH, TOOLS, TWO, UNREAD, WRITTEN, Asked, call, calls
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
@@ -21,19 +22,11 @@ NAMES = [tool["function"]["name"] for tool in TOOLS]
 PIECES = (*"{}[]()\"':,\\\n ", "```", "name", "arguments", "generate_report", "</", "<think>", "</think>")
 
 
-def read(text: str, tools: list[dict[str, Any]] = TOOLS, **metadata: Any) -> AIMessage:
-    return read_reply(AIMessage(text, response_metadata=metadata), tools)
-
-
-def asked(message: AIMessage) -> Asked:
-    return [(entry["name"], entry["args"]) for entry in message.tool_calls]
-
-
 @pytest.mark.fault(21)
 @pytest.mark.parametrize(("text", "wanted"), FORMS.values(), ids=FORMS)
 def test_a_call_in_the_text_is_a_call(text: str, wanted: Asked) -> None:
     message = read(text)
-    assert asked(message) == wanted
+    assert called(message) == wanted
     assert (message.invalid_tool_calls, message.content) == ([], "")
 
 
@@ -41,14 +34,14 @@ def test_a_call_in_the_text_is_a_call(text: str, wanted: Asked) -> None:
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_broken_json_is_repaired(text: str) -> None:
     for wrapped in (text, f"```json\n{text}\n```", f"<tool_call>{text}</tool_call>", f"[TOOL_CALLS]{text}"):
-        assert asked(read(wrapped)) == ONE
+        assert called(read(wrapped)) == ONE
 
 
 @pytest.mark.parametrize("form", ["name and arguments", "fence", "hermes", "tagged", "qwen coder"])
 def test_the_words_around_a_call_are_kept(form: str) -> None:
     text, wanted = FORMS[form]
     message = read(f"I look first.\n\n{text}\n\nThen I go on.")
-    assert asked(message) == wanted
+    assert called(message) == wanted
     assert message.text.split() == ["I", "look", "first.", "Then", "I", "go", "on."]
 
 
@@ -180,7 +173,7 @@ def test_a_message_is_left_alone_where_no_tools_were_offered() -> None:
 
 def test_text_beside_native_calls_is_no_call_and_loses_its_thoughts() -> None:
     message = read_reply(calls(call("open_url", id="c1", urls=["x"]), text=f"<think>hm</think>As in {CALL}"), TOOLS)
-    assert asked(message) == TWO[1:]
+    assert called(message) == TWO[1:]
     assert message.content == f"As in {CALL}"
 
 
@@ -195,8 +188,8 @@ def test_every_call_in_a_text_has_an_id_of_its_own() -> None:
 
 
 def test_bare_arguments_are_a_call_of_the_only_tool() -> None:
-    assert asked(read(f"Here you are:\n```json\n{WRITTEN}\n```", [SEARCH])) == ONE
-    assert asked(read("{}", [GENERATE_PLAN_SCHEMA])) == [("generate_plan", {})]
+    assert called(read(f"Here you are:\n```json\n{WRITTEN}\n```", [SEARCH])) == ONE
+    assert called(read("{}", [GENERATE_PLAN_SCHEMA])) == [("generate_plan", {})]
     refused = ((WRITTEN, TOOLS), ("{}", [SEARCH]), ('{"other": 1}', [SEARCH]), ("no {} here", [GENERATE_PLAN_SCHEMA]))
     assert [read(text, tools).tool_calls for text, tools in refused] == [[]] * 4
 
@@ -222,7 +215,7 @@ NESTED = {
 @pytest.mark.fault(21)
 @pytest.mark.parametrize("text", NESTED.values(), ids=NESTED)
 def test_a_call_with_lists_of_objects_is_read_in_every_form(text: str) -> None:
-    assert asked(read(text, [SCHEMAS[MakePlan]])) == PLANNED
+    assert called(read(text, [SCHEMAS[MakePlan]])) == PLANNED
     assert read(text[: len(text) // 2], [SCHEMAS[MakePlan]], finish_reason="length").tool_calls == []
 
 
@@ -235,10 +228,10 @@ def test_a_call_with_lists_of_objects_is_read_in_every_form(text: str) -> None:
 )
 def test_an_object_in_place_of_a_list_is_its_only_entry_and_words_stay_words(given: Any, read_as: Any) -> None:
     message = read_reply(calls(call("make_plan", id="c1", steps=given)), [SCHEMAS[MakePlan]])
-    assert asked(message) == [("make_plan", {"steps": read_as})]
+    assert called(message) == [("make_plan", {"steps": read_as})]
 
 
 def test_numbers_within_objects_take_the_form_that_is_asked_for() -> None:
     gaps = [{"question": "Why?", "relevance": "0.5"}, {"question": "7", "relevance": 1}]
     message = read_reply(calls(call("record_round", id="c1", gaps=gaps)), [SCHEMAS[RecordRound]])
-    assert asked(message) == [("record_round", {"gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]})]
+    assert called(message) == [("record_round", {"gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]})]

@@ -7,14 +7,11 @@ from email.utils import format_datetime
 
 import certifi
 import pytest
-from kit.model_calls import KEY, Wire, error_at, error_of, explained
+from kit.model_calls import KEY, PROMPT, Wire, caller_of, error_at, error_of, explained
 from kit.openai_server import Received, Reply, fail, openai_server, say, send
-from langchain_core.messages import HumanMessage
 
-from deep_research.core.models.caller import Caller
 from deep_research.core.models.faults import AnswerSilent, asks_to_wait, is_transient, retry_after, retry_reason
 from deep_research.core.models.resolve import resolve_model
-from deep_research.core.models.retries import RetryBudget
 from deep_research.core.run.errors import (
     ContentRefused,
     DeepResearchError,
@@ -25,7 +22,6 @@ from deep_research.core.run.errors import (
     RateLimited,
     UserMistake,
 )
-from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.limits import Limits
 from deep_research.core.run.network import trusted_certificates
 
@@ -169,15 +165,12 @@ async def test_a_server_that_is_not_there_is_named_without_its_secrets(monkeypat
     ("reply", "limit"),
     [(say("Yes.", wait=9), "idle_seconds"), (say("It was lit in 1844.", ending="stall"), "report_idle_seconds")],
 )
-async def test_a_connection_that_goes_silent_is_given_up(
-    wire: Wire, events: CallEvents, reply: Reply, limit: str
-) -> None:
+async def test_a_connection_that_goes_silent_is_given_up(wire: Wire, reply: Reply, limit: str) -> None:
     limits = Limits.model_validate({limit: 0.1, "first_token_seconds": 0.1, "max_retries": 0})
     with openai_server([reply]) as server:
         context = wire(server, limits=limits).context
-        caller = Caller("planner", context, RetryBudget(limits), events)
         model, is_long = resolve_model("planner", context), limit == "report_idle_seconds"
-        parts = caller.parts(model, [HumanMessage("What is known?")], is_long=is_long, is_streamed=True)
+        parts = caller_of("planner", context).parts(model, PROMPT, is_long=is_long, is_streamed=True)
         with pytest.raises(AnswerSilent) as caught:
             async for _ in parts:
                 pass

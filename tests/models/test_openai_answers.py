@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from kit.model_calls import COUNTED, TOOL, Wire, called
 from kit.openai_server import Reply, openai_server, say, send, use
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
+from deep_research.core.models.caller import spent_on
 from deep_research.core.models.faults import AnswerBroken, AnswerRefused
 from deep_research.core.models.ladder.reply import reasoning_of
 from deep_research.core.models.retries import has_content
@@ -90,6 +91,20 @@ async def test_of_counts_that_grow_with_every_chunk_the_last_holds(wire: Wire) -
         message = await wire(server)()
     assert message.usage_metadata is not None
     assert message.usage_metadata["output_tokens"] == 10
+
+
+@pytest.mark.fault(22)
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("responses_api", [False, True])
+@pytest.mark.parametrize("count", [float("nan"), float("inf"), -5, 10**30, "many", None])
+async def test_invalid_token_counts_are_replaced_by_estimates(wire: Wire, count: Any, responses_api: bool) -> None:
+    usage = {**dict.fromkeys(COUNTED, count), "prompt_tokens_details": {"cached_tokens": count}}
+    prompt, words = HumanMessage("What is known? " * 400), "It was lit in 1844. " * 20
+    with openai_server([say(words, usage=usage)]) as server:
+        model = wire(server, responses_api=responses_api)
+        spent = spent_on(await model([prompt]), [prompt], "planner", model.context)
+    assert spent and 0.8 < 4 * spent.input_tokens / len(prompt.text) < 1.6
+    assert (spent.output_tokens > 50, spent.cached_tokens, spent.usd) == (True, 0, 0)
 
 
 @pytest.mark.fault(11, 12)

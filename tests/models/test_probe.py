@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from kit.model_calls import Wire
+from kit.model_calls import Wire, caller_of
 from kit.models import ScriptedChatModel, call, calls
 from kit.openai_server import openai_server, say
 from kit.runs import HandClock
@@ -17,12 +17,9 @@ from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
-from deep_research.core.models.caller import Caller
 from deep_research.core.models.ladder.probe import Check, Speed, check_rung, check_window, find_ability, measure_speed
 from deep_research.core.models.ladder.rungs import Ability
 from deep_research.core.models.resolve import resolve_model
-from deep_research.core.models.retries import retry_budget_of
-from deep_research.core.run.events.call import CallEvents
 
 NATIVE = calls(call("save_word", word="Amber"))
 JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
@@ -169,15 +166,14 @@ class StepClock(HandClock):
 
 @pytest.mark.parametrize("streams", [True, False])
 async def test_the_speed_is_measured_from_the_first_word_on_and_without_what_the_server_had_read_before(
-    tmp_path: Path, wire: Wire, events: CallEvents, streams: bool
+    tmp_path: Path, wire: Wire, streams: bool
 ) -> None:
     numbers = "one two three four five six seven eight nine ten"
     usage = {"prompt_tokens": 450, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": 50}}
     with openai_server([say(numbers, usage=usage, streams=streams)] * 2) as server:
         context = wire(server, data_dir=tmp_path, clock=StepClock()).context
-        caller = Caller("writer", context, retry_budget_of("q", context.limits), events)
         model = resolve_model("writer", context)
-        found = [await measure_speed(model, caller) for _ in range(2)]
+        found = [await measure_speed(model, caller_of("writer", context)) for _ in range(2)]
     # Six pieces: 400 tokens until the first, 30 in the five seconds from there to the last.
     assert found == ([Speed(400.0, 6.0)] * 2 if streams else [None] * 2)
     assert len({request.prompt[:40] for request in server.requests}) == 2, "no cache has the beginning"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.models import FORM_CLASSES as PAPERS
-from kit.models import SCHEMAS, TOOLS, Asked, call, calls
+from kit.model_calls import called, read
+from kit.models import FORM_CLASSES, SCHEMAS, TOOLS, Asked, call, calls
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from deep_research.core.models.ladder.reply import read_reply
@@ -19,7 +19,6 @@ from deep_research.core.run.transcripts import read_calls
 from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, form_name
 from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 
-NAMES = [tool["function"]["name"] for tool in TOOLS]
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "tags")
 CONVERSATION: list[AnyMessage] = [
     SystemMessage("You research."),
@@ -33,14 +32,6 @@ CONVERSATION: list[AnyMessage] = [
 ]
 
 
-def read(text: str, tools: list[dict[str, Any]] = TOOLS) -> AIMessage:
-    return read_reply(AIMessage(text), tools)
-
-
-def asked(message: AIMessage) -> Asked:
-    return [(entry["name"], entry["args"]) for entry in message.tool_calls]
-
-
 @pytest.mark.fault(21)
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 def test_a_model_without_tool_calling_is_shown_calls_and_results_as_text(name: RungName) -> None:
@@ -49,7 +40,7 @@ def test_a_model_without_tool_calling_is_shown_calls_and_results_as_text(name: R
     assert not any(getattr(message, "tool_calls", None) for message in prepared.messages)
     _, _, first, results, _, last = (message.text for message in prepared.messages)
     assert first.startswith("So.\n\n")
-    assert asked(read(first)) == [("internal_search", {"queries": ["a"]}), ("internal_search", {"queries": ["b"]})]
+    assert called(read(first)) == [("internal_search", {"queries": ["a"]}), ("internal_search", {"queries": ["b"]})]
     assert results == "Result of call 1, internal_search:\nfound a\n\nResult of call 2, internal_search:\nfound b"
     assert last == "Result of think_tool:\nNoted.\n\nRound 2."
     assert prepared.tools == []
@@ -113,7 +104,7 @@ def test_where_a_call_is_not_forced_the_model_may_answer_in_words(name: RungName
     described = prepare(name, CONVERSATION[:2], [GENERATE_PLAN_SCHEMA], "auto").messages[0].text
     assert "It takes no arguments." in described
     [example] = [line for line in described.splitlines() if "generate_plan" in line and line[0] in "{<"]
-    assert asked(read(example, [GENERATE_PLAN_SCHEMA])) == [("generate_plan", {})]
+    assert called(read(example, [GENERATE_PLAN_SCHEMA])) == [("generate_plan", {})]
 
 
 def test_a_model_is_shown_the_fields_of_the_objects_in_a_list() -> None:
@@ -129,16 +120,16 @@ def test_a_model_is_shown_the_fields_of_the_objects_in_a_list() -> None:
 
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
-@pytest.mark.parametrize("form", PAPERS.values(), ids=PAPERS)
+@pytest.mark.parametrize("form", FORM_CLASSES.values(), ids=FORM_CLASSES)
 def test_the_example_of_a_call_is_one_that_can_be_read(name: RungName, form: type[Form]) -> None:
     instructions = prepare(name, CONVERSATION[:2], [SCHEMAS[form]], "any").messages[0].text
     [example] = [line for line in instructions.splitlines() if line[0:1] in ("{", "<")]
-    [(tool, arguments)] = asked(read(example, [SCHEMAS[form]]))
+    [(tool, arguments)] = called(read(example, [SCHEMAS[form]]))
     assert tool == form_name(form)
     assert form.model_validate(arguments).model_dump(exclude_unset=True) == arguments
 
 
-@pytest.mark.parametrize("form", PAPERS.values(), ids=PAPERS)
+@pytest.mark.parametrize("form", FORM_CLASSES.values(), ids=FORM_CLASSES)
 def test_the_schema_is_strict_at_every_depth(form: type[Form]) -> None:
     held = prepare("schema", CONVERSATION[:2], [SCHEMAS[form]], "any").settings["response_format"]["json_schema"]
     assert held["strict"] is True
@@ -157,7 +148,7 @@ def test_what_is_optional_in_an_object_may_be_null() -> None:
     assert [option["type"] for option in step["properties"]["title"]["anyOf"]] == ["string", "null"]
     blank = {"title": None, "rationale": "Why?", "requires_search": None}
     filled = calls(call("record_analysis", id="c1", statements=[], completeness=1, quality=1, next_steps=[blank]))
-    [(_, arguments)] = asked(read_reply(filled, [SCHEMAS[RecordAnalysis]]))
+    [(_, arguments)] = called(read_reply(filled, [SCHEMAS[RecordAnalysis]]))
     assert arguments["next_steps"] == [{"rationale": "Why?"}]
 
 
@@ -182,7 +173,7 @@ def test_what_a_model_writes_as_it_was_shown_is_read_as_it_was_meant(name: RungN
     ]
     shown = prepare(name, [HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any").messages[-1].text
     message = read_reply(AIMessage(shown), TOOLS)
-    assert asked(message) == [(tool, clean_nested(arguments)) for tool, arguments in wanted]
+    assert called(message) == [(tool, clean_nested(arguments)) for tool, arguments in wanted]
     assert message.content == ""
 
 
