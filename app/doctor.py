@@ -13,7 +13,7 @@ from urllib.request import getproxies
 from ..core.library.library import Library
 from ..core.models.abilities import load_ability, location_of, remember_ability
 from ..core.models.caller import Caller
-from ..core.models.faults import explain_any
+from ..core.models.faults import explain
 from ..core.models.ladder.probe import Check, Speed, check_rung, check_window, find_ability, measure_speed
 from ..core.models.quirks import describe_traits
 from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of, resolve_model
@@ -241,7 +241,7 @@ async def _checks(role: Role, context: Context) -> list[Check]:
         speed = await measure_speed(model, caller)
         window_check = await check_window(model, window, caller.message, speed)
     except Exception as error:  # noqa: BLE001 - every provider has its own errors
-        return [Check("answer", is_ok=False, words=str(explain_any(error, role, profile.name)))]
+        return [Check("answer", is_ok=False, words=str(explain(error, role, profile.name)))]
     checks = [check_rung(ability)]
     if speed:
         minutes = max(1, round((_STANDARD_RUN.read / speed.read + _STANDARD_RUN.written / speed.written) / 60))

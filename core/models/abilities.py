@@ -18,7 +18,7 @@ from ..run.errors import ToolsMissing, UserMistake
 from ..run.events.packets import Activity
 from ..run.logs import log_failure
 from .caller import Caller
-from .faults import explain_any
+from .faults import explain
 from .ladder.probe import find_ability
 from .ladder.rungs import Ability, RungName
 from .quirks import ModelTraits
@@ -173,7 +173,7 @@ async def _try_out(caller: Caller, *, has_tools: bool) -> Ability:
     try:
         ability = await find_ability(resolve_model(role, context), caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has errors of its own
-        ours = explain_any(error, role, name)
+        ours = explain(error, role, name)
         if not isinstance(ours, UserMistake):
             log_failure(__name__, error, "The %s's model could not be tested", role)
         # The original message may contain the key.

@@ -17,7 +17,7 @@ from ..evidence.citations.rendering import read_body
 from ..run import tool_names
 from ..run.context import Context, Role
 from ..run.conversation import mark_of, safe_text
-from ..run.errors import UserMistake
+from ..run.errors import DeepResearchError, UserMistake
 from ..run.events.call import CallEvents
 from ..run.logs import Secrets, log_failure
 from ..run.transcripts import (
@@ -38,7 +38,6 @@ from .faults import (
     PromptCut,
     broken_off,
     explain,
-    explain_any,
     fault_kind,
     is_transient,
     retry_reason,
@@ -217,14 +216,15 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
             kind = fault_kind(error)
             ours = explain(error, role, name, has_answered=caller.retries.has_answered(name))
             if kind is None or caller.events.has_shown or not remedies.apply(error, kind):
-                if ours is None and not is_named(role, context):
+                is_known = kind is not None or isinstance(error, DeepResearchError)
+                if not is_known and not is_named(role, context):
                     raise
                 if isinstance(ours, UserMistake):
                     logger.warning("%s", ours)
                 else:
-                    log_failure(__name__, error, "The %s's model failed: %s", role, ours or kind)
+                    log_failure(__name__, error, "The %s's model failed: %s", role, ours)
                 # The provider's message may contain the key.
-                raise ours or explain_any(error, role, name) from None
+                raise ours from None
             log_failure(__name__, error, "The %s's model failed (%s); retrying with a changed request", role, kind)
             if kind == "no_tools":
                 ability = await other_ability(caller, ability)

@@ -109,9 +109,16 @@ def bind_call(
 
 def _cut(part: AIMessage, characters: int, reason: str = "length") -> AIMessage:
     """Return `part` as the last one of an answer: with at most so many characters, this finish reason, and no calls."""
-    ended = {**part.response_metadata, "finish_reason": reason}
-    whole = {"content": part.text[:characters], "additional_kwargs": {}, "response_metadata": ended}
-    return part.model_copy(update={**whole, "tool_calls": [], "invalid_tool_calls": [], "tool_call_chunks": []})
+    return part.model_copy(
+        update={
+            "content": part.text[:characters],
+            "response_metadata": {**part.response_metadata, "finish_reason": reason},
+            "additional_kwargs": {},
+            "tool_calls": [],
+            "invalid_tool_calls": [],
+            "tool_call_chunks": [],
+        }
+    )
 
 
 async def _without_excess(

@@ -173,8 +173,8 @@ class AnswerSilent(TimeoutError):
         super().__init__(f"was silent for {seconds:g} s ({limit}); raise {limit} if it needs longer")
 
 
-def explain(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError | None:
-    """Return the error to show to the user (one line) for an error of a call; None if it is of no known kind.
+def explain(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError:
+    """Return the error to show to the user (one line) for an error of a call; a general one if its kind is not known.
 
     `has_answered`: the model has answered in this run, so its settings are right. Only numbers and names of request
     fields are taken from the original message, since the rest may contain the key.
@@ -182,18 +182,13 @@ def explain(error: Exception, role: str, model: str, *, has_answered: bool = Fal
     if isinstance(error, DeepResearchError):
         return error
     if (kind := fault_kind(error)) is None:
-        return None
+        name = type(error).__name__
+        return ModelFailed(f"The {role}'s model failed ({name}); try again, or choose another (models).")
     details = {**_details(error), **(dict.fromkeys(_HINTS, "") if has_answered else _HINTS)}
     host, problem = details["host"], connection_problem(error, details["host"])
     details["barrier"] = f"{problem}." if problem else f"the connection to {host} failed; is it up{details['right']}?"
     details["who"] = f"The {role}'s model {model!r}"
     return _ERRORS.get(kind, ModelFailed)(_TEXTS[kind].format_map(details))
-
-
-def explain_any(error: Exception, role: str, model: str) -> DeepResearchError:
-    """Return the error to show to the user; a general one if `explain` returns None."""
-    unknown = f"The {role}'s model failed ({type(error).__name__}); try again, or choose another (models)."
-    return explain(error, role, model) or ModelFailed(unknown)
 
 
 def is_transient(error: BaseException) -> bool:

@@ -163,14 +163,17 @@ def _in_turns(messages: Sequence[WireMessage]) -> list[WireMessage]:
         has_calls = message.get("tool_calls") or before.get("tool_calls")
         pairs = (("tool", "user"), ("user", "user"), ("assistant", "assistant"))
         if (before["role"], role) in pairs and not has_calls:
-            contents = before["content"], message["content"]
-            joined: Any = []
-            if all(isinstance(content, str) for content in contents):
-                joined = "\n\n".join(contents)
-            else:
-                for content in contents:
-                    joined += [{"type": "text", "text": content}] if isinstance(content, str) else content or []
-            turns[-1] = {**before, "content": joined}
+            turns[-1] = {**before, "content": _joined(before["content"], message["content"])}
         else:
             turns.append(message)
     return turns
+
+
+def _joined(*contents: Any) -> Any:
+    """Return the contents of messages as one: a text if all are texts, else a list of content blocks."""
+    if all(isinstance(content, str) for content in contents):
+        return "\n\n".join(contents)
+    blocks = list[Any]()
+    for content in contents:
+        blocks += [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+    return blocks

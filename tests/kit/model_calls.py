@@ -117,7 +117,6 @@ async def error_of(reply: Reply, monkeypatch: pytest.MonkeyPatch, **settings: An
 def explained(error: Exception) -> DeepResearchError:
     """The error as the user reads it: one line without the key."""
     ours = explain(error, "planner", "fake-1")
-    assert ours is not None
     text = str(ours)
     assert text.startswith("The planner's model 'fake-1'")
     assert "\n" not in text

@@ -176,14 +176,17 @@ class _Reader:
                     figures = sum(_FIGURE.match(cell) is not None for cell in cells)
                     self._header = cells if figures < max(1, len(cells) / 2 - 1) else ("",) * len(cells)
                 if self._header != cells:
-                    pairs = zip(self._header, cells, strict=False)
-                    named = [f"{name}: {cell}" if name else cell for name, cell in pairs if cell]
-                    text = "; ".join([*named, *filter(None, cells[len(self._header) :])])
-                    yield QuotableUnit(text, "row", " › ".join(self._headings), cells=cells, header=self._header)
+                    yield self._row(cells)
             elif line.strip():
                 self._kind = "message" if is_message else "item" if item else self._kind
                 self._block.append(line[item.end() :] if item and not is_message else line)
         yield from self._flush()
+
+    def _row(self, cells: tuple[str, ...]) -> QuotableUnit:
+        """Return the unit of a table row."""
+        named = [f"{name}: {cell}" if name else cell for name, cell in zip(self._header, cells, strict=False) if cell]
+        text = "; ".join([*named, *filter(None, cells[len(self._header) :])])
+        return QuotableUnit(text, "row", " › ".join(self._headings), cells=cells, header=self._header)
 
     def _enter(self, level: int, heading: str) -> None:
         """Begin the section below a heading of this level."""

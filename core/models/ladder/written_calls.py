@@ -235,18 +235,24 @@ class CallGuard:
 
     def feed(self, words: str) -> str:
         """Add the next piece of the answer; return the text that is now certain to be prose."""
-        if self._is_call is None:
-            self._held += words
-            begun = _BEFORE_CALL.match(self._held)
-            head = self._held[begun.end() if begun else 0 : _HELD_CHARACTERS]
-            may_be_call = _MAY_BE_CALL.match(head) or any(name.startswith(head) for name in (*_OUR_NAMES, *_PREFIXES))
-            may_be_call = may_be_call or head.rstrip("` \n") in _OUR_NAMES
-            if _CALL.match(head):
-                self._is_call = True
-            elif not may_be_call or len(self._held) >= _HELD_CHARACTERS:
-                self._is_call = False
-            words, self._held = (self._held, "") if self._is_call is False else ("", self._held)
-        return "" if self._is_call else words
+        if self._is_call is not None:
+            return "" if self._is_call else words
+        self._held += words
+        begun = _BEFORE_CALL.match(self._held)
+        head = self._held[begun.end() if begun else 0 : _HELD_CHARACTERS]
+        if _CALL.match(head):
+            self._is_call = True
+            return ""
+        may_be_call = (
+            _MAY_BE_CALL.match(head)
+            or any(name.startswith(head) for name in (*_OUR_NAMES, *_PREFIXES))
+            or head.rstrip("` \n") in _OUR_NAMES
+        )
+        if may_be_call and len(self._held) < _HELD_CHARACTERS:
+            return ""
+        self._is_call = False
+        prose, self._held = self._held, ""
+        return prose
 
     def finish(self) -> str:
         """Return the text that is still withheld at the end of the answer, unless it is a call."""
