@@ -47,7 +47,7 @@ def only_text(request: Received) -> Reply:
     return fail(400, "response_format is not supported") if "response_format" in request.json else TEXT
 
 
-async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: Path, wire: Wire) -> None:
+async def test_parallel_calls_test_a_model_only_once(tmp_path: Path, wire: Wire) -> None:
     with openai_server(only_text) as server:
         wire(server)
         found = await asyncio.gather(*(ability_of(caller(tmp_path), may_try=True, has_tools=True) for _ in range(3)))
@@ -57,7 +57,7 @@ async def test_a_model_is_tried_once_by_all_who_ask_at_the_same_time(tmp_path: P
         assert len(server.requests) == 6, "another folder knows nothing"
 
 
-async def test_nothing_is_tried_where_no_tools_are_needed_or_all_is_known(tmp_path: Path, wire: Wire) -> None:
+async def test_no_trial_is_made_if_no_tools_are_offered_or_the_ability_is_known(tmp_path: Path, wire: Wire) -> None:
     with openai_server([]) as server:
         wire(server)
         assert (await ability_of(caller(tmp_path), may_try=False, has_tools=True)).rung == "native"
@@ -69,7 +69,7 @@ async def test_nothing_is_tried_where_no_tools_are_needed_or_all_is_known(tmp_pa
         assert server.requests == []
 
 
-async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_that_was_set(
+async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
@@ -86,7 +86,7 @@ async def test_what_was_found_is_kept_under_the_model_its_server_and_the_way_tha
     assert await ability_of(caller(tmp_path, tool_calls="schema"), may_try=False, has_tools=True) == Ability("schema")
 
 
-async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None:
+async def test_abilities_saved_at_the_same_time_are_all_stored(tmp_path: Path) -> None:
     locations = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
     await asyncio.gather(*(save_ability(location, Ability("tags")) for location in locations))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
@@ -98,12 +98,12 @@ async def test_what_several_find_out_at_once_is_all_kept(tmp_path: Path) -> None
     "text",
     ["", "no JSON", "[1]", '{"m": 1}', '{"m": {"rung": "gone"}}', '{"m": {"rung": "tags", "new": 1}}', '{"m": {}}'],
 )
-async def test_an_unreadable_file_is_no_error(tmp_path: Path, text: str) -> None:
+async def test_an_unreadable_file_counts_as_empty(tmp_path: Path, text: str) -> None:
     (tmp_path / "models.json").write_text(text, "utf-8")
     assert await load_ability(Location(tmp_path / "models.json", "m")) is None
 
 
-async def test_what_was_learned_about_a_server_is_known_before_the_first_call(tmp_path: Path, wire: Wire) -> None:
+async def test_stored_traits_of_a_server_are_known_before_the_first_call(tmp_path: Path, wire: Wire) -> None:
     with openai_server([]) as server:
         wire(server)
         asked = caller(tmp_path)
@@ -173,7 +173,7 @@ def window(context: Context) -> int | None:
         ({"/v1/models": {"data": [LISTED]}, "/props": {"error": "?"}, "/api/ps": {"error": "?"}}, None, UNKNOWN),
     ],
 )
-async def test_the_window_is_what_the_server_says(
+async def test_the_window_is_read_from_the_server(
     server: OpenAIServer, tmp_path: Path, paths: dict[str, Any], tokens: int | None, asked: list[str] | None
 ) -> None:
     server.paths, context = paths, settings(tmp_path)
@@ -183,7 +183,7 @@ async def test_the_window_is_what_the_server_says(
     assert server.requests == [], "no answer of a model is paid for it"
 
 
-async def test_a_window_that_is_set_wins_and_a_small_one_is_refused_with_the_setting_of_its_server(
+async def test_a_set_window_wins_and_a_small_one_is_refused_with_the_setting_of_its_server(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
     server.paths, context = ollama(), settings(tmp_path, window=60_000)
@@ -195,9 +195,7 @@ async def test_a_window_that_is_set_wins_and_a_small_one_is_refused_with_the_set
         check_models(("planner",), context)
 
 
-async def test_the_window_is_kept_with_the_ability_and_holds_where_the_server_says_nothing(
-    server: OpenAIServer, tmp_path: Path
-) -> None:
+async def test_the_window_is_stored_and_used_if_the_server_states_none(server: OpenAIServer, tmp_path: Path) -> None:
     server.paths, context = LLAMA_CPP, settings(tmp_path)
     await load_models(context)
     await load_models(context)
@@ -212,7 +210,7 @@ async def test_the_window_is_kept_with_the_ability_and_holds_where_the_server_sa
     assert window(context) == 16_384
 
 
-async def test_openai_is_never_asked_and_a_server_that_cannot_be_reached_is_no_error(
+async def test_openai_is_not_asked_for_the_window_and_an_unreachable_server_is_no_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")

@@ -63,7 +63,7 @@ async def test_prompt_tools_and_answer_fit_the_window_together(
 
 
 @pytest.mark.fault(10)
-async def test_text_that_was_shown_is_not_taken_back_by_another_try(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_call_is_not_repeated_after_its_text_was_shown(tmp_path: Path, monkeypatch: Patch) -> None:
     script = {"writer": lambda _: say("The light was lit", finish="content_filter")}
     with wire_lab(tmp_path, monkeypatch, script) as wire:
         await wire.fail(ContentRefused)
@@ -104,7 +104,7 @@ async def test_a_prompt_that_is_too_long_for_its_server_is_shortened_once_and_th
         await ask_of_long_result(events, failed, failed)
 
 
-async def test_a_call_in_the_text_may_quote_what_looks_like_the_end_of_a_thought(events: CallEvents) -> None:
+async def test_a_call_written_as_text_may_have_thought_tags_in_its_arguments(events: CallEvents) -> None:
     arguments = {"at": "what </think> means, and <think>this</think>"}
     written = {"calls": [{"name": "look", "arguments": arguments}]}
     model = ScriptedChatModel(replies=[f"<think>Hm.</think>{json.dumps(written)}"])
@@ -142,7 +142,7 @@ class Endless(str):
         pytest.param(say(COUNTED * (3 * MOST_BYTES // len(COUNTED)), streams=False), id="an answer that comes whole"),
     ],
 )
-async def test_an_answer_without_end_is_cut_at_a_multiple_of_its_limit_and_named(
+async def test_an_endless_answer_is_cut_at_a_multiple_of_its_limit_and_logged(
     events: CallEvents, reply: Reply, wire: Wire, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "deep_research")
@@ -213,7 +213,7 @@ def bound_to(
     return bound.bound, bound.kwargs
 
 
-def test_each_class_gets_the_limit_under_its_own_name() -> None:
+def test_each_class_gets_the_output_limit_under_its_own_name() -> None:
     assert bound_to(Plain(), max_tokens=50)[1] == {"max_tokens": 50}
     assert bound_to(ChatGoogleGenerativeAI(), max_tokens=50)[1] == {"max_output_tokens": 50}
     ollama = ChatOllama()
@@ -248,7 +248,7 @@ def test_a_forced_call_has_no_effort_if_the_server_rejects_both() -> None:
     assert bound_to(ChatGroq(profile=LEVELS), tools=[LOOK], effort="low")[1]["reasoning_effort"] == "low"
 
 
-def test_a_model_without_forced_calls_may_choose() -> None:
+def test_a_model_that_does_not_support_forced_calls_may_choose() -> None:
     _, settings = bound_to(ChatAnthropic(profile=LEVELS | {"tool_choice": False}), tools=[LOOK], effort="low")
     assert settings == {"tools": [LOOK], "tool_choice": "auto", "reasoning_effort": "low"}
     assert bound_to(Plain(profile={"tool_choice": True}), tools=[LOOK])[1]["tool_choice"] == "any"

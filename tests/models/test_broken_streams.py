@@ -61,7 +61,7 @@ def one_task(answer: Answer, *breaks: Break) -> Answer:
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83", "O-86")
 @pytest.mark.parametrize("end", [Break(1), Break(2), Break(9, "cut")])
-async def test_a_finding_and_a_report_whose_streams_break_are_made_whole_by_one_more_call_each(
+async def test_a_finding_and_a_report_whose_streams_break_are_completed_by_one_more_call_each(
     tmp_path: Path, monkeypatch: Patch, end: Break
 ) -> None:
     script = {"finding": one_task(noted, end), "writer": breaking(written, end)}
@@ -88,7 +88,7 @@ async def test_a_finding_and_a_report_whose_streams_break_are_made_whole_by_one_
 @pytest.mark.parametrize(
     ("breaks", "what"), [((MIDDLE, Break(3, "cut")), "broke"), ((FIRST_BYTE, FIRST_BYTE, FIRST_BYTE), "failed")]
 )
-async def test_a_report_that_breaks_again_stops_a_run_that_only_writes_when_it_goes_on(
+async def test_a_report_that_breaks_twice_stops_the_run_and_is_all_that_a_resumed_run_repeats(
     tmp_path: Path, monkeypatch: Patch, breaks: tuple[Break, ...], what: str
 ) -> None:
     with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, *breaks)}) as wire:
@@ -106,7 +106,7 @@ async def test_a_report_that_breaks_again_stops_a_run_that_only_writes_when_it_g
 
 
 @pytest.mark.fault(5, 6, logs="WARNING core.models.ask")
-async def test_a_finding_that_breaks_twice_is_replaced_by_what_was_read_and_says_what_broke(
+async def test_a_finding_that_breaks_twice_is_replaced_by_excerpts_and_gives_the_reason(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with wire_lab(tmp_path, monkeypatch, {"finding": one_task(noted, Break(4), Break(3))}) as wire:

@@ -36,7 +36,7 @@ async def test_the_searches_of_all_researchers_are_counted_although_their_call_i
 
 
 @pytest.mark.fault("R13")
-async def test_no_more_is_searched_than_is_left(tmp_path: Path) -> None:
+async def test_searches_beyond_the_limit_are_not_made(tmp_path: Path) -> None:
     run = lab(
         tmp_path,
         orchestrator=[research("light task", "keeper task", "tide task")],
@@ -53,7 +53,7 @@ async def test_no_more_is_searched_than_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("R13")
-async def test_no_more_pages_are_opened_than_are_left(tmp_path: Path) -> None:
+async def test_pages_beyond_the_limit_are_not_opened(tmp_path: Path) -> None:
     names = [f"docs:lab-documents/{name}" for name in ("lighthouse.md", "keeper.md", "tides.html")]
     run = lab(
         tmp_path,
@@ -71,7 +71,7 @@ class SilentOfCosts(ScriptedChatModel):
         return super()._finish(answer, messages).model_copy(update={"usage_metadata": None})
 
 
-async def test_tokens_are_estimated_where_a_server_does_not_count_them(tmp_path: Path) -> None:
+async def test_tokens_are_estimated_if_a_server_does_not_count_them(tmp_path: Path) -> None:
     run = lab(tmp_path, orchestrator=[research("light task")], limits={"max_tokens": 2000})
     for role, model in run.models.items():
         run.models[role] = SilentOfCosts(replies=model.replies, profile=model.profile)
@@ -111,14 +111,14 @@ async def test_a_model_that_falls_silent_is_asked_once_more_and_then_ends_a_run_
     assert (await run.ask(None)).report
 
 
-async def test_an_answer_that_takes_too_long_as_a_whole_is_given_up(tmp_path: Path) -> None:
+async def test_an_answer_that_exceeds_call_seconds_is_given_up(tmp_path: Path) -> None:
     run = lab(tmp_path, limits={"call_seconds": 0.2}, planner=[hang])
     with pytest.raises(ModelFailed, match=r"longer than 0\.2 s for one answer \(call_seconds\)"):
         await run.ask()
 
 
 @pytest.mark.parametrize("text", ["See 【2】 and ［3］ [1].", "```\ncode [2]\n"])
-async def test_excerpts_in_place_of_a_finding_cite_what_they_are_taken_from(tmp_path: Path, text: str) -> None:
+async def test_excerpts_that_replace_a_finding_cite_their_own_sources(tmp_path: Path, text: str) -> None:
     folder = tmp_path / "hostile"
     folder.mkdir()
     # Three texts that are no copies of each other.
@@ -146,7 +146,7 @@ async def test_excerpts_in_place_of_a_finding_cite_what_they_are_taken_from(tmp_
 
 
 @pytest.mark.fault("R13")
-async def test_a_user_of_the_server_begins_no_question_once_the_days_allowance_is_spent(tmp_path: Path) -> None:
+async def test_a_user_who_has_spent_the_tokens_of_the_day_cannot_ask_another_question(tmp_path: Path) -> None:
     store = InMemoryStore()
 
     async def ask(user: str, most: int | None) -> ResearchState:

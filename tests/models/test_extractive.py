@@ -62,13 +62,13 @@ def tasks(facts: Facts) -> list[str]:
         *((text, False) for text in ("What about it?", "help", "tell me more", "?", "")),
     ],
 )
-def test_a_request_that_names_nothing_is_asked_back(request_text: str, is_specific: bool) -> None:
+def test_a_request_without_a_subject_is_answered_by_a_question(request_text: str, is_specific: bool) -> None:
     reply = turn("clarifier", Facts(request=request_text), "generate_plan")
     assert [call["name"] for call in reply.tool_calls] == ["generate_plan"] * is_specific
     assert ("?" in reply.text) is not is_specific
 
 
-def test_a_plan_has_no_more_steps_than_it_may_and_leaves_no_part_out() -> None:
+def test_a_plan_keeps_to_the_maximum_of_steps_and_covers_all_parts() -> None:
     animals = ("lion", "zebra", "giraffe", "hippo", "rhino")
     points = "\n".join(f"{number}. the {animal} population" for number, animal in enumerate(animals, 1))
     text = turn("planner", Facts(request=f"Report on Kenya:\n{points}", most_steps=2)).text
@@ -76,7 +76,7 @@ def test_a_plan_has_no_more_steps_than_it_may_and_leaves_no_part_out() -> None:
     assert all(animal in text for animal in animals)
 
 
-def test_tasks_are_handed_out_three_at_a_time_until_all_are_found() -> None:
+def test_tasks_are_assigned_three_at_a_time_until_all_have_findings() -> None:
     facts = Facts(request="On Osk:\n1. its kiln\n2. its wharf\n3. its river\n4. its school", most_steps=6)
     first = tasks(facts)
     assert len(first) == 3
@@ -85,7 +85,7 @@ def test_tasks_are_handed_out_three_at_a_time_until_all_are_found() -> None:
     assert tasks(facts._replace(findings=(*found, TaskFinding(last[0], "")))) == []
 
 
-def test_a_task_that_is_never_carried_out_is_given_up() -> None:
+def test_a_task_that_was_assigned_in_vain_is_given_up() -> None:
     facts, tried = Facts(request=QUESTION), list[str]()
     while open_tasks := tasks(facts._replace(tried=tuple(tried))):
         tried += open_tasks
@@ -93,12 +93,12 @@ def test_a_task_that_is_never_carried_out_is_given_up() -> None:
     assert tried.count(QUESTION) > 1
 
 
-def test_the_steps_of_a_plan_that_the_user_has_edited_are_the_tasks() -> None:
+def test_the_steps_of_an_edited_plan_become_the_tasks() -> None:
     handed_out = tasks(Facts(request=QUESTION, steps=("the school of Osk", "the wharf of Osk")))
     assert ["school" in handed_out[0], "wharf" in handed_out[1], len(handed_out)] == [True, True, 2]
 
 
-def test_a_researcher_uses_each_search_once_opens_what_was_cut_off_and_then_writes() -> None:
+def test_a_researcher_searches_once_with_each_tool_opens_cut_off_pages_and_then_writes() -> None:
     facts, names = Facts(task=QUESTION), list[str]()
     used: list[tuple[str, tuple[str, ...]]] = []
     while (call := turn("researcher", facts, *SEARCHES, "generate_report").tool_calls[0])["name"] != "generate_report":
@@ -111,7 +111,7 @@ def test_a_researcher_uses_each_search_once_opens_what_was_cut_off_and_then_writ
     assert used[1] == ("open_url", (CUT_OFF.address,))
 
 
-def test_what_a_finding_quotes_stands_in_the_report_once_with_its_number() -> None:
+def test_each_quote_of_a_finding_is_in_the_report_once_with_its_number() -> None:
     finding = turn("researcher", Facts(task=QUESTION, documents=(SHIP, CAPTAIN))).text
     assert "Mara Ellingsen was born in Tromsø. [2]" in finding
     found = TaskFinding(QUESTION, finding)
@@ -120,7 +120,7 @@ def test_what_a_finding_quotes_stands_in_the_report_once_with_its_number() -> No
 
 
 @given(FACTS, st.sampled_from([*handed_in.FORM_CLASSES]))
-def test_whatever_is_known_each_form_can_be_read(facts: Facts, name: str) -> None:
+def test_each_form_is_filled_in_validly_from_any_facts(facts: Facts, name: str) -> None:
     assume(facts.request.strip(" \n") or name != tool_names.MAKE_PLAN)
     form = handed_in.FORM_CLASSES[name]
     schema = handed_in.SCHEMAS[form]
@@ -130,13 +130,15 @@ def test_whatever_is_known_each_form_can_be_read(facts: Facts, name: str) -> Non
 
 
 @given(FACTS, st.sampled_from(["clarifier", "planner", "orchestrator", "researcher", "writer"]), TEXT, TEXT)
-def test_the_same_facts_get_the_same_answer_whatever_is_said(facts: Facts, role: Role, said: str, other: str) -> None:
+def test_an_answer_depends_on_the_facts_and_not_on_the_messages(
+    facts: Facts, role: Role, said: str, other: str
+) -> None:
     first, second = turn(role, facts, said=said), turn(role, facts, said=other)
     assert first.text == second.text
     assert [call["args"] for call in first.tool_calls] == [call["args"] for call in second.tool_calls]
 
 
-def test_every_call_of_a_thread_has_an_id_of_its_own() -> None:
+def test_ids_of_the_calls_are_unique_in_a_thread() -> None:
     facts = Facts(request="On Osk:\n1. its kiln\n2. its wharf\n3. its river", most_steps=6)
     called = [call for said in ("", "again") for call in turn("orchestrator", facts, said=said).tool_calls]
     assert len({call["id"] for call in called}) == len(called) == 6
@@ -183,7 +185,7 @@ def test_no_unit_crosses_a_block_a_heading_or_a_table(blocks: list[str]) -> None
 
 @given(BLOCKS.map("\n\n".join) | WILD)
 @example("|\n|")
-def test_each_word_of_a_unit_stands_in_the_text_which_is_read_the_same_again(text: str) -> None:
+def test_each_word_of_a_unit_is_in_the_text_and_the_units_are_reproducible(text: str) -> None:
     units = quotable_units(text)
     known = "".join(runs_in(text))
     for unit in units:
@@ -195,7 +197,7 @@ def test_each_word_of_a_unit_stands_in_the_text_which_is_read_the_same_again(tex
 
 
 @given(PARAGRAPH, st.integers(15, 60))
-def test_where_the_lines_of_a_paragraph_are_broken_changes_nothing(paragraph: str, width: int) -> None:
+def test_line_breaks_within_a_paragraph_change_nothing(paragraph: str, width: int) -> None:
     assert quotable_units(fill(paragraph, width)) == quotable_units(paragraph)
 
 
@@ -203,7 +205,7 @@ ROWS = TABLE.filter(lambda table: table.count("\n") > 1)
 
 
 @given(st.lists(PARAGRAPH | ITEMS | ROWS, min_size=1, max_size=4).map("\n\n".join))
-def test_what_a_finding_quotes_is_read_back_from_it_and_can_be_left_out(text: str) -> None:
+def test_the_quotes_in_a_finding_can_be_found_and_removed(text: str) -> None:
     chosen = [unit._replace(number=number) for number, unit in enumerate(quotable_units(text), 1)]
     blocks = laid_out(chosen, "Source").split("\n\n")
     quotes = [quote for block in blocks for quote in quotes_in(block)]
@@ -278,7 +280,7 @@ def test_a_line_that_begins_with_a_time_is_one_message_with_its_sender(messages:
         "Dana Whitlock, 18 March 2026:",
     ],
 )
-def test_a_quoted_letter_has_the_line_before_it_as_its_lead(attribution: str) -> None:
+def test_a_quoted_email_has_the_line_above_it_as_its_lead(attribution: str) -> None:
     quoted = "> Hello Jo,\n> we offer 2400 euros.\n>\n> It is for three years.\n"
     text = f"We agree to 2850 euros.\n\n{attribution}\n{quoted}"
     leads = {unit.text: unit.lead for unit in quotable_units(text)}
@@ -302,7 +304,7 @@ def test_a_footnote_is_a_unit_without_its_label(label: str) -> None:
         "4) was the answer of the committee.",
     ],
 )
-def test_a_figure_at_the_beginning_of_a_line_stays(sentence: str) -> None:
+def test_a_number_at_the_beginning_of_a_line_is_not_always_that_of_a_list(sentence: str) -> None:
     assert texts(sentence) == [sentence]
     assert texts(f"The committee met in May.\n\n{sentence}") == ["The committee met in May.", sentence]
 
@@ -314,5 +316,5 @@ def test_no_figure_is_lost_from_sentences_that_begin_with_one(pairs: list[tuple[
 
 
 @pytest.mark.parametrize("text", ["स्केरी प्रकाशस्तंभ 39 मीटर ऊँचा है", "مَنارَةُ سكيري بُنِيَت عام 1844"])
-def test_a_word_with_its_marks_is_one_word_for_the_index_and_for_units(text: str) -> None:
+def test_a_word_with_combining_marks_is_one_word_in_the_index_and_in_units(text: str) -> None:
     assert len(tokens(text)) == len(sought_words(text)) == len(text.split())

@@ -24,7 +24,7 @@ PIECES = (*"{}[]()\"':,\\\n ", "```", "name", "arguments", "generate_report", "<
 
 @pytest.mark.fault(21)
 @pytest.mark.parametrize(("text", "wanted"), FORMS.values(), ids=FORMS)
-def test_a_call_in_the_text_is_a_call(text: str, wanted: Asked) -> None:
+def test_a_call_written_as_text_is_parsed(text: str, wanted: Asked) -> None:
     message = read(text)
     assert called(message) == wanted
     assert (message.invalid_tool_calls, message.content) == ([], "")
@@ -38,7 +38,7 @@ def test_broken_json_is_repaired(text: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["name and arguments", "fence", "hermes", "tagged", "qwen coder"])
-def test_the_words_around_a_call_are_kept(form: str) -> None:
+def test_the_text_around_a_call_is_kept(form: str) -> None:
     text, wanted = FORMS[form]
     message = read(f"I look first.\n\n{text}\n\nThen I go on.")
     assert called(message) == wanted
@@ -69,7 +69,7 @@ def test_text_without_a_call_stays_as_it_is(text: str) -> None:
 
 @pytest.mark.fault(21)
 @pytest.mark.parametrize("text", UNREAD.values(), ids=UNREAD)
-def test_a_call_in_a_form_that_is_not_read_is_answered_with_how_to_write_it(text: str) -> None:
+def test_a_call_in_an_unknown_form_is_answered_with_how_to_write_it(text: str) -> None:
     for said in (text, f"I look first.\n\n{text}") if text[0] not in "{`" else (text,):
         message = read(said)
         assert message.tool_calls == []
@@ -82,7 +82,7 @@ def test_a_call_in_a_form_that_is_not_read_is_answered_with_how_to_write_it(text
 
 @pytest.mark.fault(11)
 @pytest.mark.parametrize("form", [*FORMS, *BROKEN])
-def test_a_call_that_was_cut_off_is_never_made(form: str) -> None:
+def test_a_truncated_call_is_never_run(form: str) -> None:
     text = FORMS[form][0] if form in FORMS else BROKEN[form]
     for length in range(len(text) + 1):
         message = read(text[:length], finish_reason="length")
@@ -93,7 +93,7 @@ def test_a_call_that_was_cut_off_is_never_made(form: str) -> None:
 @given(
     st.lists(st.sampled_from([*PIECES, CALL[:-9], WRITTEN, *(text[:30] for text, _ in FORMS.values())]), max_size=12)
 )
-def test_whatever_a_model_writes_can_be_read(parts: list[str]) -> None:
+def test_any_text_of_a_model_can_be_parsed(parts: list[str]) -> None:
     text = "".join(parts)
     assert all(isinstance(entry["args"], dict) for entry in read(text).tool_calls)
     assert read(text, finish_reason="length").tool_calls == []
@@ -103,7 +103,7 @@ def test_whatever_a_model_writes_can_be_read(parts: list[str]) -> None:
 @pytest.mark.parametrize(
     "text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(urls=['a"]
 )
-def test_a_call_that_was_cut_off_is_answered(text: str) -> None:
+def test_a_truncated_call_is_answered(text: str) -> None:
     calls_read = read_calls(read(text, finish_reason="length"), NAMES, ())
     assert [refusal.reason for refusal in calls_read.refused] == [
         "Not run: the message was cut off at the output limit; write less."
@@ -112,7 +112,7 @@ def test_a_call_that_was_cut_off_is_answered(text: str) -> None:
 
 @pytest.mark.fault(11, 12, logs="INFO core.run.transcripts")
 @pytest.mark.parametrize("arguments", ['"foo"', '["a"]', "3", '"[1]"', '{"task": "Find out whether the'])
-def test_arguments_that_are_no_object_or_end_within_a_text_are_answered(arguments: str) -> None:
+def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(arguments: str) -> None:
     message = read(f'{{"name": "internal_search", "arguments": {arguments}' + "}" * (arguments[0] != "{"))
     assert message.tool_calls == []
     [refusal] = read_calls(message, NAMES, ()).refused
@@ -143,19 +143,19 @@ def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(form:
         ("internal_search_v2", "internal_search_v2"),
     ],
 )
-def test_a_native_call_by_nearly_the_right_name_is_meant_for_that_tool(written: str, name: str) -> None:
+def test_a_native_call_with_a_variant_of_a_tools_name_calls_that_tool(written: str, name: str) -> None:
     message = read_reply(calls(call(written, id="c1", task="t")), TOOLS)
     assert message.tool_calls == [call(name, id="c1", task="t")]
 
 
-def test_a_name_that_fits_two_tools_fits_none() -> None:
+def test_a_name_that_matches_two_tools_matches_none() -> None:
     twins = [{**SEARCH, "function": {**SEARCH["function"], "name": name}} for name in ("a_b", "ab")]
     message = read_reply(calls(call("A-B", id="c1"), call("ab", id="c2")), twins)
     assert [entry["name"] for entry in message.tool_calls] == ["A-B", "ab"]
 
 
 @pytest.mark.fault(12)
-def test_native_arguments_are_repaired_unless_they_were_cut_off() -> None:
+def test_native_arguments_are_repaired_unless_they_were_truncated() -> None:
     written = ("{'urls': ['x'],}", '{"urls": ["x', "foo")
     broken = [invalid_tool_call(name="Open-URL", args=args, id=args) for args in written]
     message = AIMessage("", invalid_tool_calls=broken)
@@ -171,14 +171,14 @@ def test_a_message_is_left_alone_where_no_tools_were_offered() -> None:
     assert read_reply(message, []) is message
 
 
-def test_text_beside_native_calls_is_no_call_and_loses_its_thoughts() -> None:
+def test_text_beside_native_calls_is_not_searched_for_calls_and_loses_its_thoughts() -> None:
     message = read_reply(calls(call("open_url", id="c1", urls=["x"]), text=f"<think>hm</think>As in {CALL}"), TOOLS)
     assert called(message) == TWO[1:]
     assert message.content == f"As in {CALL}"
 
 
 @pytest.mark.fault(15)
-def test_every_call_in_a_text_has_an_id_of_its_own() -> None:
+def test_calls_in_a_text_have_unique_ids() -> None:
     first, second = (read(f"<tool_call>{CALL}</tool_call>" * 3) for _ in range(2))
     identifiers = [entry["id"] for entry in first.tool_calls]
     assert identifiers == ["call-1", "call-2", "call-3"]
@@ -226,12 +226,12 @@ def test_a_call_with_lists_of_objects_is_read_in_every_form(text: str) -> None:
         *((words, words) for words in ("none", "3", '"a"', '{"title": "Wh')),
     ],
 )
-def test_an_object_in_place_of_a_list_is_its_only_entry_and_words_stay_words(given: Any, read_as: Any) -> None:
+def test_an_object_in_place_of_a_list_becomes_its_only_entry_and_other_text_stays(given: Any, read_as: Any) -> None:
     message = read_reply(calls(call("make_plan", id="c1", steps=given)), [SCHEMAS[MakePlan]])
     assert called(message) == [("make_plan", {"steps": read_as})]
 
 
-def test_numbers_within_objects_take_the_form_that_is_asked_for() -> None:
+def test_numbers_within_objects_get_the_type_in_the_schema() -> None:
     gaps = [{"question": "Why?", "relevance": "0.5"}, {"question": "7", "relevance": 1}]
     message = read_reply(calls(call("record_round", id="c1", gaps=gaps)), [SCHEMAS[RecordRound]])
     assert called(message) == [("record_round", {"gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]})]

@@ -115,7 +115,7 @@ async def test_refresh_in_a_chat_client_writes_the_report_again(tmp_path: Path, 
     assert refreshed.values[-1].id != chat.values[-1].id, "two branches, two messages"
 
 
-async def test_what_the_user_says_between_writing_and_checking_stands_before_the_report(tmp_path: Path) -> None:
+async def test_a_message_sent_between_writing_and_checking_comes_before_the_report(tmp_path: Path) -> None:
     run, chat = orchestrated(tmp_path), client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     await chat.read(run, Command(update={"messages": [HumanMessage("Hurry up.")]}))
@@ -124,7 +124,7 @@ async def test_what_the_user_says_between_writing_and_checking_stands_before_the
     assert chat.values[-1] is report and chat.reports("draft") == []
 
 
-async def test_a_question_that_comes_before_the_check_leaves_no_draft_behind(tmp_path: Path) -> None:
+async def test_a_question_asked_before_the_check_leaves_no_draft_behind(tmp_path: Path) -> None:
     run, chat = orchestrated(tmp_path), client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     await chat.read(run, "And say it in one sentence.")
@@ -132,7 +132,7 @@ async def test_a_question_that_comes_before_the_check_leaves_no_draft_behind(tmp
 
 
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
-async def test_the_events_of_version_3_hold_the_report_once(tmp_path: Path) -> None:
+async def test_the_event_stream_of_version_3_has_the_report_once(tmp_path: Path) -> None:
     run = orchestrated(tmp_path)
     given = {"messages": [HumanMessage(QUESTION)]}
     stream = await run.graph.astream_events(given, THREAD, context=run.context, version="v3")

@@ -109,7 +109,7 @@ BROKEN = [
         *((fail(status, words), ModelFailed, "; set tool_calls to schema") for status, words in NO_TOOLS),
     ],
 )  # fmt: skip
-async def test_a_failure_that_does_not_pass_is_known_by_many_wordings_and_named(
+async def test_a_lasting_failure_is_recognised_by_its_wording_and_explained(
     monkeypatch: pytest.MonkeyPatch, reply: Reply, kind: type[DeepResearchError], words: str
 ) -> None:
     error = await error_of(reply, monkeypatch)
@@ -141,7 +141,7 @@ async def test_a_long_wait_is_stated_in_minutes(monkeypatch: pytest.MonkeyPatch)
          False),
     ],
 )  # fmt: skip
-async def test_trouble_of_the_server_and_broken_answers_may_pass(
+async def test_server_errors_and_broken_answers_are_transient(
     monkeypatch: pytest.MonkeyPatch, reply: Reply, kind: type[DeepResearchError], has_to_wait: bool
 ) -> None:
     error = await error_of(reply, monkeypatch)
@@ -153,7 +153,7 @@ async def test_trouble_of_the_server_and_broken_answers_may_pass(
 
 
 @pytest.mark.fault("R19")
-async def test_a_server_that_is_not_there_is_named_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_server_is_named_without_its_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     error = await error_at(f"http://user:{KEY}@127.0.0.1:1/v1", monkeypatch)
     assert type(explained(error)) is ModelFailed
     assert "127.0.0.1:1" in str(explained(error)) and "OPENAI_BASE_URL" in str(explained(error))
@@ -165,7 +165,7 @@ async def test_a_server_that_is_not_there_is_named_without_its_secrets(monkeypat
     ("reply", "limit"),
     [(say("Yes.", wait=9), "idle_seconds"), (say("It was lit in 1844.", ending="stall"), "report_idle_seconds")],
 )
-async def test_a_connection_that_goes_silent_is_given_up(wire: Wire, reply: Reply, limit: str) -> None:
+async def test_a_call_that_exceeds_its_idle_timeout_is_given_up(wire: Wire, reply: Reply, limit: str) -> None:
     limits = Limits.model_validate({limit: 0.1, "first_token_seconds": 0.1, "max_retries": 0})
     with openai_server([reply]) as server:
         context = wire(server, limits=limits).context
@@ -191,13 +191,13 @@ class APIConnectionError(Exception):
     """As the packages of other providers name it."""
 
 
-def test_errors_of_other_providers_are_known_by_their_shape() -> None:
+def test_errors_of_other_providers_are_recognised_by_name_and_status() -> None:
     assert "the key of its provider" in str(explained(StatusError(401)))
     assert type(explained(StatusError(400, "prompt is too long: 9 tokens > 8 maximum"))) is PromptTooLong
     assert "cannot be reached" in str(explained(APIConnectionError()))
 
 
-def test_a_wait_is_read_in_each_of_its_forms() -> None:
+def test_the_wait_that_a_server_asks_for_is_read_in_each_form() -> None:
     def wait(stated: str, header: str = "retry-after") -> float | None:
         return retry_after(StatusError(429, headers={header: stated}))
 
@@ -206,7 +206,7 @@ def test_a_wait_is_read_in_each_of_its_forms() -> None:
     assert {wait(nonsense) for nonsense in ("", "soon", "nan", "inf", "Mon, 99 Foo")} == {None}
 
 
-async def test_a_server_without_https_is_named_with_the_address_that_may_be_meant(
+async def test_an_https_address_of_a_server_without_https_is_explained(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with openai_server([]) as server:
@@ -214,7 +214,7 @@ async def test_a_server_without_https_is_named_with_the_address_that_may_be_mean
     assert "does not speak HTTPS" in str(explained(error))
 
 
-def test_authorities_are_read_once_for_what_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificate_authorities_are_loaded_once_for_each_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = trusted_certificates()
     assert usual is trusted_certificates()
     assert usual.cert_store_stats()["x509_ca"] > 50

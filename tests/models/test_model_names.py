@@ -36,7 +36,7 @@ def name_of(context: Context, role: Any = "planner") -> str:
         ({"OPENAI_API_KEY": "k", "OPENAI_MODEL": " "}, "gpt-5-mini"),
     ],
 )
-def test_the_environment_leads_to_a_model(
+def test_environment_variables_choose_the_model(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], name: str
 ) -> None:
     for variable, value in environment.items():
@@ -45,7 +45,7 @@ def test_the_environment_leads_to_a_model(
     check_models(("planner",), Context())
 
 
-def test_roles_have_models_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_role_can_have_its_own_model(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted = ScriptedChatModel(replies=[])
     context = Context(models={"writer": "openai:a/b:c", "planner": "extractive", "researcher": scripted})
     monkeypatch.setenv("OPENAI_BASE_URL", LOCAL)
@@ -84,7 +84,7 @@ def test_a_model_that_no_profile_describes_is_known_to_reason_by_its_name(
     assert profile_of("planner", Context(models=f"openai:{name}", reasoning=not reasons)).reasons is not reasons
 
 
-async def test_a_key_that_is_set_to_nothing_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_blank_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     with openai_server([say("Yes.")]) as server:
         monkeypatch.setenv("OPENAI_API_KEY", " \n")
         monkeypatch.setenv("OPENAI_BASE_URL", f" {server.url}\n")
@@ -124,14 +124,14 @@ def test_an_invalid_address_is_refused_without_being_shown(monkeypatch: pytest.M
         ("anthropic:claude-x", ["pip install langchain-anthropic"]),
     ],
 )
-def test_a_name_that_leads_nowhere_shows_the_forms_that_do(name: str, hints: list[str]) -> None:
+def test_an_unknown_model_name_is_answered_with_the_valid_forms(name: str, hints: list[str]) -> None:
     pytest.importorskip("langchain")
     with pytest.raises(UnknownModel, match=r"setting models") as caught:
         check_models(("planner",), Context(models=name))
     assert all(hint in str(caught.value) for hint in hints)
 
 
-def test_other_providers_need_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_providers_need_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain", None)
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
     with pytest.raises(UnknownModel, match=r'pip install "\.\[providers\]"') as caught:
@@ -207,7 +207,7 @@ SPENT = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, outp
         ("fake-1", {}, None, 0.0),
     ],
 )
-def test_a_call_costs_what_the_prices_say_or_else_the_server(
+def test_the_cost_of_a_call_comes_from_the_prices_or_else_from_the_server(
     model: str, prices: dict[str, Price], reported: float | None, usd: float
 ) -> None:
     assert cost_of(model, SPENT, prices, reported) == pytest.approx(usd)
@@ -215,7 +215,7 @@ def test_a_call_costs_what_the_prices_say_or_else_the_server(
 
 @pytest.mark.fault(24, "R19")
 @pytest.mark.parametrize("key", ["sk-CANARY\u2019x", "sk-CANARY\u200b", "sk-CANARY x", "sk-CANARY\x07"])
-def test_a_key_that_cannot_be_one_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_a_malformed_key_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(KeyRefused, match="OPENAI_API_KEY contains a character") as refused:
         check_models(("planner",), Context(models="openai:gpt-5-mini"))

@@ -26,7 +26,7 @@ Script = Callable[[list[BaseMessage], dict[str, Any]], Any]
 
 
 @pytest.mark.fault(17)
-async def test_the_very_same_call_is_not_made_a_third_time(tmp_path: Path) -> None:
+async def test_an_identical_call_is_not_made_a_third_time(tmp_path: Path) -> None:
     run = lab(tmp_path, researcher=[*[search("Skerry Light")] * 3, "It was lit in 1844. [1]"])
     state = await run.ask()
     finding = in_order(state)[0]
@@ -36,7 +36,7 @@ async def test_the_very_same_call_is_not_made_a_third_time(tmp_path: Path) -> No
 
 
 @pytest.mark.fault(18, "R13", logs="WARNING nodes.researcher.think_or_act")
-async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_path: Path) -> None:
+async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_used_up(tmp_path: Path) -> None:
     run = lab(tmp_path, researcher=[*ENDLESS[:2], "Lit in 1844. [1]"], limits={"max_iterations": 2})
     finding = in_order(await run.ask())[0]
     assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
@@ -44,7 +44,7 @@ async def test_a_researcher_that_never_ends_writes_when_its_rounds_are_over(tmp_
 
 
 @pytest.mark.fault(18)
-async def test_a_researcher_without_searches_is_asked_to_write(tmp_path: Path) -> None:
+async def test_a_researcher_whose_searches_are_used_up_is_asked_to_write(tmp_path: Path) -> None:
     run = lab(tmp_path, researcher=[*ENDLESS, REPORT, "Lit in 1844. [1]"], limits={"max_searches": 1})
     finding = in_order(await run.ask())[0]
     assert finding.numbered == "Lit in 1844. [1]"
@@ -53,7 +53,7 @@ async def test_a_researcher_without_searches_is_asked_to_write(tmp_path: Path) -
 
 
 @pytest.mark.fault(19, logs="INFO nodes.orchestrate")
-async def test_an_end_before_anything_was_researched_is_asked_about_once_and_then_said_in_the_report(
+async def test_ending_without_research_is_questioned_once_and_then_stated_in_the_report(
     tmp_path: Path,
 ) -> None:
     run = lab(tmp_path, orchestrator=[REPORT, think(), REPORT], writer=["No source was consulted."])
@@ -64,7 +64,7 @@ async def test_an_end_before_anything_was_researched_is_asked_about_once_and_the
 
 
 @pytest.mark.fault(16, "R13", logs="WARNING core.writing.turn")
-async def test_of_two_hundred_calls_those_go_out_for_which_there_are_cycles_and_all_are_answered(
+async def test_of_two_hundred_calls_as_many_are_run_as_the_cycles_allow_and_all_are_answered(
     tmp_path: Path,
 ) -> None:
     many = calls(*(call for n in range(200) for call in research(f"task {n}.").tool_calls))
@@ -76,7 +76,7 @@ async def test_of_two_hundred_calls_those_go_out_for_which_there_are_cycles_and_
     assert state.messages[-1].text.count("Not found: task ") == MOST_GAPS
 
 
-async def test_the_thought_of_a_plan_that_was_rejected_takes_no_place_in_the_replay(tmp_path: Path) -> None:
+async def test_the_thought_of_a_rejected_plan_takes_no_turn_in_the_replay(tmp_path: Path) -> None:
     thoughtful = AIMessage(PLAN, additional_kwargs={REASONING: "I ponder."})
     run = lab(tmp_path, planner=[thoughtful, PLAN], review_plan=True)
     await run.ask()
@@ -88,7 +88,7 @@ async def test_the_thought_of_a_plan_that_was_rejected_takes_no_place_in_the_rep
     assert ("message_start", 2) in replayed
 
 
-async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(
+async def test_earlier_thoughts_are_sent_back_to_a_server_that_requires_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given_back = list[str]()
@@ -119,7 +119,7 @@ async def test_a_server_that_wants_earlier_thoughts_back_is_given_them(
     ],
     ids=["before it", "in its middle", "between its parts"],
 )
-async def test_a_thought_in_a_report_does_not_break_it(tmp_path: Path, writer: list[Any]) -> None:
+async def test_a_thought_within_a_report_is_removed_from_it(tmp_path: Path, writer: list[Any]) -> None:
     # What is learned here about the model would hold for the other tests too.
     run = lab(tmp_path, writer=writer, data_dir=tmp_path / "data")
     state = await run.ask()
@@ -130,7 +130,7 @@ async def test_a_thought_in_a_report_does_not_break_it(tmp_path: Path, writer: l
 
 
 @pytest.mark.parametrize("reasons", [False, True])
-async def test_a_server_with_a_small_window_is_never_asked_for_more(
+async def test_no_request_exceeds_a_small_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reasons: bool
 ) -> None:
     """It counts what the answer may take, as servers do; each researcher finds more than fits."""
@@ -164,7 +164,7 @@ def unless(words: str, reply: Any, *, results: int = 1) -> Script:
 
 
 @pytest.mark.fault(10)
-async def test_an_older_result_that_is_refused_stays_out_of_the_finding_too(tmp_path: Path) -> None:
+async def test_an_older_result_that_is_refused_is_left_out_of_the_finding_too(tmp_path: Path) -> None:
     """The newer one is suspected first, and is shown again once it was cleared."""
     refusing = unless(POISON, REPORT, results=2)
     finding = unless(POISON, "Nothing was found.")

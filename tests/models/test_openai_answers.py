@@ -30,7 +30,7 @@ def stream(*deltas: dict[str, Any], finish: str | None = "tool_calls", usage: An
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
-async def test_words_and_thoughts_come_in_pieces_and_tokens_are_counted(wire: Wire, name: str) -> None:
+async def test_text_and_thoughts_are_streamed_and_tokens_are_counted(wire: Wire, name: str) -> None:
     reply = say("It was lit in 1844.", reasoning="What is asked?", reasoning_field=name, usage=COUNTED)
     with openai_server([reply]) as server:
         model = wire(server)
@@ -45,7 +45,7 @@ async def test_words_and_thoughts_come_in_pieces_and_tokens_are_counted(wire: Wi
     assert message.response_metadata["finish_reason"] == "stop"
 
 
-async def test_an_answer_of_a_server_that_does_not_stream_is_read_as_well(wire: Wire) -> None:
+async def test_an_unstreamed_answer_is_read_too(wire: Wire) -> None:
     replies = [use(("look", {"word": "a"}), reasoning="Hm.", usage=COUNTED, streams=False), say("Yes.", usage=COUNTED)]
     with openai_server(replies) as server:
         model = wire(server)
@@ -80,7 +80,7 @@ async def test_calls_are_separated_however_they_are_numbered(wire: Wire, pieces:
     assert len(set(identifiers)) == 2
 
 
-async def test_of_counts_that_grow_with_every_chunk_the_last_holds(wire: Wire) -> None:
+async def test_of_token_counts_in_every_chunk_the_last_is_used(wire: Wire) -> None:
     chunks: list[dict[str, Any]] = [
         {"choices": [{"delta": {"content": "Yes."}}], "usage": {"prompt_tokens": 90, "completion_tokens": 1}},
         {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 90, "completion_tokens": 10}},
@@ -112,7 +112,7 @@ async def test_invalid_token_counts_are_replaced_by_estimates(wire: Wire, count:
 @pytest.mark.parametrize(
     ("arguments", "finish"), [("foo", "length"), ('["a"]', "model_length"), ('{"word": "x', "MAX_TOKENS")]
 )
-async def test_arguments_that_are_no_object_make_an_invalid_call_and_an_answer_that_was_cut_says_so(
+async def test_arguments_that_are_not_an_object_make_an_invalid_call_and_truncation_is_reported(
     wire: Wire, arguments: str, finish: str, streams: bool
 ) -> None:
     with openai_server([use(("look", arguments), finish=finish, streams=streams)]) as server:
@@ -123,9 +123,7 @@ async def test_arguments_that_are_no_object_make_an_invalid_call_and_an_answer_t
 
 
 @pytest.mark.parametrize("delta", [{"content": "It"}, piece(0, "look", "a", '{"word": "x"}')])
-async def test_a_stream_that_says_it_is_done_is_whole_without_a_finish_reason(
-    wire: Wire, delta: dict[str, object]
-) -> None:
+async def test_a_stream_that_ends_with_done_needs_no_finish_reason(wire: Wire, delta: dict[str, object]) -> None:
     with openai_server([stream(delta, finish=None)]) as server:
         message = await wire(server)(tools=[TOOL])
     assert (message.text, len(message.tool_calls)) == (delta.get("content", ""), "tool_calls" in delta)
@@ -146,7 +144,7 @@ async def test_a_stream_that_says_it_is_done_is_whole_without_a_finish_reason(
         (stream({"content": "It"}, finish="error"), "an error"),
     ],
 )
-async def test_anything_but_an_answer_is_broken(wire: Wire, reply: Reply, what: str) -> None:
+async def test_anything_but_an_answer_counts_as_a_broken_answer(wire: Wire, reply: Reply, what: str) -> None:
     with openai_server([reply]) as server, pytest.raises(AnswerBroken, match=what):
         await wire(server)()
 
@@ -177,7 +175,9 @@ async def test_the_responses_api_streams_summaries_of_thoughts(wire: Wire) -> No
         (send('data: {"type": "error", "message": "boom"}\n\n', content_type="text/event-stream"), AnswerBroken),
     ],
 )
-async def test_the_responses_api_fails_as_the_other_one_does(wire: Wire, reply: Reply, error: type[Exception]) -> None:
+async def test_failures_of_the_responses_api_raise_the_same_errors(
+    wire: Wire, reply: Reply, error: type[Exception]
+) -> None:
     with openai_server([reply]) as server, pytest.raises(error):
         await wire(server, responses_api=True)()
 
@@ -196,7 +196,7 @@ def test_thoughts_of_other_providers_are_understood() -> None:
 
 
 @pytest.mark.parametrize("comment", [": OPENROUTER PROCESSING", ":", ": keep-alive\r"])
-async def test_a_comment_of_a_server_that_is_at_work_is_a_sign_of_life(wire: Wire, comment: str) -> None:
+async def test_a_keep_alive_comment_of_the_server_yields_an_empty_part(wire: Wire, comment: str) -> None:
     spoken = stream({"content": "Lit in 1844."}, finish="stop")
     with openai_server([replace(spoken, body=f"{comment}\n\n" * 3 + str(spoken.body))]) as server:
         model = wire(server)

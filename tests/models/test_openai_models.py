@@ -19,7 +19,7 @@ from deep_research.core.models.resolve import resolve_model
 from deep_research.core.run.context import Context
 
 
-async def test_a_request_carries_what_is_needed_and_no_more(wire: Wire) -> None:
+async def test_a_request_has_no_unnecessary_fields(wire: Wire) -> None:
     with openai_server([say("Yes."), use(("look", {"word": "a"}))]) as server:
         model = wire(server)
         await model(max_tokens=50)
@@ -31,7 +31,7 @@ async def test_a_request_carries_what_is_needed_and_no_more(wire: Wire) -> None:
     assert plain["messages"][0] == armed["messages"][0] == {"role": "system", "content": "You answer."}
 
 
-async def test_thoughts_go_back_only_to_servers_that_ask_for_them(wire: Wire) -> None:
+async def test_thoughts_are_sent_back_only_to_servers_that_require_them(wire: Wire) -> None:
     complaint = fail(400, "Missing `reasoning_content` field in the assistant message at message index 2.")
     thought = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c"}])
     thought.additional_kwargs["reasoning_content"] = "What is asked?"
@@ -48,7 +48,7 @@ async def test_thoughts_go_back_only_to_servers_that_ask_for_them(wire: Wire) ->
 
 
 @pytest.mark.fault(23)
-async def test_what_json_cannot_carry_is_neither_sent_nor_taken(wire: Wire) -> None:
+async def test_characters_that_json_cannot_carry_are_neither_sent_nor_accepted(wire: Wire) -> None:
     with openai_server([use(("look", {"word": "a"}), text="lit\x00 in \ud800 1844")]) as server:
         message = await wire(server)([SystemMessage("You\x00 answer."), HumanMessage("What\ud800 is known?")])
     assert [each["content"] for each in server.requests[0].messages] == ["You answer.", "What is known?"]
@@ -66,7 +66,7 @@ LESSONS = [
 
 
 @pytest.mark.parametrize(("complaint", "name", "value"), LESSONS)
-async def test_what_a_server_does_not_take_is_left_out_from_then_on(
+async def test_a_field_that_a_server_refuses_is_left_out_from_then_on(
     wire: Wire, complaint: str, name: str, value: Any
 ) -> None:
     with openai_server([fail(400, complaint), say("Yes."), say("Again.")]) as server:
@@ -108,7 +108,9 @@ def test_each_event_loop_has_connections_of_its_own_and_closes_them(wire: Wire) 
     assert answers == ["One.", "Two."]
 
 
-async def test_no_proxy_and_no_redirect_leads_the_prompt_elsewhere(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_neither_a_proxy_nor_a_redirect_sends_the_prompt_elsewhere(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://203.0.113.9:3128")
     monkeypatch.setenv("OPENAI_PROXY", "http://203.0.113.9:3128")
     away = Reply(status=307, headers={"Location": "http://203.0.113.9/v1/chat/completions"}, body="{}")
@@ -120,7 +122,7 @@ async def test_no_proxy_and_no_redirect_leads_the_prompt_elsewhere(wire: Wire, m
 
 
 @pytest.mark.fault("R18")
-async def test_the_key_is_sent_and_kept_out_of_sight(wire: Wire) -> None:
+async def test_the_key_is_sent_and_never_printed(wire: Wire) -> None:
     with openai_server([say("Yes.")]) as server:
         model = wire(server)
         await model()
@@ -142,7 +144,7 @@ EFFORT = "Unknown parameter: reasoning_effort"
         (fail(400, f"{EFFORT}; the model does not support tools"), "no_tools", False),
     ],
 )
-async def test_a_refusal_of_the_request_teaches_whatever_its_status_and_other_trouble_teaches_nothing(
+async def test_only_a_refusal_of_the_request_itself_reveals_a_quirk_whatever_its_status(
     wire: Wire, refusal: Reply, kind: FaultKind, teaches: bool
 ) -> None:
     first: dict[str, Any] = {} if teaches else {"reasoning_effort": "low"}
@@ -167,7 +169,7 @@ async def test_a_refusal_of_the_request_teaches_whatever_its_status_and_other_tr
         ("Requested 20000 output tokens; this endpoint allows 32768 in, 10000 out", 10000),
     ],
 )  # fmt: skip
-async def test_a_limit_on_answers_is_learned_from_the_number_in_its_refusal(
+async def test_the_output_limit_of_a_server_is_learned_from_the_number_in_its_refusal(
     wire: Wire, refusal: str, limit: int
 ) -> None:
     with openai_server([fail(400, refusal), say("Yes."), say("Again."), say("Short.")]) as server:
@@ -177,7 +179,7 @@ async def test_a_limit_on_answers_is_learned_from_the_number_in_its_refusal(
     assert [request.json["max_tokens"] for request in server.requests] == [20_000, limit, limit, 100]
 
 
-async def test_a_window_that_leaves_less_room_limits_the_answers_to_that_prompt_alone(wire: Wire) -> None:
+async def test_a_window_that_leaves_less_room_limits_only_the_answer_to_that_prompt(wire: Wire) -> None:
     refusal = (
         "'max_tokens' is too large: 20000. This model's maximum context length is 16384 tokens and your request has "
         "384 input tokens (20000 > 16384 - 384)."
@@ -219,7 +221,7 @@ BEGUN = ["system: You answer.", "user: What is known?"]
          [*BEGUN, "assistant: 1 call", "tool: found a", "assistant: 1 call", "tool: found b"]),
     ],
 )  # fmt: skip
-async def test_the_order_of_messages_is_learned(
+async def test_the_order_of_messages_that_a_server_requires_is_learned(
     wire: Wire, status: int, refusal: str, prompt: list[BaseMessage], sent: list[str]
 ) -> None:
     with openai_server([fail(status, refusal), say("Yes."), say("Again.")]) as server:
@@ -231,7 +233,7 @@ async def test_the_order_of_messages_is_learned(
         assert [f"{said['role']}: {words}" for said, words in zip(request.messages, contents, strict=True)] == sent
 
 
-async def test_ids_of_calls_are_shortened_where_a_server_wants_nine_characters(wire: Wire) -> None:
+async def test_ids_of_calls_are_shortened_for_a_server_that_requires_nine_characters(wire: Wire) -> None:
     refusal = fail(400, "Tool call id was call_0123456789 but must be a-z, A-Z, 0-9, with a length of 9.")
     prompt = [RULES, ASKED, _call("call_0123456789", "b"), _result("call_0123456789"), _result("b")]
     with openai_server([refusal, say("Yes.")]) as server:

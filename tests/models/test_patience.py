@@ -71,7 +71,7 @@ def scripted(*tries: Any) -> Start:
 
 
 @pytest.mark.fault(1, logs="INFO core.models.retries")
-async def test_a_wait_is_kept_as_the_server_asks_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller()
     with openai_server([fail(429, retry_after=7), say("Yes.")]) as server:
         assert await caller(at(server.url, monkeypatch)) == "Yes."
@@ -82,7 +82,7 @@ async def test_a_wait_is_kept_as_the_server_asks_and_shown(monkeypatch: pytest.M
 
 
 @pytest.mark.fault(2)
-async def test_a_wait_beyond_the_budget_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_wait_beyond_the_budget_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller()
     with openai_server([fail(429, retry_after=3600)]) as server, pytest.raises(APIStatusError):
         await caller(at(server.url, monkeypatch))
@@ -91,7 +91,7 @@ async def test_a_wait_beyond_the_budget_is_not_begun(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.fault(3)
-async def test_parallel_calls_do_not_hammer_a_server_that_has_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_parallel_calls_do_not_hammer_a_rate_limited_server(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller()
 
     def busy(received: Received) -> Reply:
@@ -123,7 +123,7 @@ async def test_calls_of_another_model_do_not_wait() -> None:
 
 
 @pytest.mark.fault(3, logs="INFO core.models.retries")
-async def test_a_server_that_never_has_time_uses_up_the_budget_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller(retry_seconds=20)
     with openai_server(lambda _: fail(429)) as server:
         start = at(server.url, monkeypatch)
@@ -142,7 +142,7 @@ async def test_a_server_that_never_has_time_uses_up_the_budget_and_no_more(monke
         pytest.param(2, [0.5, 1], marks=pytest.mark.fault(4, logs="INFO core.models.retries")),
     ],
 )
-async def test_a_server_in_trouble_is_asked_again_as_often_as_is_allowed(
+async def test_a_failing_server_is_called_again_up_to_max_retries_times(
     monkeypatch: pytest.MonkeyPatch, retries: int, naps: list[float]
 ) -> None:
     caller = Caller(max_retries=retries)
@@ -157,14 +157,14 @@ async def test_a_server_in_trouble_is_asked_again_as_often_as_is_allowed(
 
 
 @pytest.mark.fault(24)
-async def test_a_mistake_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rejected_request_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     with openai_server([fail(400)]) as server, pytest.raises(APIStatusError):
         await Caller()(at(server.url, monkeypatch))
     assert len(server.requests) == 1
 
 
 @pytest.mark.fault(7)
-async def test_a_call_that_went_silent_is_made_once_more() -> None:
+async def test_a_silent_call_is_repeated_once() -> None:
     silent = AnswerSilent(0.1, "idle_seconds")
     assert await Caller()(scripted([silent], ["Yes."])) == "Yes."
     with pytest.raises(AnswerSilent):
@@ -176,7 +176,7 @@ async def test_a_call_that_went_silent_is_made_once_more() -> None:
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83")
 @pytest.mark.parametrize("ending", ["cut", "broken", "reset"])
-async def test_a_broken_answer_is_dropped_and_asked_for_once_more_unless_it_was_shown(
+async def test_a_broken_answer_is_discarded_and_requested_once_more_unless_it_was_shown(
     monkeypatch: pytest.MonkeyPatch, ending: Any
 ) -> None:
     caller, broken = Caller(), say("It was lit in 1844.", ending=ending, after=3)
@@ -190,7 +190,7 @@ async def test_a_broken_answer_is_dropped_and_asked_for_once_more_unless_it_was_
 
 
 @pytest.mark.behaviour("O-83")
-async def test_a_call_that_fails_before_its_first_words_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_that_fails_before_its_first_words_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller()
     broken = [say("It was", ending="cut", after=0), say("It was", ending="reset", after=1)]
     with openai_server([*broken, say("Yes.")]) as server:

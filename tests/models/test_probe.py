@@ -77,7 +77,7 @@ async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str
 
 
 @pytest.mark.parametrize("error", [refusal("no such key", 401), refusal("overloaded", 503), ValueError("a bug")])
-async def test_errors_that_say_nothing_of_the_rung_are_raised(error: Exception) -> None:
+async def test_errors_that_say_nothing_about_the_rung_are_raised(error: Exception) -> None:
     for earlier in ([], [PROSE], [PROSE, PROSE]):
         with pytest.raises(type(error)):
             await chosen(ScriptedChatModel(replies=[*earlier, error]))
@@ -86,7 +86,7 @@ async def test_errors_that_say_nothing_of_the_rung_are_raised(error: Exception) 
         await chosen(ScriptedChatModel(replies=[NO_TOOLS, NO_SCHEMA, refusal("roles must alternate")]))
 
 
-async def test_a_model_that_cannot_be_given_tools_is_asked_in_text() -> None:
+async def test_a_class_that_cannot_bind_tools_is_asked_in_text() -> None:
     assert (await chosen(GenericFakeChatModel(messages=iter([AIMessage(JSON)])))).rung == "schema"
 
 
@@ -139,7 +139,7 @@ async def test_a_check_says_what_was_found_and_what_to_do(
     assert checks["window"].is_ok is reads_whole and window in checks["window"].words
 
 
-async def test_trouble_of_the_server_is_no_finding_about_its_window() -> None:
+async def test_a_server_error_says_nothing_about_the_window() -> None:
     with pytest.raises(openai.InternalServerError):
         await checked(NATIVE, refusal("overloaded", 503))
 
@@ -165,7 +165,7 @@ class StepClock(HandClock):
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_the_speed_is_measured_from_the_first_word_on_and_without_what_the_server_had_read_before(
+async def test_the_speed_is_measured_from_the_first_word_on_and_without_cached_tokens(
     tmp_path: Path, wire: Wire, streams: bool
 ) -> None:
     numbers = "one two three four five six seven eight nine ten"

@@ -75,7 +75,7 @@ async def test_a_model_is_reached_through_the_proxy_and_its_certificate_checked(
         ({"HTTPS_PROXY": "http://me:hunter22@127.0.0.1:9"}, "proxy http://127.0.0.1:9 failed; check HTTPS_PROXY"),
     ],
 )
-async def test_what_stands_between_a_model_and_us_is_named(
+async def test_a_failing_proxy_or_certificate_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], named: str
 ) -> None:
     with openai_server([say("Yes.")]) as server, company(tmp_path, monkeypatch, models=server.url):
@@ -191,14 +191,16 @@ async def test_a_proxy_gets_its_password_and_no_page_shows_it(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("address", ["socks5://127.0.0.1:1080", "http://", "http://proxy:x", "proxy 3128"])
-def test_a_proxy_that_cannot_be_used_is_refused_with_what_works(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_an_unusable_proxy_address_is_refused_with_a_valid_example(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setenv("ALL_PROXY", address)
     with pytest.raises(UnknownSetting, match=r"ALL_PROXY.* must be an address such as http://proxy.example:3128"):
         usable_proxy("https://models.example/v1")
     assert usable_proxy("http://localhost:11434/v1") is None
 
 
-def test_no_proxy_names_what_is_reached_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_in_no_proxy_are_reached_directly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "models.example, .inner.example")
     direct = ("https://models.example/v1", "https://a.inner.example", "http://other.example", "https://127.0.0.2:8443")

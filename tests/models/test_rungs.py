@@ -63,13 +63,13 @@ def test_the_system_prompt_depends_on_the_tools_alone(name: RungName) -> None:
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @pytest.mark.parametrize(("choice", "words"), [("any", ""), ("auto", "To answer in words"), ("none", "and no call.")])
-def test_whether_words_may_be_written_stands_in_the_last_message(name: RungName, choice: str, words: str) -> None:
+def test_the_last_message_says_whether_the_model_may_write_text(name: RungName, choice: str, words: str) -> None:
     said = [*CONVERSATION[:2], HumanMessage("Go on.")]
     *_, last = prepare(name, said, TOOLS, choice).messages
     assert words in last.text and last.text.endswith("Go on.")
 
 
-def test_without_tools_only_the_history_changes_and_with_native_calls_nothing() -> None:
+def test_without_tools_only_earlier_calls_are_rewritten_and_a_native_request_never_is() -> None:
     for name in TEXT_RUNGS:
         prepared = prepare(name, [*CONVERSATION, AIMessage("One."), AIMessage("Two.")], [], "any")
         assert (prepared.messages[0], prepared.messages[-1].text) == (CONVERSATION[0], "One.\n\nTwo.")
@@ -86,7 +86,7 @@ def objects_in(schema: Any) -> list[dict[str, Any]]:
     return own + [found for entry in schema.values() for found in objects_in(entry)]
 
 
-def test_the_words_of_a_message_are_called_what_they_are_for() -> None:
+def test_the_key_of_a_text_says_what_the_text_is_for() -> None:
     prepared = prepare("schema", CONVERSATION[:2], [GENERATE_PLAN_SCHEMA], "auto", "question_to_user")
     held = prepared.settings["response_format"]["json_schema"]["schema"]
     assert list(held["properties"]) == ["calls", "question_to_user"]
@@ -96,7 +96,7 @@ def test_the_words_of_a_message_are_called_what_they_are_for() -> None:
 
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
-def test_where_a_call_is_not_forced_the_model_may_answer_in_words(name: RungName) -> None:
+def test_a_model_may_answer_in_text_if_a_call_is_not_forced(name: RungName) -> None:
     answers = ["Which lighthouse?"] if name != "schema" else ['{"answer": "Which lighthouse?", "calls": []}']
     for answer in [*answers, "Which lighthouse?"]:
         message = read(answer, [GENERATE_PLAN_SCHEMA])
@@ -121,7 +121,7 @@ def test_a_model_is_shown_the_fields_of_the_objects_in_a_list() -> None:
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @pytest.mark.parametrize("form", FORM_CLASSES.values(), ids=FORM_CLASSES)
-def test_the_example_of_a_call_is_one_that_can_be_read(name: RungName, form: type[Form]) -> None:
+def test_the_example_of_a_call_can_be_parsed(name: RungName, form: type[Form]) -> None:
     instructions = prepare(name, CONVERSATION[:2], [SCHEMAS[form]], "any").messages[0].text
     [example] = [line for line in instructions.splitlines() if line[0:1] in ("{", "<")]
     [(tool, arguments)] = called(read(example, [SCHEMAS[form]]))
@@ -142,7 +142,7 @@ def test_the_schema_is_strict_at_every_depth(form: type[Form]) -> None:
         assert entry["required"] == list(entry["properties"])
 
 
-def test_what_is_optional_in_an_object_may_be_null() -> None:
+def test_optional_fields_of_an_object_may_be_null() -> None:
     settings = prepare("schema", CONVERSATION[:2], [SCHEMAS[RecordAnalysis]], "any").settings
     [step] = [entry for entry in objects_in(settings["response_format"]) if "rationale" in entry["properties"]]
     assert [option["type"] for option in step["properties"]["title"]["anyOf"]] == ["string", "null"]
@@ -167,7 +167,7 @@ CALLS = st.lists(
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @given(wanted=CALLS)
-def test_what_a_model_writes_as_it_was_shown_is_read_as_it_was_meant(name: RungName, wanted: Asked) -> None:
+def test_calls_written_in_the_form_that_was_shown_are_parsed_without_loss(name: RungName, wanted: Asked) -> None:
     entries = [
         call(tool, id=f"c{number}", **{}) | {"args": arguments} for number, (tool, arguments) in enumerate(wanted)
     ]
@@ -194,7 +194,7 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize("name", ["native", *TEXT_RUNGS])
 @given(steps=STEPS)
-def test_a_plan_goes_through_each_rung_as_it_is(name: RungName, steps: list[dict[str, Any]]) -> None:
+def test_a_plan_passes_each_rung_unchanged(name: RungName, steps: list[dict[str, Any]]) -> None:
     tools = [SCHEMAS[MakePlan]]
     written = calls(call("make_plan", id="c1", steps=steps))
     shown = prepare(name, [HumanMessage("q"), written], tools, "any").messages[-1]
