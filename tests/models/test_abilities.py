@@ -1,4 +1,4 @@
-"""How a model calls tools and how large its window is are found out once per server, and stored in a file."""
+"""How a model calls tools, and its window, are found out once per server and stored in a file."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ LLAMA_CPP = {
 
 
 def ollama(*loaded: dict[str, Any], parameters: str = "") -> dict[str, Any]:
-    """Ollama with these models in memory."""
+    """The answers of Ollama, by path, with these models loaded."""
     running = [*loaded]
 
     def load(asked: dict[str, Any]) -> dict[str, Any]:

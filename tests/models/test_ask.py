@@ -71,7 +71,7 @@ async def test_a_call_is_not_repeated_after_its_text_was_shown(tmp_path: Path, m
 
 
 def read(tokens: int, text: str) -> AIMessage:
-    """An answer whose server says that it has read so many tokens."""
+    """An answer whose server reports that it read so many tokens of the prompt."""
     return AIMessage(text, usage_metadata={"input_tokens": tokens, "output_tokens": 9, "total_tokens": tokens + 9})
 
 
@@ -161,7 +161,7 @@ LEVELS: Any = {"reasoning_effort_levels": ["low", "high"]}
 
 
 class Plain(GenericFakeChatModel):
-    """Binds what comes, as the classes of all providers do."""
+    """A class that binds whatever it is given, as those of all providers do."""
 
     messages: Any = ()
     model: str = "plain-1"
@@ -169,34 +169,34 @@ class Plain(GenericFakeChatModel):
     def bind_tools(
         self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **settings: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model with tools."""
+        """Bind the tools."""
         return self.bind(tools=list(tools), **settings)
 
 
 class ChatOllama(Plain):
-    """Has its limit as a field only."""
+    """A class that takes the output limit only as a field."""
 
     num_predict: int | None = None
 
 
 class ChatGoogleGenerativeAI(Plain):
-    """Has another name for its limit."""
+    """A class with another name for the output limit."""
 
     max_output_tokens: int | None = None
 
 
 class ChatGroq(Plain):
-    """Has a field for the effort."""
+    """A class with a field for the reasoning effort."""
 
     reasoning_effort: str | None = None
 
 
 class ChatAnthropic(ChatGroq):
-    """Thinks if an effort is set."""
+    """A class whose server rejects an effort together with a forced call."""
 
 
 class OwnAnthropic(ChatAnthropic):
-    """An app's own version of it."""
+    """An app's subclass of it."""
 
 
 def bound_to(

@@ -1,4 +1,4 @@
-"""Reports and findings whose stream breaks: what came is continued once, and no answer is paid for again."""
+"""Reports and findings whose stream breaks are continued once after the words that arrived; no call is repeated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WITHOUT_TROUBLE = {"clarifier": 1, "planner": 1, "orchestrator": 2, "researcher"
 
 
 class Break(NamedTuple):
-    """Where a stream ends too early; its first piece has no words."""
+    """Where a stream breaks: after so many pieces, of which the first has no words."""
 
     after: int
     ending: Literal["cut", "broken", "reset"] = "reset"
@@ -35,7 +35,7 @@ FIRST_BYTE, MIDDLE = Break(0), Break(9)
 
 
 def breaking(answer: Answer, *breaks: Break) -> Answer:
-    """Answers whose first streams break; a begun text is continued."""
+    """A role whose first streams break; asked to continue, it sends the rest of its text."""
     left = iter(breaks)
 
     def reply(request: Received) -> Reply:
@@ -43,7 +43,7 @@ def breaking(answer: Answer, *breaks: Break) -> Answer:
         begun = request.messages[-2]
         if begun["role"] == "assistant" and "It ends with: " in str(request.messages[-1]):
             assert good.text.startswith(begun["content"])
-            # The rest, beginning with the last words of what is known.
+            # The rest begins with the last words that had arrived, as models are told.
             known = begun["content"]
             good = replace(good, text=good.text[len(known) - len(last_words(known)) :])
         end = next(left, None)
@@ -53,7 +53,7 @@ def breaking(answer: Answer, *breaks: Break) -> Answer:
 
 
 def one_task(answer: Answer, *breaks: Break) -> Answer:
-    """The finding on the keeper breaks; all others come whole."""
+    """Findings of which only that on the keeper breaks."""
     broken = breaking(answer, *breaks)
     return lambda request: broken(request) if task_of(request) == "keeper" else answer(request)
 

@@ -1,4 +1,4 @@
-"""The extractive model plays each role from facts alone: it splits texts into units and quotes them."""
+"""The extractive model answers in each role from `Facts` alone, by quoting units of the documents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FACTS = st.builds(
 
 
 def turn(role: Role, facts: Facts, *tools: Any, said: str = "") -> AIMessage:
-    """The model's answer to the facts, with tools by their names or whole schemas."""
+    """The model's answer to these facts; tools are given by name or as schemas."""
     named = [{"title": tool, "type": "object"} if isinstance(tool, str) else tool for tool in tools]
     model: Any = ExtractiveChatModel(role=role)
     reply: AIMessage = (model.bind_tools(named) if named else model).invoke([HumanMessage(said)], facts=facts)

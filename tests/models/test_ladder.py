@@ -1,4 +1,4 @@
-"""Tool calls are found wherever a model writes them, and nothing else is taken for one."""
+"""Tool calls are found wherever a model writes them, and no other text is taken for one."""
 
 from __future__ import annotations
 

@@ -39,15 +39,17 @@ def planned(tmp_path: Path, **settings: Any) -> Lab:
 
 
 class Client(NamedTuple):
-    """A chat client: one part of it merges what is streamed by id, the other takes the values as they come."""
+    """A chat client: it merges the streamed chunks by message id, and also takes the messages of the state."""
 
     merged: dict[str | None, str]
-    """The assistant's messages by id."""
+    """The streamed texts by message id."""
     values: list[AnyMessage]
+    """The messages of the latest state."""
     nodes: set[str]
+    """The nodes that streamed."""
 
     async def read(self, run: Lab, message: Any, config: Any = None, **settings: Any) -> None:
-        """Read a run to its end or to a stop, inner graphs included."""
+        """Read the stream of a run, including inner graphs, until it ends or stops."""
         given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
         stream: AsyncIterator[Any] = run.graph.astream(
             given, config or THREAD, context=run.context, stream_mode=["messages", "values"], subgraphs=True, **settings
@@ -65,7 +67,7 @@ class Client(NamedTuple):
         return [message for message in self.values if mark_of(message) == mark]
 
     def has_one_report(self, words: str) -> bool:
-        """Whether both parts show one, under one id, as the last message."""
+        """Whether the stream and the state show one and the same report, and it is the last message."""
         [report] = self.reports()
         assert self.values[-1] is report and report.text.startswith(words), report.text
         assert self.reports("draft") == []

@@ -1,4 +1,4 @@
-"""Each fault of a model's server becomes one helpful line without secrets."""
+"""Each error of a model's server becomes one helpful line without secrets."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ async def test_a_call_that_exceeds_its_idle_timeout_is_given_up(wire: Wire, repl
 
 
 class StatusError(Exception):
-    """As the packages of other providers have it."""
+    """An error as the packages of other providers raise it."""
 
     def __init__(self, status: int, words: str = "", headers: dict[str, str] | None = None) -> None:
         super().__init__(words)
@@ -188,7 +188,7 @@ class StatusError(Exception):
 
 
 class APIConnectionError(Exception):
-    """As the packages of other providers name it."""
+    """An error with the name that the packages of other providers use."""
 
 
 def test_errors_of_other_providers_are_recognised_by_name_and_status() -> None:

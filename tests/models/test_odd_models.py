@@ -133,7 +133,7 @@ async def test_a_thought_within_a_report_is_removed_from_it(tmp_path: Path, writ
 async def test_no_request_exceeds_a_small_window(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reasons: bool
 ) -> None:
-    """It counts what the answer may take, as servers do; each researcher finds more than fits."""
+    """Like real servers, the fake one counts the output limit too; each researcher finds more than fits."""
     window, over = 8_000, list[int]()
 
     def counting(reply: Reply, request: Received) -> Reply:
@@ -154,7 +154,7 @@ async def test_no_request_exceeds_a_small_window(
 
 
 def unless(words: str, reply: Any, *, results: int = 1) -> Script:
-    """A model that refuses whatever holds these words in its results, once there are so many of these."""
+    """A model that refuses prompts with these words in a tool result, once there are so many results."""
 
     def answer(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
         texts = [message.text for message in messages if message.type == "tool"]
@@ -165,7 +165,7 @@ def unless(words: str, reply: Any, *, results: int = 1) -> Script:
 
 @pytest.mark.fault(10)
 async def test_an_older_result_that_is_refused_is_left_out_of_the_finding_too(tmp_path: Path) -> None:
-    """The newer one is suspected first, and is shown again once it was cleared."""
+    """The newer result is left out first; since that does not help, it is shown again."""
     refusing = unless(POISON, REPORT, results=2)
     finding = unless(POISON, "Nothing was found.")
     run = lab(tmp_path, researcher=[search("Port Anlow ferry"), search("Ada Moran Tralee"), *[refusing] * 4, finding])

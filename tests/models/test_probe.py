@@ -107,7 +107,7 @@ Reply = Callable[[list[BaseMessage], dict[str, Any]], str]
 
 
 def reads(characters: int) -> Reply:
-    """A server that keeps the last characters of a prompt and says nothing."""
+    """A server that silently drops all but the last characters of a prompt."""
     return lambda messages, _: "Marigold." if "marigold" in messages[-1].text[-characters:] else "The ferry."
 
 
@@ -157,7 +157,7 @@ async def test_a_prompt_that_fills_the_window_is_read_whole(window: int | None, 
 
 
 class StepClock(HandClock):
-    """A clock on which a second passes from each look at it to the next."""
+    """A clock that is a second later each time it is read."""
 
     def seconds(self) -> float:
         self.time += 1

@@ -34,7 +34,7 @@ VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FIL
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment that names no proxy and no authority."""
+    """An environment without a proxy and without a certificate authority."""
     monkeypatch.setenv("DUCKDUCKGO_URL", "")
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
@@ -43,7 +43,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def company(folder: Path, monkeypatch: pytest.MonkeyPatch, **urls: str) -> Iterator[Proxy]:
-    """A network that is left through a proxy only, where an authority of its own vouches for these hosts."""
+    """A network whose proxy is the only way to these hosts, with certificates signed by an authority of its own."""
     certificate = own_authority(folder, *HOSTS)
     with proxy({f"{name}.example": urlsplit(url).port or 0 for name, url in urls.items()}, certificate) as here:
         monkeypatch.setenv("HTTPS_PROXY", here.url)

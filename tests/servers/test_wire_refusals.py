@@ -26,7 +26,6 @@ from test_wire_habits import first
 from deep_research.core.run.errors import ContentRefused, KeyRefused, RateLimited
 from deep_research.core.run.transcripts import WITHHELD_NOTICE
 
-REFUSAL = Reply(refusal="I cannot help with sk-CANARY.")
 POISON = "POISON"
 BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")
 
@@ -55,17 +54,11 @@ async def test_a_silent_researcher_returns_what_it_read_and_the_others_go_on(wir
 
 
 @pytest.mark.fault(9, 10, logs="WARNING core.models.ask")
-@pytest.mark.parametrize(
-    ("refusal", "other"),
-    [
-        (REFUSAL, say("", finish="content_filter")),
-        (fail(400, "sk-CANARY was filtered", code="content_filter"), replace(REFUSAL, streams=False)),
-    ],
-)
-async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(
-    wires: Wires, refusal: Reply, other: Reply
-) -> None:
-    refusals = {"keeper": refusal, "harbour": other}
+async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(wires: Wires) -> None:
+    refusals = {
+        "keeper": Reply(refusal="I cannot help with sk-CANARY."),
+        "harbour": fail(400, "sk-CANARY was filtered", code="content_filter"),
+    }
     script: dict[str, Script] = {
         "researcher": lambda request: refusals.get(task_of(request)) or searched(request),
         "finding": lambda request: refusals.get(task_of(request)) or noted(request),
@@ -101,16 +94,12 @@ def again_and_again(request: Received) -> Reply:
 
 
 @pytest.mark.fault(10)
-@pytest.mark.parametrize(
-    ("tasks", "orchestrator"),
-    [(["keeper"], None), (list(FACTS), None), (list(FACTS), again_and_again)],
-    ids=["writer, one finding", "writer, three findings", "orchestrator"],
-)
+@pytest.mark.parametrize("orchestrator", [None, again_and_again], ids=["writer", "orchestrator"])
 async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(
-    wires: Wires, tasks: list[str], orchestrator: Script | None
+    wires: Wires, orchestrator: Script | None
 ) -> None:
     """The provider of the writer, or that of the orchestrator, refuses whatever quotes one of the findings."""
-    plain = plain_run(tasks)
+    plain = plain_run()
     script = {
         "orchestrator": poisoned(orchestrator) if orchestrator else plain["orchestrator"],
         "finding": poisoned_finding,
@@ -119,7 +108,7 @@ async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(
     with wires(script) as wire:
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
-        assert wire.asked()["writer"] <= (1 if orchestrator else 1 + len(tasks))
+        assert wire.asked()["writer"] <= (1 if orchestrator else 1 + len(FACTS))
         refused = wire.requests("orchestrator" if orchestrator else "writer")
         assert not orchestrator or sum(POISON in request.prompt for request in wire.requests()) == 1
     assert POISON not in refused[-1].prompt
@@ -127,8 +116,7 @@ async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(
     assert found_by(state)["keeper"].is_withheld
     assert "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
     assert state.run.status == "completed_with_gaps"
-    others = " ".join(f"{FACTS[task]} [{number}]" for number, task in enumerate(tasks, 1) if task != "keeper")
-    assert state.report and (not others or state.report.text == others)
+    assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [3]"
 
 
 @pytest.mark.fault(10)

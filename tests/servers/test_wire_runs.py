@@ -59,7 +59,6 @@ def thinking(reply: Reply, _: Received) -> Reply:
     ("settings", "habit"),
     [
         pytest.param({}, None, id="streamed"),
-        pytest.param({}, lambda reply, _: replace(reply, streams=False), id="whole"),
         pytest.param({"reasoning": True}, thinking, id="reasoning"),
         pytest.param({"responses_api": True, "reasoning": True}, thinking, id="responses, reasoning"),
     ],

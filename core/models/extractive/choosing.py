@@ -25,7 +25,7 @@ from .parts import PASTED, Part, content_words
 from .units import QuotableUnit, quotable_units
 
 _FEWEST_LETTERS, _LEAST_SIMILARITY = 5, 0.88
-"""If no document has a word of the request, a similar word with at least so many letters is taken for the same word."""
+"""Minimum letters and similarity for taking a word in a document for another spelling of a word of the request."""
 _CONTEXT_WEIGHT = {True: 0.25, False: 0.4}
 """Factor on the weight of a word that only the part's context has, by `Part.is_question`."""
 _WEIGHT_ABOVE, _UNSEEN_WEIGHT = 0.85, 0.5
@@ -74,7 +74,7 @@ class Chooser:
         }
         self._inflections = QuestionWords(self._words.values())
         self._spellings = self._other_spellings()
-        """Stems in the documents, mapped to the stems of the words of the request of which they are other spellings."""
+        """Stems in the documents, mapped to the stem of the request of which they are another spelling."""
         self._subjects = {document.number: bare_title(document.title) for document in documents}
         """What each document is about, by its number."""
         self._units = [unit for document in documents for unit in _units_of(document)]
@@ -110,6 +110,7 @@ class Chooser:
         """What each document adds to the scores of its units, by its number."""
 
     def _other_spellings(self) -> dict[str, str]:
+        """Return the stems in the documents that are similar to words of the request which no document has."""
         whole = [text for document in self._documents.values() for text in (self._name_of(document), *document.texts)]
         written = sorted({word for text in whole for word in tokens(text) if word.isalpha()})
         known = {stem(word) for word in written}

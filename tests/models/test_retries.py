@@ -1,4 +1,4 @@
-"""Retries and waits of a run's calls share one budget."""
+"""The retries of a run's model calls share one budget of waiting time."""
 
 from __future__ import annotations
 
@@ -24,41 +24,41 @@ Start = Callable[[], AsyncGenerator[AIMessage, None]]
 MODEL = "fake-1"
 
 
-class Caller:
-    """Makes calls of one run with patience; it sleeps without waiting."""
+class Run:
+    """Makes calls that share a retry budget, and records the waits instead of waiting."""
 
     def __init__(self, **limits: float) -> None:
-        self.patience = RetryBudget(Limits.model_validate(limits), self.sleep, lambda: 0.0)
-        self.naps: list[float] = []
+        self.budget = RetryBudget(Limits.model_validate(limits), self.sleep, lambda: 0.0)
+        self.slept: list[float] = []
         self.time = 0.0
-        self.waits: list[tuple[float, str]] = []
-        self.voids = 0
+        self.shown_waits: list[tuple[float, str]] = []
+        self.restarts = 0
 
     async def sleep(self, seconds: float) -> None:
-        self.naps.append(seconds)
+        self.slept.append(seconds)
         await asyncio.sleep(0.001)
         self.time += seconds
 
     async def __call__(self, start: Start, *, may_repeat: bool = False, model: str = MODEL) -> str:
         text = ""
-        stream = self.patience.stream(
-            start, model, may_repeat=lambda: may_repeat, on_wait=lambda *wait: self.waits.append(wait)
+        stream = self.budget.stream(
+            start, model, may_repeat=lambda: may_repeat, on_wait=lambda *wait: self.shown_waits.append(wait)
         )
         async for part in stream:
-            self.voids += part is None
+            self.restarts += part is None
             text = "" if part is None else text + part.text
         return text
 
 
 def at(url: str, monkeypatch: pytest.MonkeyPatch) -> Start:
-    """A call of the model at this address."""
+    """A call to the model of the server at this address."""
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     model: Any = resolve_model("planner", Context(models=f"openai:{MODEL}"))
     return lambda: model.astream("What is known?")
 
 
 def scripted(*tries: Any) -> Start:
-    """A call whose tries are given: words, and errors in their place."""
+    """A call whose tries are given, each as a list of texts, with an error where it fails."""
     left = list(tries)
 
     async def start() -> AsyncGenerator[AIMessage, None]:
@@ -72,45 +72,45 @@ def scripted(*tries: Any) -> Start:
 
 @pytest.mark.fault(1, logs="INFO core.models.retries")
 async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = Caller()
+    run = Run()
     with openai_server([fail(429, retry_after=7), say("Yes.")]) as server:
-        assert await caller(at(server.url, monkeypatch)) == "Yes."
-    assert caller.naps == [7]
-    assert caller.waits == [(7, "the provider asks to wait (HTTP 429)")]
+        assert await run(at(server.url, monkeypatch)) == "Yes."
+    assert run.slept == [7]
+    assert run.shown_waits == [(7, "the provider asks to wait (HTTP 429)")]
     assert len(server.requests) == 2
-    assert caller.patience.seconds_left == 53
+    assert run.budget.seconds_left == 53
 
 
 @pytest.mark.fault(2)
 async def test_a_wait_beyond_the_budget_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = Caller()
+    run = Run()
     with openai_server([fail(429, retry_after=3600)]) as server, pytest.raises(APIStatusError):
-        await caller(at(server.url, monkeypatch))
-    assert caller.naps == []
+        await run(at(server.url, monkeypatch))
+    assert run.slept == []
     assert len(server.requests) == 1
 
 
 @pytest.mark.fault(3)
 async def test_parallel_calls_do_not_hammer_a_rate_limited_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = Caller()
+    run = Run()
 
     def busy(received: Received) -> Reply:
-        return fail(429) if caller.time < 10 else say("Yes.")
+        return fail(429) if run.time < 10 else say("Yes.")
 
     with openai_server(busy) as server:
         start = at(server.url, monkeypatch)
-        answers = await asyncio.gather(*(caller(start) for _ in range(5)))
+        answers = await asyncio.gather(*(run(start) for _ in range(5)))
     assert answers == ["Yes."] * 5
-    assert caller.naps == [0.5, 1, 2, 4, 8]
+    assert run.slept == [0.5, 1, 2, 4, 8]
     assert len(server.requests) <= 5 + 5 + 4
-    assert caller.patience.seconds_left == 60 - 15.5
+    assert run.budget.seconds_left == 60 - 15.5
 
 
 async def test_calls_of_another_model_do_not_wait() -> None:
-    caller, other = Caller(), asyncio.Event()
+    run, other = Run(), asyncio.Event()
 
     async def slow() -> AsyncGenerator[AIMessage, None]:
-        if not caller.naps:
+        if not run.slept:
             raise AnswerBroken("", {"code": 429})
         await other.wait()
         yield AIMessageChunk(content="One.")
@@ -119,23 +119,23 @@ async def test_calls_of_another_model_do_not_wait() -> None:
         other.set()
         yield AIMessageChunk(content="Two.")
 
-    assert list(await asyncio.gather(caller(slow), caller(quick, model="fake-2"))) == ["One.", "Two."]
+    assert list(await asyncio.gather(run(slow), run(quick, model="fake-2"))) == ["One.", "Two."]
 
 
 @pytest.mark.fault(3, logs="INFO core.models.retries")
 async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = Caller(retry_seconds=20)
+    run = Run(retry_seconds=20)
     with openai_server(lambda _: fail(429)) as server:
         start = at(server.url, monkeypatch)
-        results = await asyncio.gather(*(caller(start) for _ in range(3)), return_exceptions=True)
+        results = await asyncio.gather(*(run(start) for _ in range(3)), return_exceptions=True)
     assert all(isinstance(result, APIStatusError) for result in results)
-    assert sum(caller.naps) == 15.5
+    assert sum(run.slept) == 15.5
     assert len(server.requests) == 3 + 5
 
 
 @pytest.mark.fault(4)
 @pytest.mark.parametrize(
-    ("retries", "naps"),
+    ("retries", "slept"),
     [
         (0, []),
         (1, [0.5]),
@@ -143,34 +143,34 @@ async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(m
     ],
 )
 async def test_a_failing_server_is_called_again_up_to_max_retries_times(
-    monkeypatch: pytest.MonkeyPatch, retries: int, naps: list[float]
+    monkeypatch: pytest.MonkeyPatch, retries: int, slept: list[float]
 ) -> None:
-    caller = Caller(max_retries=retries)
+    run = Run(max_retries=retries)
     with openai_server([fail(503), fail(500), say("Yes.")][: retries + 1]) as server:
         if retries < 2:
             with pytest.raises(APIStatusError):
-                await caller(at(server.url, monkeypatch))
+                await run(at(server.url, monkeypatch))
         else:
-            assert await caller(at(server.url, monkeypatch)) == "Yes."
-    assert caller.naps == naps
-    assert len(server.requests) == len(naps) + 1
+            assert await run(at(server.url, monkeypatch)) == "Yes."
+    assert run.slept == slept
+    assert len(server.requests) == len(slept) + 1
 
 
 @pytest.mark.fault(24)
 async def test_a_rejected_request_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     with openai_server([fail(400)]) as server, pytest.raises(APIStatusError):
-        await Caller()(at(server.url, monkeypatch))
+        await Run()(at(server.url, monkeypatch))
     assert len(server.requests) == 1
 
 
 @pytest.mark.fault(7)
 async def test_a_silent_call_is_repeated_once() -> None:
     silent = AnswerSilent(0.1, "idle_seconds")
-    assert await Caller()(scripted([silent], ["Yes."])) == "Yes."
+    assert await Run()(scripted([silent], ["Yes."])) == "Yes."
     with pytest.raises(AnswerSilent):
-        await Caller()(scripted([silent], [silent], ["Yes."]))
+        await Run()(scripted([silent], [silent], ["Yes."]))
     with pytest.raises(AnswerSilent):
-        await Caller(max_retries=0)(scripted([silent], ["Yes."]))
+        await Run(max_retries=0)(scripted([silent], ["Yes."]))
 
 
 @pytest.mark.fault(5, 6)
@@ -179,34 +179,34 @@ async def test_a_silent_call_is_repeated_once() -> None:
 async def test_a_broken_answer_is_discarded_and_requested_once_more_unless_it_was_shown(
     monkeypatch: pytest.MonkeyPatch, ending: Any
 ) -> None:
-    caller, broken = Caller(), say("It was lit in 1844.", ending=ending, after=3)
+    run, broken = Run(), say("It was lit in 1844.", ending=ending, after=3)
     with openai_server([broken, broken, say("Yes.")]) as server:
         start = at(server.url, monkeypatch)
         with pytest.raises(Exception, match=r"broke off|Connection error|incomplete answer"):
-            await caller(start)
+            await run(start)
         assert len(server.requests) == 1
-        assert await caller(start, may_repeat=True) == "Yes."
-    assert caller.voids == 1
+        assert await run(start, may_repeat=True) == "Yes."
+    assert run.restarts == 1
 
 
 @pytest.mark.behaviour("O-83")
 async def test_a_call_that_fails_before_its_first_words_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = Caller()
+    run = Run()
     broken = [say("It was", ending="cut", after=0), say("It was", ending="reset", after=1)]
     with openai_server([*broken, say("Yes.")]) as server:
-        assert await caller(at(server.url, monkeypatch)) == "Yes."
-    assert caller.voids == 0
+        assert await run(at(server.url, monkeypatch)) == "Yes."
+    assert run.restarts == 0
     assert len(server.requests) == 3
 
 
 class Asks(TypedDict, total=False):
-    """The question of a call."""
+    """The state of a graph whose node makes a call."""
 
     question: Annotated[str, lambda _, latest: latest]
 
 
 async def budgets_of_a_run(*questions: str) -> list[RetryBudget]:
-    """The budgets of the calls of one graph run, some in an inner graph."""
+    """The retry budgets of calls for these questions in one graph run; they are made in an inner graph."""
     found: list[RetryBudget] = []
 
     async def call(state: Asks) -> Asks:
