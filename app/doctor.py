@@ -141,7 +141,7 @@ def _model(role: Role, context: Context) -> str:
         return f"extractive: only quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: http://localhost:11434/v1)"
     window = f"{profile.window} tokens" if profile.is_window_known else f"window unknown, {profile.window} assumed"
     kind = "reasoning model, " if profile.reasons else ""
-    return f"{location_of(role, context).model}: {window}, {kind}{tool_calls}"
+    return f"{location_of(role, context).key}: {window}, {kind}{tool_calls}"
 
 
 def _tool_calls(role: Role, context: Context) -> str:

@@ -46,20 +46,26 @@ class Location(NamedTuple):
     """Where a model's ability is stored: a JSON file and the key in it."""
 
     path: Path
-    model: str
+    at_server: str
+    """The model; see `Profile`."""
+    tool_calls: str = "auto"
+    """The user's setting. What is learned with a way set by the user must not be taken for the best way."""
+
+    @property
+    def key(self) -> str:
+        """The key in the file."""
+        return self.at_server if self.tool_calls == "auto" else f"{self.at_server} by {self.tool_calls}"
 
 
 def location_of(role: Role, context: Context) -> Location:
     """Return where the ability of the role's model is stored."""
-    # What is learned with `tool_calls` set by the user must not be taken for the best way to call tools.
-    way = "" if context.tool_calls == "auto" else f" by {context.tool_calls}"
-    return Location(context.data_dir / _FILE_NAME, f"{profile_of(role, context).at_server}{way}")
+    return Location(context.data_dir / _FILE_NAME, profile_of(role, context).at_server, context.tool_calls)
 
 
 async def load_ability(location: Location) -> Ability | None:
     """Return the ability stored at a location; None if there is none, or if it cannot be read."""
     if location not in _known:
-        stored = (await asyncio.to_thread(_read_file, location.path)).get(location.model)
+        stored = (await asyncio.to_thread(_read_file, location.path)).get(location.key)
         try:
             ability = Ability(**{**stored, "quirks": tuple(stored.get("quirks", ()))}) if stored else None
         except (AttributeError, TypeError):
@@ -72,7 +78,7 @@ async def load_ability(location: Location) -> Ability | None:
 
 async def save_ability(location: Location, ability: Ability) -> None:
     """Store an ability; if the file cannot be written, only in memory."""
-    _known[location] = ability = ability._replace(window=windows_at_servers.get(location.model, ability.window))
+    _known[location] = ability = ability._replace(window=windows_at_servers.get(location.at_server, ability.window))
     _note(location, ability)
     await asyncio.to_thread(_write, location, ability)
 
@@ -80,11 +86,11 @@ async def save_ability(location: Location, ability: Ability) -> None:
 def _note(location: Location, ability: Ability) -> None:
     """Make the ability known to `profile_of` and `is_small`, which cannot read files because they are not async."""
     if ability.reasons:
-        known_to_reason.add(location.model)
-    if ability.rung != "native":
-        known_to_need_help.add(location.model)
-    if ability.window and not windows_at_servers.get(location.model):
-        windows_at_servers[location.model] = ability.window
+        known_to_reason.add(location.at_server)
+    if ability.rung != "native" and location.tool_calls == "auto":
+        known_to_need_help.add(location.at_server)
+    if ability.window and not windows_at_servers.get(location.at_server):
+        windows_at_servers[location.at_server] = ability.window
 
 
 def _write(location: Location, ability: Ability) -> None:
@@ -92,7 +98,7 @@ def _write(location: Location, ability: Ability) -> None:
     folder = location.path.parent
     with contextlib.suppress(OSError), _writing:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stored = {**_read_file(location.path), location.model: ability._asdict()}
+        stored = {**_read_file(location.path), location.key: ability._asdict()}
         # A temporary file can only be read by its owner, and replaces the old one in a single step.
         with tempfile.NamedTemporaryFile(dir=folder, prefix=location.path.stem, delete=False) as file:
             written = Path(file.name)

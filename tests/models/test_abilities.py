@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from kit.model_calls import Wire, caller_of
 from kit.models import ScriptedChatModel
-from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server, say, use
+from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server, say
 
 from deep_research.core.models.abilities import (
     Location,
@@ -90,7 +90,7 @@ async def test_abilities_saved_at_the_same_time_are_all_stored(tmp_path: Path) -
     locations = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
     await asyncio.gather(*(save_ability(location, Ability("tags")) for location in locations))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
-    assert kept == {location.model: {**NOTHING_LEARNED, "rung": "tags"} for location in locations}
+    assert kept == {location.at_server: {**NOTHING_LEARNED, "rung": "tags"} for location in locations}
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
 
 
@@ -143,7 +143,7 @@ def ollama(*loaded: dict[str, Any], parameters: str = "") -> dict[str, Any]:
 
 @pytest.fixture
 def server(wire: Wire) -> Iterator[OpenAIServer]:
-    with openai_server([use(("save_word", {"word": "amber"}))]) as server:
+    with openai_server([]) as server:
         server.paths = {}
         wire(server)
         yield server
@@ -195,13 +195,16 @@ async def test_a_set_window_wins_and_a_small_one_is_refused_with_the_setting_of_
         check_models(("planner",), context)
 
 
-async def test_the_window_is_stored_and_used_if_the_server_states_none(server: OpenAIServer, tmp_path: Path) -> None:
-    server.paths, context = LLAMA_CPP, settings(tmp_path)
+@pytest.mark.parametrize("tool_calls", ["auto", "tags"])
+async def test_the_window_is_stored_and_used_if_the_server_states_none(
+    server: OpenAIServer, tmp_path: Path, tool_calls: str
+) -> None:
+    server.paths, context = LLAMA_CPP, settings(tmp_path, tool_calls=tool_calls)
     await load_models(context)
     await load_models(context)
     assert len(server.asked) == 2, "a process asks once"
-    asked = caller(tmp_path)
-    await ability_of(asked, may_try=True, has_tools=True)
+    asked = caller(tmp_path, tool_calls=tool_calls)
+    await remember_ability("writer", context, Ability(rung="native" if tool_calls == "auto" else "tags"))
     assert [kept["window"] for kept in json.loads((tmp_path / "models.json").read_text("utf-8")).values()] == [16_384]
     (name,) = [name for name, tokens in windows_at_servers.items() if tokens and server.url[7:-3] in name]
     windows_at_servers[name] = None

@@ -129,10 +129,7 @@ async def test_a_thought_within_a_report_is_removed_from_it(tmp_path: Path, writ
     assert "Lit in 1844. [1]" in "".join(p.content for p in await run.replayed() if p.type == "message_delta")
 
 
-@pytest.mark.parametrize("reasons", [False, True])
-async def test_no_request_exceeds_a_small_window(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reasons: bool
-) -> None:
+async def test_no_request_exceeds_a_small_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Like real servers, the fake one counts the output limit too; each researcher finds more than fits."""
     window, over = 8_000, list[int]()
 
@@ -144,7 +141,7 @@ async def test_no_request_exceeds_a_small_window(
         over.append(used + most)
         return fail(400, f"maximum context length is {window} tokens", code="context_length_exceeded")
 
-    small: dict[str, Any] = {"window": window, "allow_small_window": True, "reasoning": reasons, "small": "off"}
+    small: dict[str, Any] = {"window": window, "allow_small_window": True, "reasoning": True, "small": "off"}
     with wire_lab(tmp_path, monkeypatch, habit=counting, **small) as wire:
         for name, fact in FACTS.items():
             pages = [found(wire.web.url(f"/{name}/{n}"), name, "Wind. " * 300) for n in range(3)]
