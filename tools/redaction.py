@@ -100,8 +100,8 @@ async def redact(
         everyday = (STOP_WORDS, everyday_words("en"), everyday_words(language))
         uncommon = {word for word in words if not (any(word in common for common in everyday) or _YEAR.fullmatch(word))}
         unknown = {word for word in uncommon if public.isdisjoint(_forms(word, language))}
-        held = Library(context).held(unknown) if context.docs else frozenset()
-        private = {word for word in unknown if word in held or not secret.isdisjoint(_forms(word, language))}
+        in_documents = Library(context).known(unknown) if context.docs else frozenset()
+        private = {word for word in unknown if word in in_documents or not secret.isdisjoint(_forms(word, language))}
         private = set() if context.mix_private else private
         most = context.limits.max_unseen_characters
         return {query: _redact(text, private, unknown - private, sent, most) for query, text in texts.items()}

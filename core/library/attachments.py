@@ -24,16 +24,17 @@ from ..run.store.pages import ATTACHMENTS, Pages, attachments_folder, thread_fol
 from .folder import NOT_IN_NAMES
 
 INCOMING = "new"
-"""Code of a file that is not indexed yet."""
+"""`Attached.code` of a file that is stored, but not indexed yet."""
 _WAITING = "it arrived during the research; the next question can search it"
-"""Reason why such a file is not searched yet."""
+"""`Attached.reason` of such a file."""
 _NAME_CHARACTERS = 60
 """Maximum length of a file name; longer names lose their first characters."""
 _NOT_IN_FILES = re.compile(rf'[\\/:*?"<>|]|{NOT_IN_NAMES.pattern}')
+"""Matches characters that are replaced in file names."""
 
 
 def messages_with_files(given: Any) -> list[AnyMessage]:
-    """Return all messages of an input or update if any of them has a file; otherwise an empty list."""
+    """Return the messages in a graph's input or state update if any of them contains a file; else an empty list."""
     sent: Any = given.get("messages") if isinstance(given, dict) else None
     try:
         messages: list[Any] = convert_to_messages(sent if isinstance(sent, list) else [sent])
@@ -44,7 +45,10 @@ def messages_with_files(given: Any) -> list[AnyMessage]:
 
 
 async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Context) -> list[AnyMessage]:
-    """Store the files of messages in the thread's folder; return the messages with file lists in place of the files."""
+    """Store the files in messages in the thread's folder; return the messages, with entries in place of the files.
+
+    An entry has the name of the file, and the reason if it was refused.
+    """
     if not (pages.thread and any(map(file_blocks, messages))):
         return list(messages)
     folder = await in_thread(partial(attachments_folder, context.data_dir))
@@ -54,14 +58,17 @@ async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Cont
     taken = list[AnyMessage]()
     for message in messages:
         blocks = file_blocks(message)
-        stores = [partial(_store, block, own_folder, context.limits) for block in blocks if not block.link]
-        files = [await in_thread(store) for store in stores]
+        contents = [block for block in blocks if not block.link]
+        files = [await in_thread(partial(_store, block, own_folder, context.limits)) for block in contents]
         taken.append(with_attached(message, [*attached_to(message), *files]) if blocks else message)
     return taken
 
 
 def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
-    """Store a file under a valid name, unless it is empty, of an unknown format, or exceeds a limit."""
+    """Store a file under a valid name and return its entry.
+
+    A file that is empty, of an unknown format or beyond a limit is not stored; its entry says why.
+    """
     name = _NOT_IN_FILES.sub("_", re.split(r"[\\/]", block.name)[-1]).strip(" .") or "file"
     guessed = mimetypes.guess_extension(block.mime_type) or ""
     is_known = (PurePath(name).suffix and kind_of_file(name)) or name.lower().endswith(guessed)
@@ -81,8 +88,8 @@ def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
     names = chain([name], (f"{stem} ({number}){ending}" for number in count(2)))
     path = next(path for path in map(folder.joinpath, names) if not path.exists() or path.read_bytes() == data)
     if not path.exists():
-        if (held := len([*folder.glob("[!.]*")])) >= limits.max_attachments:
-            return attached(reason=f"the thread already has {held} files (limit max_attachments)", code="too many")
+        if (stored := len([*folder.glob("[!.]*")])) >= limits.max_attachments:
+            return attached(reason=f"the thread already has {stored} files (limit max_attachments)", code="too many")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Write under a temporary name first, since the folder may be indexed meanwhile.
         new = folder / f".{path.name}"

@@ -33,15 +33,17 @@ _ASKING = frozenset({"find", "following", "give", "here", "list", "many", "much"
 _CONTRACTED = frozenset({"d", "ll", "m", "re", "ve"})
 _STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
 """Function and question words of English, and fragments of contractions."""
-_MEMBERS: dict[str, tuple[str, ...]] = {
-    family: tuple(word for word, own in FAMILIES.items() if own == family) for family in set(FAMILIES.values())
+_FORMS: dict[str, tuple[str, ...]] = {
+    base: tuple(form for form in FAMILIES if FAMILIES[form] == base) for base in set(FAMILIES.values())
 }
+"""Forms of irregular words, by base form."""
 _MOST_STEMS = 40
 """Maximum number of stems to search for, rarest first; questions have fewer, a pasted text has hundreds."""
 _SHORTEST_NAME = 3
 _NO_NAMES = STOP_WORDS | MONTHS
 """Words that are not names when alone."""
 _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
+"""Separates names within a name, as in "Bridge of Velm"."""
 
 
 def terms_of(question: str) -> list[str]:
@@ -68,7 +70,7 @@ class Query(NamedTuple):
     words: dict[str, tuple[str, ...]]
     """The words to search for, by stem."""
     names: dict[str, tuple[str, ...]]
-    """Its names with several words: their weighted stems, by the run of all their stems."""
+    """Its names of several words: those stems of the name that have a weight, by all its stems in the form of `run`."""
     run: str
     """All its stems in order, each between spaces."""
     plain: str
@@ -78,27 +80,28 @@ class Query(NamedTuple):
 
 
 def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -> Query:
-    """Analyse a question or search; `counted` is `IndexShelf.counted`, `total` the number of passages."""
+    """Analyse a question or search.
+
+    `total`: number of passages; `counted`: returns how many of them contain any of these words.
+    """
     content = [token for token in tokens(text) if token not in STOP_WORDS]
     distinctive = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
-    forms = grouped(distinctive or content or tokens(text), stem)
-    words = {own: tuple(dict.fromkeys((*found, *_MEMBERS.get(own, ())))) for own, found in forms.items()}
+    by_stem = grouped(distinctive or content or tokens(text), stem)
+    words = {key: tuple(dict.fromkeys((*found, *_FORMS.get(key, ())))) for key, found in by_stem.items()}
     # A passage is counted once per form of a word that it has; an exact count is not worth its cost.
-    counts = {own: min(total, counted(variants)) for own, variants in words.items()}
-    rarities = {own: rarity(total, count) for own, count in counts.items() if count}
-    rarest = frozenset(sorted(rarities, key=lambda own: (-rarities[own], own))[:_MOST_STEMS])
-    whole = sum(rarities[own] for own in rarities if own in rarest) or 1.0
-    weights = {own: weight / whole for own, weight in rarities.items() if own in rarest}
+    counts = {key: min(total, counted(variants)) for key, variants in words.items()}
+    rarities = {key: rarity(total, count) for key, count in counts.items() if count}
+    rarest = frozenset(sorted(rarities, key=lambda key: (-rarities[key], key))[:_MOST_STEMS])
+    whole = sum(rarities[key] for key in rarities if key in rarest) or 1.0
+    weights = {key: value / whole for key, value in rarities.items() if key in rarest}
+    by_name = {padded_stems(name): [key for key in dict.fromkeys(stems(name)) if key in weights] for name in names(text)}
+    long_names = {name: tuple(weighted) for name, weighted in by_name.items() if len(weighted) > 1}
     inflections = QuestionWords(sought_words(text))
-    found = {
-        padded_stems(name): tuple(own for own in dict.fromkeys(stems(name)) if own in weights) for name in names(text)
-    }
-    own_names = {run: own for run, own in found.items() if len(own) > 1}
-    return Query(text, weights, words, own_names, padded_stems(text), padded_words(text), inflections)
+    return Query(text, weights, words, long_names, padded_stems(text), padded_words(text), inflections)
 
 
 class LibraryPassage(NamedTuple):
-    """A passage of a document that answers a query."""
+    """A passage of a document, as found by a search."""
 
     source: Source
     start: int
@@ -111,7 +114,7 @@ class LibraryPassage(NamedTuple):
 
 
 class Candidate:
-    """A passage that may be part of a trail (passages that answer together); properties are computed on first use."""
+    """A passage that may be part of a trail; see `trails`. Properties are computed on first use."""
 
     def __init__(self, passage: LibraryPassage) -> None:
         self.passage = passage
@@ -149,7 +152,7 @@ class Candidate:
         return f" {' '.join(self._tokens)} "
 
     @cached_property
-    def stem_run(self) -> str:
+    def padded_stems(self) -> str:
         """Stems of title and text, in order."""
         return f"{padded_stems(self.title)}| {' '.join(map(stem, self._tokens))} "
 
@@ -171,7 +174,7 @@ class Candidate:
 
 @lru_cache(maxsize=5_000)
 def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
-    # Cached across searches, since the questions of a run lead to the same passages.
+    """Return the names for `Candidate.names`; cached, since the questions of a run lead to the same passages."""
     written = dict.fromkeys([title, subject, *names(text)])
     found: dict[str, str] = {}
     for name in written:

@@ -18,9 +18,9 @@ _OTHER_KINDS = "unknown format"
 PICTURE = "picture"
 """Code of pictures without any text."""
 PICTURES = "(pictures)"
-"""Path of the single entry for all such pictures."""
+"""Path of the single entry for all pictures without any text."""
 _OTHERS = "(other files)"
-"""Path of the single entry for all files with unsupported extensions; sorts before all names."""
+"""Path of the single entry for all files with unsupported extensions."""
 _MORE = "(more files)"
 """Path of the single entry for left-out files beyond `MOST_NAMED`."""
 MOST_NAMED = 1_000
@@ -145,15 +145,15 @@ class _Walk:
                     self._folders.append(path + "/")
                 elif reason := self._objection(entry, is_readable=is_readable):
                     self._leave_out(path, reason)
-                elif not is_readable:
-                    self.others.update([] if _leads_to_folder(entry) else [PurePath(entry.name).suffix.lower()])
+                elif not is_readable and not _leads_to_folder(entry):
+                    self.others[PurePath(entry.name).suffix.lower()] += 1
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat(follow_symlinks=False)
                     self.count += 1
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
     def _objection(self, entry: os.DirEntry[str], *, is_readable: bool) -> str:
-        """Return why a folder or supported file is not read; empty if it is read or listed elsewhere."""
+        """Return why a link to a folder or a supported file is not read; empty if it is read or listed elsewhere."""
         if entry.is_symlink() and (is_readable or _leads_to_folder(entry)):
             try:
                 is_inside = Path(entry.path).resolve(strict=True).is_relative_to(self._root)
@@ -173,6 +173,7 @@ class _Walk:
 
 
 def _leads_to_folder(link: os.DirEntry[str]) -> bool:
+    """Whether a directory entry is a link to a folder."""
     try:
         return link.is_dir()
     except OSError:
@@ -181,6 +182,7 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
 
 
 def _open(root: Path, path: str) -> int:
+    """Open a file below `root` without following links; return its descriptor."""
     if root.is_file():
         return os.open(root, os.O_RDONLY | _NO_LINK | _NO_WAIT)
     if os.open not in os.supports_dir_fd:

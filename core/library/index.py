@@ -25,19 +25,20 @@ from .index_file import (
     connect,
     discard,
     indexed_text,
-    readable_index,
-    settle_texts,
     shared,
+    translated_errors,
+    update_texts,
 )
 from .index_search import MOST, IndexReader, SourceOf
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
+"""Columns that say whether a file has changed and how it was read: the first fields of `IndexedFile`."""
 
 
 class Index:
     """An index file. Every method opens it and blocks; all may be called from any thread.
 
-    Methods raise `Foreign` if the file must be rebuilt first, and `DatabaseUnusable`.
+    Methods raise `RebuildNeeded` if the file is damaged or of another version, and `DatabaseUnusable`.
     """
 
     def __init__(self, file: Path, most: int = MOST) -> None:
@@ -47,7 +48,7 @@ class Index:
         self._counts: dict[tuple[int, str], int] = {}
 
     def stamps(self) -> dict[str, IndexedFile]:
-        """Return all files in the index by path, without their texts."""
+        """Return all files in the index by path, with the columns of `_STAMP` only."""
         with self._transaction() as connection:
             rows = connection.execute(f"SELECT {_STAMP} FROM documents")  # noqa: S608
             return {row[0]: IndexedFile(*row) for row in rows}
@@ -57,22 +58,20 @@ class Index:
         if not (entries or gone):
             return
         with self._transaction("IMMEDIATE") as connection:
-            touched: dict[str, None] = {}
-            texts: dict[str, str] = {}
+            hashes, texts = set[str](), dict[str, str]()
             for path in gone:
-                touched |= _remove(connection, path)
+                hashes.add(_remove(connection, path))
             for entry in entries:
                 # A folder that changes while it is listed can name a file twice.
-                touched |= _remove(connection, entry.path)
+                hashes.add(_remove(connection, entry.path))
                 connection.execute(
                     f"INSERT INTO documents ({', '.join(COLUMNS)}, title_key)"  # noqa: S608
                     f" VALUES ({', '.join('?' * len(entry))})",
                     (*entry[:-1], title_key(entry.title)),
                 )
                 if not entry.reason:
-                    touched[entry.content_hash] = None
                     texts[entry.content_hash] = entry.text
-            settle_texts(connection, touched, texts)
+            update_texts(connection, (hashes | texts.keys()) - {""}, texts)
 
     def note_root(self, root: Path) -> None:
         """Record the folder or file that is indexed."""
@@ -85,7 +84,7 @@ class Index:
                 connection.execute("UPDATE totals SET root = ?", (path,))
 
     def restamp(self, entries: Sequence[IndexedFile]) -> None:
-        """Record the new modification time of files whose content is unchanged."""
+        """Record the new size and modification time of files whose content is unchanged."""
         if not entries:
             return
         with self._transaction("IMMEDIATE") as connection:
@@ -107,13 +106,13 @@ class Index:
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
-        with readable_index(self.file), shared(self.file), closing(connect(self.file)) as connection:
+        with translated_errors(self.file), shared(self.file), closing(connect(self.file)) as connection:
             connection.execute(f"BEGIN {mode}")
             yield connection
             connection.execute("COMMIT")
 
     def identity(self) -> object:
-        """Return an identity that changes when the index is replaced."""
+        """Return the inode number of the file, which changes when the index is replaced; None if there is no file."""
         try:
             return self.file.stat().st_ino
         except OSError:
@@ -127,13 +126,11 @@ class Index:
         return fresh
 
 
-def _remove(connection: sqlite3.Connection, path: str) -> dict[str, None]:
-    """Remove a document; return the hash of its text, if it had one, as a key."""
-    row = connection.execute("SELECT id, content_hash FROM documents WHERE path = ?", (path,)).fetchone()
-    if row is None:
-        return {}
-    connection.execute("DELETE FROM documents WHERE id = ?", row[:1])
-    return {row[1]: None} if row[1] else {}
+def _remove(connection: sqlite3.Connection, path: str) -> str:
+    """Remove a document, if there is one; return the hash of its text, empty if it had none."""
+    row = connection.execute("SELECT content_hash FROM documents WHERE path = ?", (path,)).fetchone()
+    connection.execute("DELETE FROM documents WHERE path = ?", (path,))
+    return str(row[0]) if row else ""
 
 
 class Root(NamedTuple):
@@ -156,7 +153,10 @@ class Root(NamedTuple):
         return f"{folder.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}" if self.is_folder else folder
 
     def path_of(self, address: str) -> str:
-        """Return the path below this root for an address, or "" if it is elsewhere; for look-ups in the index only."""
+        """Return the path below this root for an address, or "" if it is elsewhere.
+
+        For look-ups in the index only: no file is opened by this path.
+        """
         if not self.is_folder:
             return self.path.name if address in (self.address(""), self.uri("")) else ""
         by_name, by_uri = self.address(""), f"{self.path.as_uri().rstrip('/')}/"
@@ -195,5 +195,5 @@ def _resolved(path: Path) -> Path:
 
 
 def unreadable(path: Path, words: str) -> DocumentsUnreadable:
-    """Return the error for this folder or file."""
+    """Return the error for a folder or file of `docs`; `words` say what is wrong with it."""
     return DocumentsUnreadable(f"{path}: {words} (setting `docs`, options `--docs` and `--attach`)")

@@ -23,7 +23,7 @@ from ..run.errors import DatabaseUnusable
 
 _WAITING_SECONDS = 3_600
 """Maximum time to wait while an index is replaced, which takes as long as reading all its files."""
-_of_thread = threading.local()
+_thread_data = threading.local()
 _VERSION = 16
 """Increase if index content is computed differently; changes of the tables are detected automatically."""
 _BUSY_SECONDS = 60
@@ -35,6 +35,7 @@ LOCK = ".lock"
 NEW_SUFFIX = ".new"
 """File suffixes of an index's lock, and of its replacement during a rebuild."""
 _SIDES = ("-wal", "-shm", "-journal")
+"""File suffixes of the files that SQLite keeps beside a database."""
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime_ns INTEGER, file_hash TEXT, reason TEXT,
@@ -58,7 +59,7 @@ CREATE VIRTUAL TABLE passages USING fts5 (title, heading, text, content = '', to
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
 """
 _TEXT_BYTES = 5
-"""Size of a text's number; collisions are rare even among a million texts."""
+"""Size of a text's row number; collisions are rare even among a million texts."""
 POSITION_BITS = 18
 """Number of low bits of a passage's number that hold its position in the text; enough for the longest text."""
 POSITION_MASK = (1 << POSITION_BITS) - 1
@@ -69,7 +70,7 @@ _IDENTIFIED = 400
 _LEAST = 100
 """Minimum number of characters for the identifier; with fewer it could only guess."""
 _PIECES_SHARE = 1.0
-"""Minimum ratio of unspaced pieces to other words at which a text is not stemmed."""
+"""A text is not stemmed if it has at least this many pieces of unspaced scripts, such as Chinese, per other word."""
 
 
 class IndexedFile(NamedTuple):
@@ -101,7 +102,7 @@ class IndexedFile(NamedTuple):
 
 
 COLUMNS = IndexedFile._fields[:-1]
-"""Columns of an entry; its text is stored in passages."""
+"""Columns of the table `documents`; texts are in `spans`."""
 
 
 @contextmanager
@@ -127,7 +128,7 @@ def exclusive(file: Path) -> Iterator[None]:
         yield
 
 
-def is_using() -> bool:
+def has_shared_lock() -> bool:
     """Whether this thread has a shared lock on any index."""
     return bool(_files_of_thread())
 
@@ -145,11 +146,12 @@ def _locked(file: Path, begin: Literal["BEGIN", "BEGIN EXCLUSIVE"]) -> Iterator[
 
 
 def _files_of_thread() -> set[Path]:
-    files: set[Path] = _of_thread.__dict__.setdefault("files", set())
+    """Return the indexes on which this thread has a shared lock; the caller may change the set."""
+    files: set[Path] = _thread_data.__dict__.setdefault("files", set())
     return files
 
 
-class Foreign(Exception):
+class RebuildNeeded(Exception):
     """The file is damaged, or is an index of another version."""
 
     def __init__(self, file: Path) -> None:
@@ -158,18 +160,18 @@ class Foreign(Exception):
 
 
 @contextmanager
-def readable_index(file: Path) -> Iterator[None]:
-    """Translate SQLite and file system errors into `Foreign` or `DatabaseUnusable`."""
+def translated_errors(file: Path) -> Iterator[None]:
+    """Translate SQLite and file system errors in the block into `RebuildNeeded` or `DatabaseUnusable`."""
     try:
         yield
     except (sqlite3.DatabaseError, OSError) as error:
         if isinstance(error, sqlite3.DatabaseError) and is_corrupt(error):
-            raise Foreign(file) from error
+            raise RebuildNeeded(file) from error
         raise DatabaseUnusable(f"{file}: the document index cannot be used ({error})") from error
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Open the index, creating it if it does not exist. Raises `Foreign` if it is of another version."""
+    """Open the index, creating it if it does not exist. Raises `RebuildNeeded` if it is of another version."""
     create_private(file)
     connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
@@ -228,6 +230,7 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
+    """Create the tables if the file is empty. Raises `RebuildNeeded` for an index of another version."""
     # New versions of stemmers or parsers make an index outdated.
     wanted = (
         _VERSION << 24 | (stemmer_version() ^ parsing_version() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF
@@ -242,7 +245,7 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
     # Another process may have created the tables meanwhile.
     if not is_ready():
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise Foreign(file)
+            raise RebuildNeeded(file)
         for statement in _SCHEMA.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {wanted}")
@@ -262,7 +265,7 @@ def create_private(file: Path) -> None:
 
 
 def number_of(content_hash: str) -> int:
-    """Return the preferred number for the text with this hash."""
+    """Return the row number for the text with this hash; if another text has it, the next free one is used."""
     return int.from_bytes(hashlib.sha256(content_hash.encode()).digest()[:_TEXT_BYTES])
 
 
@@ -276,10 +279,10 @@ def stemmed_in(text: str) -> str:
     return code if code in STEMMED else ""
 
 
-def settle_texts(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping[str, str]) -> None:
-    """Add, remove or retitle the texts with these hashes after a change of documents.
+def update_texts(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping[str, str]) -> None:
+    """Add, remove or retitle the texts with these hashes, after a change of the documents that have them.
 
-    A text gets the title of its first document by path. `texts` contains those that may be new, by hash.
+    A text gets the title of its first document by path. `texts`: by hash, the texts that may be new.
     """
     # FTS5 writes rows fastest in the order of their numbers.
     for content_hash in sorted(hashes, key=number_of):
@@ -316,6 +319,7 @@ def indexed_text(connection: sqlite3.Connection, content_hash: str) -> str:
 
 
 def _add_text(connection: sqlite3.Connection, content_hash: str, title: str, text: str) -> None:
+    """Store a new text as passages, and add these to the search table."""
     language = stemmed_in(text)
     spans = split_passages(text)
     # Characters between passages belong to the one before, so that the pieces joined are the text.

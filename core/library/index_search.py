@@ -72,11 +72,14 @@ WORD = re.compile(rf"[^\W\d_]{{{_FEWEST_LETTERS},}}")
 _NEAR = "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length (term) BETWEEN ? AND ?"
 _KNOWN = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.term = json_each.value"
 _LAST = "\U0010ffff"
+"""The greatest character: the upper bound of a search by prefix."""
 SourceOf = Callable[[IndexedFile], Source]
-"""Returns the source that is a document of the index."""
+"""Returns the source for a document of an index."""
 
 
 class _Word(NamedTuple):
+    """A word of a query that passages contain."""
+
     passages: int
     """Number of passages that contain the word."""
     match: str
@@ -109,7 +112,10 @@ def _any(terms: Iterable[str]) -> str:
 
 
 def _variants(stem: str) -> Iterator[str]:
-    """Yield the corrections of one wrong letter among the first `_SURE` letters, but not the very first."""
+    """Yield a stem with one of its first `_SURE` letters, but not the very first, left out, swapped or replaced.
+
+    Also with a letter added before it.
+    """
     for index in range(1, min(_SURE, len(stem))):
         before, letter, after = stem[:index], stem[index], stem[index + 1 :]
         yield before + after
@@ -154,13 +160,13 @@ class IndexReader:
         return [word for word, of_word in forms.items() if not known.isdisjoint(of_word)]
 
     def best(self, words: Sequence[str], limit: int) -> list[int]:
-        """Return the passages that match these words best, best first; a few per document, then the others."""
+        """Return the numbers of the best passages for these words, best first; a few per document, then the others."""
         searches = narrowed(self.counts(words), self.size, self._most)
         found = (self._ranked(match, limit * _FOR_SPREADING) for match in searches)
         rows = spread(chain.from_iterable(found), lambda row: row >> POSITION_BITS, OF_TEXT)
         return list(dict.fromkeys(rows))[:limit]
 
-    def misspelt(self, word: str) -> list[str]:
+    def corrections(self, word: str) -> list[str]:
         """Return the words with the most similar spelling, as written in passages."""
         terms = (index_term(word, language) for language in self._languages)
         return [self._written(near) for term in terms for near in self._alike(term)]
@@ -169,16 +175,15 @@ class IndexReader:
         """Return the longest beginning and then the longest end of a compound that passages contain as words."""
         if len(word) < _FEWEST_OF_COMPOUND:
             return []
-        longest = len(word) - _BEHIND_BEGINNING, len(word) - _BEFORE_END
-        lengths = [range(length, _FEWEST_LETTERS - 1, -1) for length in longest]
-        beginnings, ends = [word[:length] for length in lengths[0]], [word[-length:] for length in lengths[1]]
+        beginnings = [word[:length] for length in range(len(word) - _BEHIND_BEGINNING, _FEWEST_LETTERS - 1, -1)]
+        ends = [word[-length:] for length in range(len(word) - _BEFORE_END, _FEWEST_LETTERS - 1, -1)]
         terms = {piece: [index_term(piece, code) for code in self._languages] for piece in (*beginnings, *ends)}
         known = self._known_terms(chain.from_iterable(terms.values()))
         found = {piece for piece in terms if piece not in STOP_WORDS and not known.isdisjoint(terms[piece])}
         return [*[piece for piece in beginnings if piece in found][:1], *[end for end in ends if end in found][:1]]
 
     def titled(self, titles: Sequence[str], limit: int) -> list[int]:
-        """Return the first passages of documents with one of these titles, normalised like `title_key`."""
+        """Return the numbers of the first passages of documents with one of these titles, normalised by `title_key`."""
         known = self._connection.execute(_KNOWN_TITLES, (json.dumps(titles),)).fetchall()
         return [row for (title,) in known for (row,) in self._connection.execute(_TITLED, (title, limit))]
 
@@ -188,7 +193,11 @@ class IndexReader:
         return int(self._connection.execute(_COUNT, (match, bound)).fetchone()[0]) if match else 0
 
     def with_name(self, name: str, limit: int, words: Sequence[str] = (), *, in_title: bool = False) -> list[int]:
-        """Return the passages with a name, best first; optionally only in titles, or only with any of these words."""
+        """Return the numbers of the passages with a name, best first.
+
+        `words`: only passages that also contain any of these; `in_title`: only passages of documents whose title has
+        the name.
+        """
         match = self._run(name)
         if not match:
             return []
@@ -201,7 +210,7 @@ class IndexReader:
         return LibraryPassage(self._source_of(IndexedFile(*document)), start, heading, language, text)
 
     def _alike(self, term: str) -> list[str]:
-        """Return similar terms of the same language."""
+        """Return index terms of the same language whose stems are similar, most similar first."""
         tag, separator, stem = term.rpartition(LANGUAGE_SEPARATOR)
         tag += separator
         begins, length = f"{tag}{stem[:_SURE]}", len(term)
@@ -211,14 +220,14 @@ class IndexReader:
         return [tag + other for other in get_close_matches(stem, stems, _MOST_NEAR, _LIKENESS)]
 
     def _written(self, term: str) -> str:
-        """Return the first word with this index term, as a passage that contains it is written."""
+        """Return a word with this index term in the spelling of a passage that contains it."""
         (number,) = self._connection.execute(_HOLDER, (_any([term]),)).fetchone()
         found = self.passage(number)
         words = WORD.findall(f"{found.text} {found.heading} {found.source.title}")
         return next((word for word in words if index_term(word.casefold(), found.language) == term), "")
 
     def _known_terms(self, terms: Iterable[str]) -> frozenset[str]:
-        """Return the index terms that any passage contains."""
+        """Return those of the index terms that any passage contains."""
         wanted = json.dumps([*dict.fromkeys(terms)])
         return frozenset(term for (term,) in self._connection.execute(_KNOWN, (wanted,)))
 
@@ -227,6 +236,7 @@ class IndexReader:
         return [row for (row,) in self._connection.execute(_RANKED, (match, self._most, limit))]
 
     def _count(self, term: str) -> int:
+        """Return the number of passages that contain an index term."""
         # Counts are only valid for one state of the index.
         key = self._state, term
         if key not in self._cached_counts:

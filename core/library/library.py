@@ -36,7 +36,7 @@ _FEWEST_WORDS = 5
 LONG = 60
 """Minimum words of a text to search by topic."""
 _OF_TOPIC = 500
-"""Number of best passages whose documents are compared with such a text."""
+"""Number of best matching passages whose documents are compared with such a text."""
 OF_LONG = 20
 """Number of documents returned for such a text."""
 _DIMENSIONS = 50
@@ -62,6 +62,7 @@ class LibraryStatus(NamedTuple):
     """What can be searched after a refresh, and what cannot."""
 
     documents: int
+    """Number of documents that can be searched."""
     left_out: tuple[LeftOut, ...]
     """Files that cannot be searched."""
     shortened: tuple[str, ...]
@@ -83,7 +84,7 @@ class LibraryDocument(NamedTuple):
 
 
 class Library:
-    """The documents of a run; may be used from several threads."""
+    """The user's documents, as set for a run; may be used from several threads."""
 
     def __init__(self, context: Context) -> None:
         """Opens nothing, so it does not block."""
@@ -99,12 +100,13 @@ class Library:
 
         Raises `DocumentsUnreadable`.
         """
-        documents, left_out, shortened, notes = 0, list[LeftOut](), list[str](), list[str]()
-        for root, outdated in zip(self._roots, self._upkeep.refresh(self._roots, on_progress), strict=True):
+        documents, left_out = 0, list[LeftOut]()
+        shortened, notes = list[str](), list[str]()
+        for root, changes in zip(self._roots, self._upkeep.refresh(self._roots, on_progress), strict=True):
             entries = sorted(root.store.stamps().values())
             read = [entry for entry in entries if not entry.reason]
             failed = [entry for entry in entries if entry.reason]
-            unread = [*outdated.left_out, *(LeftOut(entry.path, entry.reason, entry.code) for entry in failed)]
+            unread = [*changes.left_out, *(LeftOut(entry.path, entry.reason, entry.code) for entry in failed)]
             # Pictures without text are only counted; attachments are listed individually, by file name.
             if not root.is_attached and (pictures := sum(entry.code == PICTURE for entry in unread)):
                 unread = [entry for entry in unread if entry.code != PICTURE]
@@ -114,13 +116,13 @@ class Library:
                 more = f"; and {len(unread) - _FIRST} more" if len(unread) > _FIRST else ""
                 raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
             documents += len(read)
-            left_out += [entry._replace(path=_named(root, entry.path)) for entry in sorted(unread)]
-            shortened += [_named(root, entry.path) for entry in read if entry.is_cut and not entry.note]
-            notes += [f"{_named(root, entry.path)}: {entry.note}" for entry in read if entry.note]
+            left_out += [entry._replace(path=_shown_path(root, entry.path)) for entry in sorted(unread)]
+            shortened += [_shown_path(root, entry.path) for entry in read if entry.is_cut and not entry.note]
+            notes += [f"{_shown_path(root, entry.path)}: {entry.note}" for entry in read if entry.note]
         return LibraryStatus(documents, tuple(left_out), tuple(shortened), tuple(notes))
 
     def search(self, query: str, limit: int) -> list[LibraryPassage]:
-        """Return the passages of all folders that match a query, best first; a few per document, then the rest.
+        """Return at most `limit` passages that match a query, best first; a few per document, then the others.
 
         A word that occurs nowhere is replaced with words of similar spelling, or with the parts of a compound.
         """
@@ -132,21 +134,22 @@ class Library:
         known = self._ask(lambda shelf: shelf.known(words))
         return [word for word in words if word not in known]
 
-    def held(self, words: Iterable[str]) -> frozenset[str]:
+    def known(self, words: Iterable[str]) -> frozenset[str]:
         """Return the words that occur in documents; in unspaced scripts, the words whose parts all occur."""
         wanted = {word: tuple(sought_words(word)) for word in words}
         known = self._ask(lambda shelf: shelf.known([*{*chain(*wanted.values())}]))
         return frozenset(word for word, parts in wanted.items() if parts and known.issuperset(parts))
 
     def follow(self, question: str, limit: int) -> list[LibraryPassage]:
-        """Return passages that together answer a question: first those of the best trails, then the best matches.
+        """Return at most `limit` passages that answer a question: those of the best trails, then the best matches.
 
-        For queries shorter than a question, these are only the best matches. Documents not in force come last.
+        For a query shorter than a question, only the best matches; for a very long text, one passage of each document
+        on its topic. Documents not in force come last.
         """
         return self._ask(partial(_follow, question, limit))
 
     def _ask(self, ask: Callable[[IndexShelf], Result]) -> Result:
-        """Call `ask` with a snapshot of all indexes."""
+        """Call `ask` with a snapshot of all indexes and return its result."""
         if not all(root.store.file.exists() for root in self._roots):
             # The run was started with another data folder.
             self.refresh()
@@ -156,13 +159,13 @@ class Library:
                 opened = (root.store.reading(partial(self._source, root)) for root in self._roots)
                 return ask(IndexShelf([stack.enter_context(index) for index in opened]))
 
-        return self._upkeep.asked(self._roots, asked)
+        return self._upkeep.run(self._roots, asked)
 
     def documents(self) -> Iterator[LibraryDocument]:
         """Yield all distinct readable documents, folder by folder, sorted by path."""
         keys: set[str] = set()
         for root in self._roots:
-            for path in sorted(self._upkeep.asked((root,), root.store.stamps)):
+            for path in sorted(self._upkeep.run((root,), root.store.stamps)):
                 document = self.read(root.address(path))
                 if document and document.source.key not in keys:
                     keys.add(document.source.key)
@@ -171,14 +174,14 @@ class Library:
     def addresses(self) -> Iterator[str]:
         """Yield the addresses of all readable documents."""
         for root in self._roots:
-            stamps = self._upkeep.asked((root,), root.store.stamps)
+            stamps = self._upkeep.run((root,), root.store.stamps)
             yield from (root.address(path) for path, entry in stamps.items() if not entry.reason)
 
     def read(self, address: str) -> LibraryDocument | None:
         """Return the document with this address, as indexed; None if there is no such document."""
         for root in self._roots:
             path = root.path_of(address)
-            entry = self._upkeep.asked((root,), partial(root.store.document, path)) if path else None
+            entry = self._upkeep.run((root,), partial(root.store.document, path)) if path else None
             if entry:
                 return LibraryDocument(self._source(root, entry), entry.text)
         return None
@@ -205,14 +208,14 @@ class Library:
 
 
 def _with_near_words(query: str, shelf: IndexShelf) -> str:
-    """Replace query words that occur in no document with similar words that do."""
+    """Return the query, with words that occur in no document replaced by similar words that do."""
     sought = frozenset(terms_of(query)) - GENERIC_WORDS
     words = [word for word in dict.fromkeys(WORD.findall(query)) if word.casefold() in sought]
     known = shelf.known([word.casefold() for word in words])
     unknown = [word for word in words if word.casefold() not in known]
     if not 0 < len(unknown) <= _MOST_UNKNOWN:
         return query
-    near = {word: " ".join(shelf.near(word.casefold())) for word in unknown}
+    near = {word: " ".join(shelf.replacements(word.casefold())) for word in unknown}
     return WORD.sub(lambda found: near.get(found[0]) or str(found[0]), query)
 
 
@@ -264,14 +267,15 @@ def _follow(question: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage
     return without_repeated(best, lambda passage: passage.text)
 
 
-def _named(root: Root, path: str) -> str:
+def _shown_path(root: Root, path: str) -> str:
+    """Return the path of a file as shown to users: for attachments only the name, else with the folder's name."""
     return path if root.is_attached else root.address(path).removeprefix(DOCUMENT_SCHEME)
 
 
 def catalogue(library: Library, documents: int) -> str:
-    """Return a fenced list, for a prompt, of the documents or of their folders; empty if there are no documents.
+    """Return a fenced list of the library's documents for a prompt, or of their folders if it would be too long.
 
-    `documents` is their number.
+    Empty if there are no documents. `documents`: number of documents.
     """
     lines = list(map(_line, library.documents())) if documents <= LISTED else []
     if documents and (not lines or sum(map(len, lines)) > _CHARACTERS):

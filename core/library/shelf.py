@@ -16,10 +16,13 @@ from .index_search import OF_TEXT, IndexReader
 
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.5
+"""The parameters k1 and b of BM25."""
 _USUAL_CHARACTERS = 700
+"""Assumed average length of a passage, in characters."""
 _COLUMN_WEIGHTS = 2.5, 1.5, 1.0
 """BM25 weights of title, headings and text."""
 _MENTION_WEIGHT = 1.5
+"""Factor for the words of a document's title if the query contains the whole title."""
 _MOST_HOLDERS = 500
 """Passages with a name are counted up to this number; more frequent names do not help a search."""
 _MOST_TITLED = 5
@@ -55,9 +58,9 @@ class IndexShelf:
         """Return the words that occur in any passage."""
         return frozenset().union(*(reader.known(words) for reader in self._readers))
 
-    def near(self, word: str) -> list[str]:
+    def replacements(self, word: str) -> list[str]:
         """Return replacements for a word that occurs nowhere: words with similar spelling, else its parts."""
-        found = [near for reader in self._readers for near in reader.misspelt(word)]
+        found = [near for reader in self._readers for near in reader.corrections(word)]
         likeness = {near: SequenceMatcher(None, word, near.casefold()).ratio() for near in found}
         best = max(likeness.values(), default=0.0)
         spelt = [near for near in likeness if likeness[near] == best >= _LIKE_AS_WRITTEN]
@@ -106,7 +109,10 @@ class IndexShelf:
         return self._name_counts[name]
 
     def with_name(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
-        """Return passages with this name; if over `limit`, only those with any of `words` or the name in the title."""
+        """Return passages with this name; empty if the name is too frequent to help.
+
+        If there are more than `limit`, only those with any of `words` or with the name in the title.
+        """
         if self.name_count(name) >= _MOST_HOLDERS:
             return []
         if self.name_count(name) <= limit:
@@ -119,6 +125,7 @@ class IndexShelf:
         return list(dict.fromkeys([*found, *titled]))
 
     def _cached(self, key: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
+        """Return the passages that `look_up` finds in the indexes, interleaved; cached by `key`."""
         if key not in self._lists:
             found = [look_up(reader) for reader in self._readers]
             mixed = interleave([self._candidate(number, row) for row in rows] for number, rows in enumerate(found))
@@ -126,6 +133,7 @@ class IndexShelf:
         return self._lists[key]
 
     def _candidate(self, index: int, row: int) -> Candidate:
+        """Return the passage with number `row` of an index; the same object for equal passages."""
         if (index, row) not in self._read:
             passage = self._readers[index].passage(row)
             # Folders may be nested or contain copies of a text.

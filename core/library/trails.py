@@ -69,7 +69,7 @@ def _matches(query: Query, candidate: Candidate) -> dict[str, float]:
 
 
 def _gain(query: Query, found: Mapping[str, float], known: Mapping[str, float]) -> float:
-    """Return the value of a passage's matches; those already in `known` count little."""
+    """Return the value of a passage's matches (`found`); what earlier passages match (`known`) counts little."""
     return sum(
         query.weights[stem] * (max(0.0, share - known.get(stem, 0.0)) + _REPEATED * min(share, known.get(stem, 0.0)))
         for stem, share in found.items()
@@ -90,13 +90,13 @@ class Trail(NamedTuple):
     steps: tuple[Candidate, ...] = ()
     known: Mapping[str, float] = {}
     """Best match among the steps for each stem of the question."""
-    worth: float = 0.0
+    value: float = 0.0
     adds: float = 0.0
     """Value that the last step's words add, without links."""
 
 
 class _Option(NamedTuple):
-    """A passage that may extend a trail."""
+    """A trail, and a passage that may extend it."""
 
     trail: Trail
     candidate: Candidate
@@ -108,7 +108,7 @@ class _Option(NamedTuple):
 
 def _best_first(trails: Iterable[Trail]) -> list[Trail]:
     """Sort trails by value, highest first; shorter ones first if equal."""
-    return sorted(trails, key=lambda trail: (-trail.worth, len(trail.steps), [step.key for step in trail.steps]))
+    return sorted(trails, key=lambda trail: (-trail.value, len(trail.steps), [step.key for step in trail.steps]))
 
 
 def find_trails(text: str, shelf: IndexShelf) -> list[Trail]:
@@ -122,7 +122,7 @@ def passages_of(trails: Sequence[Trail], limit: int) -> list[Candidate]:
 
 
 class _Search:
-    """A search for the trails of a question; caches what it finds out about passages and pairs of them."""
+    """A search for the trails of one question; caches the values of passages and of links between them."""
 
     def __init__(self, query: Query, shelf: IndexShelf) -> None:
         self._query = query
@@ -134,6 +134,7 @@ class _Search:
         self._naming = cache(lambda candidate: _NAMED * title_match(candidate.title, query.text, query.run))
 
     def run(self) -> list[Trail]:
+        """Return the best trails of all lengths, best first."""
         words = [word for stem in self._query.weights for word in self._query.words[stem]]
         first = [*self._shelf.search(words, _FIRST), *self._shelf.titled(self._query.text)]
         beam, found = [Trail()], []
@@ -144,38 +145,40 @@ class _Search:
         return _best_first(found)
 
     def _longer_trails(self, options: Iterable[_Option]) -> list[Trail]:
-        """Return the best extended trails, best first; options that cannot be among them are skipped."""
+        """Return the best trails that the options lead to, best first; hopeless options are not evaluated."""
         promising = sorted(options, key=lambda option: -option.most)
         best: list[Trail] = []
         for start in range(0, len(promising), _KEPT):
-            if len(best) == _KEPT and promising[start].most < best[-1].worth:
+            if len(best) == _KEPT and promising[start].most < best[-1].value:
                 break
             found = filter(None, map(self._extended, promising[start : start + _KEPT]))
             best = distinct(_best_first([*best, *found]), lambda trail: frozenset(trail.steps))[:_KEPT]
         return best
 
     def _options(self, beam: Sequence[Trail], first: Sequence[Candidate]) -> Iterator[_Option]:
+        """Yield the passages that may extend each trail: those of `first`, and those to which the trail leads."""
         for trail in beam:
             onward = [candidate for step in trail.steps for candidate in self._next_after(step, trail.known)]
-            firmest = _BY_TITLE if trail.steps else 0.0
+            strongest = _BY_TITLE if trail.steps else 0.0
             for candidate in dict.fromkeys((*first, *onward)):
                 if candidate not in trail.steps:
                     adds = _gain(self._query, self._matches(candidate), trail.known)
-                    most = trail.worth + (adds + max(self._naming(candidate), firmest))
+                    most = trail.value + (adds + max(self._naming(candidate), strongest))
                     yield _Option(trail, candidate, adds, most)
 
     def _extended(self, option: _Option) -> Trail | None:
+        """Return the longer trail; None if the passage adds no value to it."""
         trail, candidate, adds, _ = option
         relation = self._naming(candidate)
         if trail.steps:
-            firmest = max(relation, *(self._link(step, candidate) for step in trail.steps))
-            relation = firmest if firmest > _LOOSE else _UNRELATED
-        worth = adds + (relation if adds >= _LEAST else min(relation, _BRIDGE))
-        if worth <= 0:
+            strongest = max(relation, *(self._link(step, candidate) for step in trail.steps))
+            relation = strongest if strongest > _LOOSE else _UNRELATED
+        value = adds + (relation if adds >= _LEAST else min(relation, _BRIDGE))
+        if value <= 0:
             return None
         found = self._matches(candidate).items()
         known = {**trail.known, **{stem: max(share, trail.known.get(stem, 0.0)) for stem, share in found}}
-        return Trail((*trail.steps, candidate), known, trail.worth + worth, adds)
+        return Trail((*trail.steps, candidate), known, trail.value + value, adds)
 
     def _next_after(self, step: Candidate, known: Mapping[str, float]) -> list[Candidate]:
         """Return passages that contain the question's open words, or a name from this step."""
@@ -207,7 +210,7 @@ class _Search:
                 in_title = run in target.title_run
                 if in_title or run in target.run:
                     is_title = run in source.title_run or (in_title and 2 * len(name) >= len(target.subject))
-                    worth = _BY_TITLE if is_title else _BY_MENTION
-                    worth *= 1 if in_title or " " in name else _ONE_WORD
-                    worth *= _IN_QUESTION if run in self._query.plain else 1
-                    yield worth * distinctiveness(self._shelf.size, self._shelf.name_count(source.names[name]))
+                    value = _BY_TITLE if is_title else _BY_MENTION
+                    value *= 1 if in_title or " " in name else _ONE_WORD
+                    value *= _IN_QUESTION if run in self._query.plain else 1
+                    yield value * distinctiveness(self._shelf.size, self._shelf.name_count(source.names[name]))

@@ -26,15 +26,15 @@ from .index import Index, Root, unreadable
 from .index_file import (
     LOCK,
     NEW_SUFFIX,
-    Foreign,
     IndexedFile,
+    RebuildNeeded,
     discard,
     exclusive,
+    has_shared_lock,
     is_corrupt,
-    is_using,
-    readable_index,
     remove,
     replace,
+    translated_errors,
 )
 
 BATCH_FILES = 50
@@ -67,17 +67,18 @@ Result = TypeVar("Result")
 def batches(
     files: Iterable[FoundFile], most_files: int = BATCH_FILES, most_bytes: int = BATCH_BYTES
 ) -> Iterator[list[FoundFile]]:
-    """Split files into the batches in which they are stored."""
-    step: list[FoundFile] = []
-    count = size = 0
+    """Split files into batches of at most `most_files` files and `most_bytes` bytes; a larger file is a batch alone."""
+    batch: list[FoundFile] = []
+    number = size = 0
     for file in files:
-        if step and (count >= most_files or size + file.size > most_bytes):
-            yield step
-            step, count, size = [], 0, 0
-        step.append(file)
-        count += _PICTURE_FILES if kind_of_file(file.path) == "image" else 1
+        if batch and (number >= most_files or size + file.size > most_bytes):
+            yield batch
+            batch, number, size = [], 0, 0
+        batch.append(file)
+        number += _PICTURE_FILES if kind_of_file(file.path) == "image" else 1
         size += file.size
-    yield from filter(None, [step])
+    if batch:
+        yield batch
 
 
 def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
@@ -88,7 +89,7 @@ def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
             yield from [together] if is_quick else ([file] for file in together)
 
 
-class Outdated(NamedTuple):
+class FolderChanges(NamedTuple):
     """Differences between a folder or file and its index."""
 
     root: Path
@@ -105,7 +106,7 @@ class Outdated(NamedTuple):
     """Time limit for reading a file."""
 
 
-def compare(root: Path, index: Index, limits: Limits) -> Outdated:
+def compare(root: Path, index: Index, limits: Limits) -> FolderChanges:
     """Compare files with the index; blocks. Raises `DocumentsUnreadable` if the folder cannot be listed.
 
     A file counts as unchanged if its size and modification time (in nanoseconds) are the same. Changes within one
@@ -121,53 +122,57 @@ def compare(root: Path, index: Index, limits: Limits) -> Outdated:
 
     def is_known(file: FoundFile) -> bool:
         entry = known.get(file.path)
-        is_same = entry is not None and (entry.size, entry.mtime_ns) == (file.size, file.mtime_ns)
-        return is_same and _is_settled(known[file.path], seconds)
+        if entry is None or (entry.size, entry.mtime_ns) != (file.size, file.mtime_ns):
+            return False
+        return _is_settled(entry, seconds)
 
     files = tuple(file for file in scan.files if not is_known(file))
     gone = tuple(sorted(known.keys() - {file.path for file in scan.files}))
-    return Outdated(root, index, files, known, gone, scan.left_out, seconds)
+    return FolderChanges(root, index, files, known, gone, scan.left_out, seconds)
 
 
-def update(outdated: Outdated, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> None:
+def update(changes: FolderChanges, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> None:
     """Read and store new or changed files in batches, so that a kill loses at most one batch; blocks.
 
     `on_step` is called for each file that was read.
     """
-    outdated.store.note_root(outdated.root)
-    with closing(_read_ahead(outdated, parser, threads)) as batches_read:
+    changes.store.note_root(changes.root)
+    with closing(_read_ahead(changes, parser, threads)) as batches_read:
         for futures in batches_read:
             same, changed = list[IndexedFile](), list[IndexedFile]()
             for entry in chain.from_iterable(future.result() for future in futures):
-                (same if _is_same(entry, outdated) else changed).append(entry)
+                (same if _is_same(entry, changes) else changed).append(entry)
                 on_step()
-            outdated.store.change(changed)
-            outdated.store.restamp(same)
+            changes.store.change(changed)
+            changes.store.restamp(same)
     # Remove paths last, so that a moved file can reuse the text of its old path.
-    outdated.store.change(gone=outdated.gone)
+    changes.store.change(gone=changes.gone)
 
 
-def _is_same(entry: IndexedFile, outdated: Outdated) -> bool:
+def _is_same(entry: IndexedFile, changes: FolderChanges) -> bool:
     """Whether the index has this content, and reading it again would change nothing."""
-    known = outdated.known.get(entry.path)
-    if known is None or not _is_settled(known, outdated.seconds):
+    known = changes.known.get(entry.path)
+    if known is None or not _is_settled(known, changes.seconds):
         return False
     return bool(entry.file_hash) and entry.file_hash == known.file_hash
 
 
 def _is_settled(entry: IndexedFile, seconds: float) -> bool:
+    """Whether the file need not be tried again with this time limit."""
     return entry.code not in _UNSURE or (entry.tries >= MOST_TRIES and entry.seconds >= seconds)
 
 
-def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Generator[list[Future[list[IndexedFile]]]]:
-    """Yield the entries read, in batches; while one batch is stored, the next one is read."""
+def _read_ahead(
+    changes: FolderChanges, parser: Parser, threads: Executor
+) -> Generator[list[Future[list[IndexedFile]]]]:
+    """Yield batches of entries, as futures of a few each; while one batch is stored, the next one is read."""
     # Paths from which new files may have been moved, by hash and file name.
     old_paths: dict[tuple[str, str], str] = {}
-    if any(file.path not in outdated.known for file in outdated.files):
-        texts = (entry for entry in outdated.known.values() if entry.file_hash and not entry.reason)
+    if any(file.path not in changes.known for file in changes.files):
+        texts = (entry for entry in changes.known.values() if entry.file_hash and not entry.reason)
         old_paths = {(entry.file_hash, PurePath(entry.path).name): entry.path for entry in texts}
-    read = partial(_read, outdated, old_paths, parser)
-    begun = ([threads.submit(read, group) for group in groups(batch)] for batch in batches(outdated.files))
+    read = partial(_read, changes, old_paths, parser)
+    begun = ([threads.submit(read, group) for group in groups(batch)] for batch in batches(changes.files))
     reading: deque[list[Future[list[IndexedFile]]]] = deque()
     try:
         for futures in begun:
@@ -182,13 +187,14 @@ def _read_ahead(outdated: Outdated, parser: Parser, threads: Executor) -> Genera
 
 
 def _read(
-    outdated: Outdated, old_paths: Mapping[tuple[str, str], str], parser: Parser, files: Sequence[FoundFile]
+    changes: FolderChanges, old_paths: Mapping[tuple[str, str], str], parser: Parser, files: Sequence[FoundFile]
 ) -> list[IndexedFile]:
+    """Return the entries of files: parsed, or copied from the index if a file was moved; blocks."""
     entries: dict[str, IndexedFile] = {}
     unknown: dict[str, bytes] = {}
     for file in files:
         try:
-            data = read_file(outdated.root, file, parser.max_bytes)
+            data = read_file(changes.root, file, parser.max_bytes)
         except Unreadable as error:
             # Always retried, since permissions may change without a new modification time.
             entries[file.path] = IndexedFile(file.path, file.size, _NEVER, "", str(error), error.reason)
@@ -197,27 +203,28 @@ def _read(
         entry = IndexedFile(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
         old_path = old_paths.get((entry.file_hash, PurePath(entry.path).name))
         # A moved file keeps its text if its name is the same, as the name may give title and date.
-        moved = outdated.store.document(old_path) if old_path and old_path != entry.path else None
+        moved = changes.store.document(old_path) if old_path and old_path != entry.path else None
         if moved and moved.file_hash == entry.file_hash:
             entry = moved._replace(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns)
         entries[file.path] = entry
-        if not entry.text and not _is_same(entry, outdated):
+        if not entry.text and not _is_same(entry, changes):
             unknown[file.path] = data
     extracts = parser.parse_all([(data, PurePath(path).name) for path, data in unknown.items()])
     for path, extract in zip(unknown, extracts, strict=True):
-        entries[path] = _with(entries[path], extract, outdated)
+        entries[path] = _with_extract(entries[path], extract, changes)
     return list(entries.values())
 
 
-def _with(entry: IndexedFile, extract: Extract | Unreadable, outdated: Outdated) -> IndexedFile:
+def _with_extract(entry: IndexedFile, extract: Extract | Unreadable, changes: FolderChanges) -> IndexedFile:
+    """Return an entry with what the parser extracted, or with the reason why it failed."""
     if isinstance(extract, Unreadable):
         entry = entry._replace(reason=str(extract), code=extract.reason)
         if entry.code not in _UNSURE:
             return entry
         # Count the attempts under this time limit.
-        before = outdated.known.get(entry.path)
-        if before is None or before.file_hash != entry.file_hash or before.seconds < outdated.seconds:
-            return entry._replace(seconds=outdated.seconds, tries=1)
+        before = changes.known.get(entry.path)
+        if before is None or before.file_hash != entry.file_hash or before.seconds < changes.seconds:
+            return entry._replace(seconds=changes.seconds, tries=1)
         return entry._replace(seconds=before.seconds, tries=before.tries + 1)
     known = {name: getattr(extract, name) for name in _EXTRACTED}
     stated = standing_of(extract.title, PurePath(entry.path).name, extract.text)._asdict()
@@ -266,42 +273,44 @@ class Upkeep:
         self._limits = limits
         self._clock = clock
 
-    def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[Outdated]:
-        """Index new and changed files and return them; `on_progress` is called with the files done and the total."""
+    def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[FolderChanges]:
+        """Index new and changed files; return what had changed below each root.
+
+        `on_progress` is called with the number of files done and the total.
+        """
         # A damaged index is replaced with an empty one.
-        outdated = [
-            self.asked((root,), partial(compare, root.path, root.store, self._limits), is_filled=False)
-            for root in roots
+        changed = [
+            self.run((root,), partial(compare, root.path, root.store, self._limits), is_filled=False) for root in roots
         ]
-        total, done = sum(len(each.files) for each in outdated), count(1)
+        total, done = sum(len(changes.files) for changes in changed), count(1)
 
         def step() -> None:
             if on_progress:
                 on_progress(next(done), total)
 
         with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
-            for root, each in zip(roots, outdated, strict=True):
-                self.asked((root,), partial(update, each, parser, threads, step))
+            for root, changes in zip(roots, changed, strict=True):
+                self.run((root,), partial(update, changes, parser, threads, step))
         now = self._clock.now().timestamp()
         for root in roots:
             # Record the last use, for `_is_old`.
             os.utime(f"{root.store.file}{LOCK}", (now, now))
         for folder in {root.store.file.parent for root in roots}:
             _remove_old(folder, now)
-        return outdated
+        return changed
 
-    def asked(self, roots: Sequence[Root], ask: Callable[[], Result], *, is_filled: bool = True) -> Result:
-        """Return `ask()`; if one of these indexes turns out to be damaged, rebuild it and call `ask` again.
+    def run(self, roots: Sequence[Root], work: Callable[[], Result], *, is_filled: bool = True) -> Result:
+        """Return `work()`; if an index of these roots turns out to be damaged, rebuild it and call `work` again.
 
-        With `is_filled=False`, the new index is empty. Raises `Foreign` if this thread has a shared lock; the caller
-        must release it and ask again.
+        `is_filled=False`: leave the new index empty. Raises `RebuildNeeded` if this thread has a shared lock; the
+        caller must release it and try again.
         """
         for _ in range(_MOST_REBUILDS):
             seen = {root.store.file: root.store.identity() for root in roots}
             try:
-                return ask()
-            except Foreign as error:
-                if is_using():
+                return work()
+            except RebuildNeeded as error:
+                if has_shared_lock():
                     raise
                 log_failure(__name__, error, "The index %s is damaged and is rebuilt", error.file)
                 damaged = error.file
@@ -312,7 +321,7 @@ class Upkeep:
 
     def _replace(self, root: Root, seen: object, *, is_filled: bool) -> None:
         """Replace a damaged index with a new one, unless another thread or process already has."""
-        with readable_index(root.store.file), exclusive(root.store.file):
+        with translated_errors(root.store.file), exclusive(root.store.file):
             if root.store.identity() != seen:
                 return
             fresh = root.store.replacement()

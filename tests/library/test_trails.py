@@ -100,7 +100,7 @@ def test_a_name_of_any_kind_does_not_hide_the_trail(name: str) -> None:
 def test_trails_are_short_distinct_and_best_first(texts: dict[str, str], question: str) -> None:
     with shelf_of(texts) as shelf:
         trails = find_trails(question, shelf)
-    assert [trail.worth for trail in trails] == sorted((trail.worth for trail in trails), reverse=True)
+    assert [trail.value for trail in trails] == sorted((trail.value for trail in trails), reverse=True)
     assert len({frozenset(trail.steps) for trail in trails}) == len(trails)
     for trail in trails:
         assert 1 <= len(trail.steps) == len(set(trail.steps)) <= TRAIL_PASSAGES
