@@ -32,7 +32,7 @@ from ..core.run.tracing import tracing_notices
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed, SearchEngine
 from ..tools.offer import check_tools
-from ..tools.run_engines import ask_engine, choose_engines, other_engines, stand_ins
+from ..tools.run_engines import ask_engine, choose_engines, fallback_engines, other_engines
 from ..tools.tool import Meter
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines, rounded
@@ -158,7 +158,7 @@ def _tool_calls(role: Role, context: Context) -> str:
 
 def _engines(context: Context) -> str:
     names = ", ".join(engine.name for engine in choose_engines(context))
-    if others := ", ".join(engine.name for engine in stand_ins(context)):
+    if others := ", ".join(engine.name for engine in fallback_engines(context)):
         return f"{names}; if it finds nothing, {others}; set a key (TAVILY_API_KEY) to use a better engine first"
     return names or "off; set TAVILY_API_KEY, or name an engine with --engine (engines)"
 
@@ -256,7 +256,7 @@ async def _try_engines(context: Context) -> list[Diagnosis]:
 
     Engines that the environment sets up but no setting names are tried too; their failures stop no run.
     """
-    found, others = list[Diagnosis](), stand_ins(context)
+    found, others = list[Diagnosis](), fallback_engines(context)
     for engine in (*choose_engines(context), *others):
         found.append(await _try_engine(engine, context))
         if others and found[-1].state == "ok":

@@ -44,11 +44,11 @@ from ..core.run.tracing import tracing_notices
 from ..core.writing.answers import UserDecision, reviewed
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
-from ..tools.internal_search import read_whole
+from ..tools.internal_search import documents_to_read
 from ..tools.offer import check_tools
 from ..tools.passed import load_servers
 from ..tools.redaction import note_user
-from ..tools.run_engines import choose_engines, stand_ins
+from ..tools.run_engines import choose_engines, fallback_engines
 
 _MAX_PROGRESS_PACKETS = 100
 """Maximum number of indexing progress packets."""
@@ -169,7 +169,7 @@ def _scope(context: Context, documents: int) -> Scope:
     return Scope(
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
         engines=tuple(engine.name for engine in choose_engines(context)),
-        engines_by_default=bool(stand_ins(context)),
+        engines_by_default=bool(fallback_engines(context)),
         retrievers=tuple(map(engine_name, context.retrievers)),
         domains_allow=context.domains_allow,
         domains_deny=context.domains_deny,
@@ -178,7 +178,7 @@ def _scope(context: Context, documents: int) -> Scope:
         open_copies=context.open_copies and bool(choose_engines(context)),
         earlier=context.earlier,
         documents=catalogue(Library(context), documents),
-        whole=read_whole(Library(context), documents, context),
+        whole=documents_to_read(Library(context), documents, context),
     )
 
 

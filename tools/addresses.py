@@ -16,7 +16,9 @@ from ..core.run.store.pages import Pages
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
 _TRAILING = ".,;:!?*_…"
+"""Characters that do not belong to an address at its end."""
 _ALL = "all pages"
+"""Key of the total among the numbers of fetched pages by host."""
 
 
 class Addresses:
@@ -36,9 +38,10 @@ class Addresses:
         records: Mapping[str, dict[str, Any]] | None = None,
         notes: Mapping[str, dict[str, Any]] | None = None,
     ) -> None:
-        """Allow addresses; malformed ones are ignored, and the first of several spellings is kept.
+        """Allow models to open these addresses; malformed ones are ignored.
 
-        The same write also stores `texts` by hash, `records` of read pages by address, and other `notes`.
+        Of several addresses of one source, the first is opened for variants composed by a model; see `known`. The same
+        write also stores `texts` by hash, `records` of read pages by address, and other `notes`.
         """
         opened = {opened_note(exact_address(address) or address): record for address, record in (records or {}).items()}
         given: dict[str, dict[str, Any]] = {}
@@ -52,23 +55,27 @@ class Addresses:
             await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
 
     async def opened(self, address: str) -> dict[str, Any] | None:
-        """Return the record of opening an address in this thread; failures count only within the same question."""
-        return self._counting(await self._pages.read_note(f"opened {exact_address(address)}"))
+        """Return the record of opening an address in this thread: `source` and `links`, or a `failure`; else None.
+
+        Failures of earlier questions are ignored.
+        """
+        return self._if_current(await self._pages.read_note(opened_note(exact_address(address))))
 
     async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:
-        """Return the allowed address, empty if it is not allowed, and the record of opening it, as in `opened`.
+        """Return the address to open, empty if it is not allowed, and the record of opening it, as in `opened`.
 
-        If this exact address was never allowed, the first allowed one of the same source is used, since models
+        If this exact address was never allowed, the first allowed one of the same source is opened, since models
         change fragments. Raises `Unread` if it is not a web address.
         """
         exact = str(parse_address(address))
-        names = [f"given {exact}", f"given first {source_key(address)}", f"opened {exact}"]
+        names = [f"given {exact}", f"given first {source_key(address)}", opened_note(exact)]
         noted, first, opened = await self._pages.read_notes(names)
         given = noted or first
-        return str(given["address"]) if given else "", self._counting(opened)
+        return str(given["address"]) if given else "", self._if_current(opened)
 
-    def _counting(self, noted: dict[str, Any] | None) -> dict[str, Any] | None:
-        return noted if noted and noted.get("question_id") in (None, self._question_id) else None
+    def _if_current(self, record: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return the record of opening a page; None if it is a failure of another question."""
+        return record if record and record.get("question_id") in (None, self._question_id) else None
 
     async def key(self, address: str) -> str:
         """Return the key of the source at an address; if it was opened, that of the page it redirected to."""
@@ -76,9 +83,9 @@ class Addresses:
         return str(record["source"]["key"]) if record and "source" in record else source_key(address)
 
     async def remember_failure(self, address: str, failure: NotRead) -> None:
-        """Record why a page could not be read."""
+        """Record why a page could not be read; it is not requested again for this question."""
         record = {"failure": failure.model_dump(), "question_id": self._question_id}
-        await self._pages.note({f"opened {exact_address(address)}": record})
+        await self._pages.note({opened_note(exact_address(address)): record})
 
     async def count(self, address: str, limits: Limits) -> str:
         """Count a page before it is fetched; return the limit that forbids fetching it, or an empty string."""
@@ -91,8 +98,8 @@ class Addresses:
             counts.update({_ALL: counts.get(_ALL, 0) + 1, host: counts.get(host, 0) + 1})
         return ""
 
-    async def count_end(self, address: str, final: str) -> None:
-        """Also count the page for the host of its final address."""
+    async def count_redirect(self, address: str, final: str) -> None:
+        """Also count the page for the host of its final address, if that is another one."""
         host = parse_address(final).host
         if host == parse_address(address).host:
             return
@@ -129,7 +136,7 @@ def exact_address(address: str) -> str:
 
 
 def addresses_in(text: str) -> list[str]:
-    """Return the web addresses in a text, without trailing punctuation."""
+    """Return the distinct web addresses in a text, without trailing punctuation."""
     found: dict[str, None] = {}
     for address in _ADDRESS.findall(text):
         # A closing bracket belongs to the address if its opening bracket does, as in names of encyclopedia articles.

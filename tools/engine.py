@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 
 _NOTICE = "`langchain-community` is being sunset"
+"""Beginning of a warning that importing langchain-community gives."""
 USER_AGENT = "deep-research (research assistant, run by its user)"
 _DEFAULT_WAIT = 1.0
+"""Seconds to wait before a retry if the engine does not say how long."""
 _TITLE_CHARACTERS = 200
 _EXCERPT_CHARACTERS = 2000
 _DAY_CHARACTERS = 10
@@ -142,7 +144,7 @@ def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
 
 
 def seconds_to_wait(retry_after: str) -> float:
-    """Return the seconds to wait according to a Retry-After header; 1 if it names none."""
+    """Return the seconds to wait according to a Retry-After header; 1 if it is missing or malformed."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -155,7 +157,10 @@ def seconds_to_wait(retry_after: str) -> float:
 
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
-    """Return the first results, shortened and without invisible characters; `most`: how many may be shown later."""
+    """Return the first results, shortened and without invisible characters; anything that is no `Found` is dropped.
+
+    `most`: how many results may be shown; a few times as many are returned, since some may not be allowed.
+    """
     results = list[Found]()
     for result in found[: LOOKED_AT * most]:
         if isinstance(result, Found):
@@ -190,10 +195,10 @@ def allowed_results(found: Sequence[Found], context: Context) -> list[Found]:
     return kept
 
 
-def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = ()) -> Hit:
-    """Return a cleaned result as a hit with this source `key`; `read_at` is the current time (ISO 8601).
+def hit_of(found: Found, key: str, now: str, engines: Iterable[str] = ()) -> Hit:
+    """Return a cleaned result as a hit.
 
-    `engines` are the names of the engines that found it.
+    `key`: key of its source; `now`: the current time (ISO 8601); `engines`: names of the engines that found it.
     """
     excerpts = (text_hash(found.excerpt),) if found.excerpt.strip() else ()
     source = Source(
@@ -205,7 +210,7 @@ def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = (
         date=found.date,
         date_kind="publication" if found.date and found.is_page else "",
         is_cut=not found.is_page and len(found.excerpt) >= _TEXT_CHARACTERS,
-        read_at="" if found.is_page else read_at,
+        read_at="" if found.is_page else now,
         content_hash="" if found.is_page else text_hash(found.excerpt),
         excerpts=excerpts if found.is_page else (),
         engines=tuple(sorted(engines)),
@@ -214,6 +219,7 @@ def hit_of(found: Found, key: str, read_at: str = "", engines: Iterable[str] = (
 
 
 def _clean(text: object, characters: int) -> str:
+    """Return the text as one line of visible characters, shortened; empty if it is not a string."""
     if not isinstance(text, str):
         return ""
     visible = clean_text(without_controls(text[: LOOKED_AT * characters]))

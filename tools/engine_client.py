@@ -79,10 +79,12 @@ class ApiEngine:
 
         Raises `SearchRefused` for a missing or malformed key or address.
         """
-        self.context, variable, name = context, self._variable(), self.key_name
+        self.context = context
+        variable, name = self._variable(), self.key_name
         self._address = address or os.environ.get(variable, "").strip() or self.address
         if not self._address:
             raise SearchRefused(f"{self.title} needs an address: set {variable}, such as {_EXAMPLE}.")
+        # The variable to name if the address is wrong.
         self._setting = "" if self._address in (address, self.address) else variable
         if self._setting and not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", self._address):
             example = self.address or _EXAMPLE
@@ -110,7 +112,7 @@ class ApiEngine:
         raise NotImplementedError
 
     def results(self, answer: Any) -> Any:
-        """Return the list of results in an answer; raises any error for an answer from something else."""
+        """Return the list of results in a parsed JSON answer; raises any error if it is not an answer of this API."""
         return reduce(getitem, self.results_at, answer)
 
     def found(self, result: Any) -> Found:
@@ -148,7 +150,7 @@ class ApiEngine:
         return found
 
     def _read(self, response: httpx.Response) -> list[Any]:
-        """Return the results in an answer; raises `EngineFailed` if there are none."""
+        """Return the results in an answer; raises `EngineFailed` for a refusal or an answer of something else."""
         if response.status_code == 200:
             with suppress(AttributeError, LookupError, TypeError, ValueError, RecursionError):
                 results = self.results(response.json())
@@ -176,9 +178,9 @@ def connection_options(address: str) -> dict[str, Any]:
 
 
 def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) -> str:
-    """Return the query with `site:` operators for its domains if that fits into `most` characters.
+    """Return the query with `site:` operators for the domains of the settings, if that fits into `most` characters.
 
-    Results are filtered anyway.
+    Results are filtered by domain anyway.
     """
     only = " OR ".join(f"site:{name}" for name in domains_of("domains_allow", context.domains_allow))
     denied = [f"-site:{name}" for name in domains_of("domains_deny", context.domains_deny)]
@@ -187,7 +189,10 @@ def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) ->
 
 
 def sent_domains(setting: str, entries: Sequence[str], most: int) -> list[str] | None:
-    """Return the domains of a setting if at most `most`; else None, since a subset would change the search."""
+    """Return the domains of a setting for an API that accepts at most `most`; None if they cannot all be sent.
+
+    None also if there are none. A part of the domains would change the search.
+    """
     names = domains_of(setting, entries)
     return list(names) if 0 < len(names) <= most and all("." in name for name in names) else None
 

@@ -28,7 +28,10 @@ _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 
 
 async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float) -> Finding:
-    """Emit and return a finding of excerpts from the notes; `seconds` is the duration of the research."""
+    """Emit and return a finding of excerpts from the notes, if there are any.
+
+    `reason`: why no finding was written; `seconds`: duration of the research.
+    """
     results = results_in(await pages.fill_in(results_in_order(state.notes)))
     by_number = {result["document"]: result["text"][:_EXCERPT_CHARACTERS] for result in reversed(results)}
     lines = {number: " ".join(text.translate(_HARMLESS).split()) for number, text in sorted(by_number.items())}
@@ -49,12 +52,12 @@ async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, 
 
 
 def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
-    """Return a finding without text."""
+    """Return a finding without text for a task whose research failed for this reason."""
     return Finding(**assignment_of(task), text="", ended=ended, reason=reason, failures=(reason,))
 
 
 def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
-    """Emit the failure and the excerpts that replace the finding."""
+    """Emit that a researcher failed, and the excerpts that replace its finding."""
     placement = placement_of(task)
     emitter.emit(researcher_failed(placement, finding.reason), *finding_packets(placement, finding, cited))
 

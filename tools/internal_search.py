@@ -28,7 +28,7 @@ from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take, unread_wor
 from .web_search import EngineResponse, answer_of, failures
 
 CALL_ID = "documents"
-"""Id of the call that reads all documents; fixed, so that conversations share a prefix that is cached."""
+"""Id of the call that reads all documents; fixed, so that conversations share a prefix that providers cache."""
 OPENING = "Read the user's documents."
 _SHARE = 8
 """All documents are read whole if they fill at most 1 / SHARE of the researcher model's window."""
@@ -65,7 +65,7 @@ class InternalSearch:
         self._context, self._limits, self._tool_context = context, context.limits, tool_context
 
     async def run(self, arguments: BaseModel) -> Outcome:
-        """Search for each query and interleave the results; raises `ToolFailed` if there are no queries."""
+        """Search for each query and interleave the results; raises `ToolFailed` if no query has words."""
         given = InternalSearchArguments.model_validate(arguments, from_attributes=True).queries
         meter = self._tool_context.meter
         limits = {"max_queries": self._limits.max_queries, "max_searches": meter.most_searches}
@@ -95,7 +95,7 @@ class InternalSearch:
         return Outcome(hits, tuple(problems), tuple(broken), tuple(replaced), not_read=read.not_read)
 
     async def _retrieved(self, answers: Sequence[EngineResponse]) -> tuple[Hit, ...]:
-        """Return the documents found by retrievers, each with all of its passages returned in this thread.
+        """Return the documents found by retrievers; the text of each is all passages found in this thread so far.
 
         Parallel searches do not see each other's passages, so each version of a text is kept as an excerpt.
         """
@@ -112,6 +112,7 @@ class InternalSearch:
         return shortened(hits, self._tool_context.topic, self._limits)
 
     def _hits(self, queries: list[str]) -> tuple[Hit, ...]:
+        """Return the best passages of the library for these queries; blocks."""
         results = [self._library.follow(query, self._limits.max_results) for query in queries]
         best = distinct(interleave(results), lambda passage: (passage.source.key, passage.start))[
             : self._limits.max_results
@@ -125,15 +126,19 @@ class InternalSearch:
 
 
 async def search_earlier(queries: Sequence[str], context: Context, tool_context: ToolContext) -> Outcome:
-    """Return the most relevant sources of earlier research, except documents in the library; old pages are reloaded."""
+    """Return the sources of earlier research that match the queries best; old pages are read again.
+
+    Documents that are in the library are left out, since it is searched anyway.
+    """
     library, limits, fetches = Library(context), context.limits, tool_context.meter.most_fetches
     addresses, web = Addresses(tool_context.pages, tool_context.question_id), WebPages(context, tool_context)
 
-    def is_open(source: Source) -> bool:
+    def is_allowed(source: Source) -> bool:
         as_found = Found(source.title, source.address, "", source.date)
         return source.kind == "document" or bool(allowed_results([as_found], context))
 
     async def latest(page: ReadPage, *, is_old: bool) -> tuple[Hit, NotRead | None]:
+        """Return the page as read in this thread, or else by the earlier run; with the failure to read it again."""
         source = page.source
         earlier = Hit(source.model_copy(update={"is_earlier": True, "number": 0}), page.text, page.text)
         if not is_old and await addresses.opened(source.address) is None:
@@ -144,13 +149,13 @@ async def search_earlier(queries: Sequence[str], context: Context, tool_context:
             return earlier, read.model_copy(update={"reason": f"not since {source.read_at[:10]}: {read.reason}"})
         return (read if isinstance(read, Hit) else earlier), None
 
-    found = await search_read(queries, tool_context.pages, context, limits.max_open, is_open)
-    held = await asyncio.to_thread(lambda: [page for page in found if library.read(page.source.location)])
+    found = await search_read(queries, tool_context.pages, context, limits.max_open, is_allowed)
+    in_library = await asyncio.to_thread(lambda: [page for page in found if library.read(page.source.location)])
     since = (context.clock.now() - timedelta(days=limits.earlier_days)).isoformat(timespec="seconds")
     old = [page for page in found if page.source.kind == "web" and page.source.read_at < since]
     old = old[: fetches if fetches is None else max(0, fetches)] if choose_engines(context) else []
     async with WebReader(context) as reader:
-        read = await gather_or_cancel(latest(page, is_old=page in old) for page in found if page not in held)
+        read = await gather_or_cancel(latest(page, is_old=page in old) for page in found if page not in in_library)
     not_read = tuple(failure for _, failure in read if failure)
     shown = await asyncio.to_thread(shortened, [hit for hit, _ in read], tool_context.topic or queries[0], limits)
     return Outcome(shown, tuple(map(unread_words, not_read)), not_read=not_read)
@@ -164,7 +169,7 @@ class ReadDocumentsArguments(BaseModel):
 
 
 class ReadDocuments:
-    """Reads all documents of a library whole; not called by models, but before their first call."""
+    """Reads all documents of a library whole. Models do not call it: the system does, before their first turn."""
 
     name = tool_names.READ_DOCUMENTS
     arguments: type[BaseModel] = ReadDocumentsArguments
@@ -180,8 +185,8 @@ class ReadDocuments:
         return Outcome(tuple(Hit(document.source, document.text, document.text) for document in kept))
 
 
-def behind_documents(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the task followed by the notes; documents read first come before the task.
+def documents_first(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a conversation: the task, then the notes; but if these begin with all documents, the documents come first.
 
     Conversations that read the same documents then share a prefix, which the provider caches.
     """
@@ -190,10 +195,10 @@ def behind_documents(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) ->
     return [HumanMessage(OPENING), *notes[:2], *task, *notes[2:]] if has_read else [*task, *notes]
 
 
-def read_whole(library: Library, documents: int, context: Context) -> tuple[str, ...]:
-    """Return the addresses of all documents if researchers should read them whole; else an empty tuple.
+def documents_to_read(library: Library, documents: int, context: Context) -> tuple[str, ...]:
+    """Return the addresses of all documents if they are short enough for researchers to read whole; else none.
 
-    The extractive model always searches: it needs the ranking. `documents` is the number of documents.
+    `documents`: number of documents. The extractive model always searches, since it needs the ranking.
     """
     window = profile_of("researcher", context).window
     most = min(context.limits.whole_characters, window * _CHARACTERS_PER_TOKEN // _SHARE)

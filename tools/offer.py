@@ -17,11 +17,11 @@ from ..core.run.context import Context
 from ..core.run.errors import NoSearchTool
 from ..prompts import render_prompt
 from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
-from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments, behind_documents
+from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments, documents_first
 from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
 from .results import shortener
-from .run_engines import choose_engines, choose_retrievers, stand_ins
+from .run_engines import choose_engines, choose_retrievers, fallback_engines
 from .tool import ResearchTool, ToolContext, tool_schema
 from .web_search import WebSearch, WebSearchArguments
 
@@ -45,7 +45,10 @@ def check_tools(context: Context) -> None:
 
 
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:
-    """Return the argument classes of the built-in tools by name; `has_read_all`: documents need no search."""
+    """Return the argument classes of the built-in tools that the settings allow, by name.
+
+    `has_read_all`: whether the caller has read all documents, so that they need no search.
+    """
     tools: dict[str, type[BaseModel]] = {}
     if context.earlier or ((context.docs or context.retrievers) and not has_read_all):
         tools[InternalSearch.name] = EarlierSearchArguments if context.earlier else InternalSearch.arguments
@@ -64,9 +67,9 @@ def researcher_tools(context: Context, *, has_read_all: bool = False) -> dict[st
 
 
 def research_tool(name: str, context: Context, tool_context: ToolContext) -> ResearchTool:
-    """Return the offered tool of this name, ready for a call."""
+    """Return the tool with this name, built-in or of the settings, ready for a call."""
     if name == WebSearch.name:
-        return WebSearch(context, choose_engines(context), tool_context, *stand_ins(context))
+        return WebSearch(context, choose_engines(context), tool_context, *fallback_engines(context))
     if passed := passed_tools(context).get(name):
         return PassedTool(passed, context, tool_context.topic)
     library = Library(context)
@@ -80,7 +83,10 @@ def research_tool(name: str, context: Context, tool_context: ToolContext) -> Res
 def researcher_request(
     task: Task, context: Context, notes: Sequence[AnyMessage], reminder: str, facts: Facts
 ) -> Request:
-    """Return a call of a researcher's model: always the same prompt, tools and task, then notes and reminder."""
+    """Return a request to a researcher's model.
+
+    Prompt, tools and task are the same in each request, so that providers cache them; notes and reminder come last.
+    """
     schemas = researcher_tools(context, has_read_all=task.scope.reads_all)
     offered, reasons = list(schemas), profile_of("researcher", context).reasons
     system = render_prompt(
@@ -97,7 +103,7 @@ def researcher_request(
         documents="" if task.scope.reads_all else task.scope.documents,
         has_read_all=task.scope.reads_all,
     )
-    conversation = behind_documents([HumanMessage(task.text)], notes)
+    conversation = documents_first([HumanMessage(task.text)], notes)
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
     tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA] if schemas else [GENERATE_FINDING_SCHEMA]
     tools += [THINK_TOOL_SCHEMA] if schemas and not reasons else []

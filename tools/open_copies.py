@@ -28,7 +28,7 @@ _ABSTRACT_CHARACTERS = 5000
 _MOST_HOSTS = 8
 """Maximum number of hosts tried per paper, including the publisher's."""
 _NOT_SENT = ("denied domain", "private", "bad address")
-"""Refusal codes before anything is sent."""
+"""Codes of refusals that come before a request is sent."""
 _turns = PerLoop(lambda: defaultdict[str, asyncio.Lock](asyncio.Lock))
 """Locks by directory, so that requests to it do not run in parallel."""
 _ENTRY = re.compile(r"<entry>.*?</entry>", re.DOTALL)
@@ -55,6 +55,10 @@ class OpenCopies:
         return await self._of_paper(doi, page) if doi and self._is_on else page
 
     async def _instead(self, address: str, refusal: Unread) -> WebPage | None:
+        """Return a copy of a page that could not be read; None if none is found.
+
+        Raises `Unread` if there is none and the paper was retracted.
+        """
         if refusal.code == "gone":
             if not await self._reader.is_public(address) or not (found := await self._ask(_ARCHIVE, address)):
                 return None
@@ -87,7 +91,7 @@ class OpenCopies:
         return page
 
     async def _ask(self, directory: _Directory, about: str) -> Any:
-        """Return a directory's answer for a DOI or an address; None if there is none or the request fails."""
+        """Return what `directory.read` returns for a DOI or an address; None if there is no answer."""
         key, email, is_sent = os.environ.get("OPENALEX_API_KEY", ""), self._context.email, True
         if self._is_used_up() or ("{email}" in directory.query and not email):
             return None
@@ -108,7 +112,7 @@ class OpenCopies:
         return None
 
     async def _read_copy(self, address: str, hosts: set[str]) -> WebPage | None:
-        """Return the copy; None if it cannot be read or its host is in `hosts`. Adds the host to `hosts`."""
+        """Return the page at an address; None if it cannot be read or its host is in `hosts`, to which it is added."""
         try:
             host = parse_address(address).authority
             if host in hosts or len(hosts) == _MOST_HOSTS or self._is_used_up():
@@ -122,14 +126,17 @@ class OpenCopies:
             return None
 
     def _is_used_up(self) -> bool:
+        """Whether no fetches are left."""
         return self._meter.most_fetches is not None and self._meter.fetches >= self._meter.most_fetches
 
 
 def _shows_abstract(page: WebPage) -> bool:
+    """Whether the page of a paper has so little text that it shows only the abstract."""
     return bool(page.doi) and len(page.text) < _ABSTRACT_CHARACTERS
 
 
 def _in_europe_pmc(data: bytes, doi: str) -> list[str]:
+    """Return the addresses of the free copies of a paper: files, then pages."""
     papers = [paper for paper in json.loads(data)["resultList"]["result"] if paper["doi"].lower() == doi]
     texts = [text for paper in papers for text in paper["fullTextUrlList"]["fullTextUrl"]]
     free = [text for text in texts if text["availabilityCode"] in ("OA", "F")]
@@ -137,12 +144,13 @@ def _in_europe_pmc(data: bytes, doi: str) -> list[str]:
 
 
 def _in_arxiv(data: bytes, doi: str) -> list[str]:
+    """Return the addresses of the files of a paper."""
     entries = _ENTRY.findall(data.decode("utf-8", errors="replace"))
     return [link for entry in entries if f">{doi}</arxiv:doi>" in entry.lower() for link in _PDF.findall(entry)]
 
 
 def _in_locations(data: bytes, _: str) -> list[str]:
-    """Return the copies of a paper listed by OpenAlex or Unpaywall: files, then pages."""
+    """Return the addresses of the free copies of a paper in an answer of OpenAlex or Unpaywall: files, then pages."""
     work = json.loads(data)
     found = [work["best_oa_location"], *(work.get("locations") or work.get("oa_locations") or ())]
     copies = [location for location in found if location and location.get("is_oa", True)]
@@ -166,12 +174,15 @@ def _in_archive(data: bytes, _: str) -> tuple[str, str]:
 
 
 class _Directory(NamedTuple):
+    """A service that is asked for copies of papers or pages."""
+
     name: str
     address: str
     """Can be overridden by a variable such as `CROSSREF_URL`."""
     query: str
     """Format string; `{}` is the DOI or the address of the page."""
     read: Callable[[bytes, str], Any]
+    """Reads an answer; its arguments are the body, and the DOI or the address that was asked about."""
     gap: float = 0.0
     """Minimum seconds between an answer and the next request."""
 

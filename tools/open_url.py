@@ -33,6 +33,7 @@ _LINK_CHARACTERS = 300
 _SHOWN_CHARACTERS = 200
 """Maximum characters shown of a malformed address."""
 _LEAST_CHARACTERS = 200
+"""Minimum characters to show of a page; if less room is left, it is dropped."""
 
 
 class WebPages:
@@ -45,7 +46,10 @@ class WebPages:
         self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
     async def read(self, asked: str, reader: WebReader) -> Hit | NotRead | str:
-        """Return the page with its whole text as its excerpt, or why it was not read (a string if not requested)."""
+        """Return the page with its whole text as its excerpt, or why it could not be read.
+
+        If the page was not requested at all, the reason is a sentence for the model.
+        """
         try:
             address, _ = await self._addresses.known(asked)
         except Unread as refusal:
@@ -69,7 +73,7 @@ class WebPages:
                 failure = NotRead(path=address, reason=str(refusal), code=refusal.code)
                 await self._addresses.remember_failure(address, failure)
                 return failure
-            await self._addresses.count_end(address, page.address)
+            await self._addresses.count_redirect(address, page.address)
             # Locks are always taken in the order address, page, which rules out deadlocks.
             async with self._pages.lock(f"kept {page.address}"):
                 return await self._kept(address, page)
@@ -80,7 +84,7 @@ class WebPages:
         return await self._hit(record) if record else None
 
     async def _kept(self, address: str, page: WebPage) -> Hit:
-        """Store the page, unless it was already read under another address."""
+        """Store the page, unless it was already read under another address; return it."""
         given, known = await self._addresses.known(page.address)
         if known and "failure" not in known:
             await self._addresses.allow((), records={address: known})
@@ -112,6 +116,7 @@ class WebPages:
         return await self._hit(record, page.text)
 
     async def _hit(self, record: dict[str, Any], text: str | None = None) -> Hit:
+        """Return the page of a record of `Addresses.opened`; `text`: its text, if it is known."""
         if text is None:
             text = await self._pages.text(str(record["source"]["content_hash"])) or ""
         links = tuple((str(words), str(target)) for words, target in record["links"])
@@ -171,6 +176,7 @@ class OpenUrl:
         return Outcome(tuple(shown), tuple(problems), not_read=not_read)
 
     async def _open(self, address: str, pages: WebPages, reader: WebReader, start: int) -> Hit | NotRead | str:
+        """Return what is at an address, or why it could not be read; see `WebPages.read`."""
         try:
             read: Hit | NotRead | str
             if address.startswith(RETRIEVED):
@@ -195,7 +201,7 @@ class OpenUrl:
             return NotRead(path=address, reason=f"reading it failed ({type(error).__name__})", code="broken")
 
     def _windowed(self, hit: Hit, asked: str, start: int) -> Hit | str:
-        """Return the hit with the relevant passages of its text, or with the text from `start` on."""
+        """Return the hit with the relevant passages of its text or, if `start` is set, the text from there on."""
         if start and start >= len(hit.text):
             return f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from {start} on."
         if start:

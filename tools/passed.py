@@ -38,7 +38,9 @@ from .tool import Hit, Outcome, ToolFailed, plain_schema
 _loaded: dict[str, tuple[BaseTool, ...]] = {}
 """The tools of each MCP server, by name and settings; loaded once per process."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Matches valid names of tools."""
 _UNPLAIN = re.compile(r"[^\w.-]+")
+"""Matches characters of a name that do not belong into an address."""
 _DESCRIPTION_CHARACTERS = 2000
 """Maximum characters of a tool's description."""
 _FAULT_CHARACTERS = 500
@@ -85,10 +87,12 @@ async def load_servers(context: Context) -> None:
 
 
 def _key(name: str, connection: Mapping[str, Any]) -> str:
+    """Return the key of an MCP server in `_loaded`."""
     return json.dumps([name, connection], sort_keys=True, default=str)
 
 
 def _client(name: str, connection: Mapping[str, Any]) -> Any:
+    """Return a client of the MCP adapters for this server; raises `ExtraMissing`."""
     try:
         from langchain_mcp_adapters.client import MultiServerMCPClient
     except ImportError:
@@ -148,6 +152,7 @@ def passed_tools(context: Context) -> dict[str, BaseTool]:
 
 
 def _registered_tool(given: str | BaseTool) -> BaseTool:
+    """Return the tool itself, or the one that an installed package registers under this name."""
     if isinstance(given, BaseTool):
         return given
     if given not in registered(TOOLS):
@@ -167,12 +172,13 @@ def passed_schema(given: BaseTool) -> dict[str, Any]:
 
 
 def _parameters(given: BaseTool) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments; see `plain_schema`."""
     parameters: dict[str, Any] = convert_to_openai_tool(given)["function"].get("parameters", {})
     return {"type": "object", "properties": {}, **plain_schema(parameters)}
 
 
 def _short(schema: Any) -> Any:
-    """Return the schema with its texts shortened to single lines: they come from untrusted servers."""
+    """Return the schema with each text shortened to a single line, since it may come from an untrusted server."""
     if isinstance(schema, dict):
         return {key: _short(value) for key, value in schema.items()}
     if isinstance(schema, list):
@@ -210,6 +216,7 @@ class PassedTool:
         return Outcome(hits, () if hits else (f"{self.name} returned nothing that may be shown.",))
 
     def _hits(self, result: Any, title: str) -> tuple[Hit, ...]:
+        """Return a result of the tool as hits: its records that the settings allow, long texts cut to passages."""
         now, most = self._context.clock.now().isoformat(timespec="seconds"), self._context.limits.max_web_results
         found = allowed_results(cleaned(records_of(result, self.name, title, most), most), self._context)
         keys = [source_key(result.address) if result.is_page else result.address for result in found]
@@ -218,7 +225,7 @@ class PassedTool:
 
 
 async def _call(given: BaseTool, arguments: Mapping[str, Any]) -> Any:
-    """Return the tool's artifact if it holds documents, else its content."""
+    """Call the tool and return its artifact if there are documents in it, else its content."""
     call = {"type": "tool_call", "name": given.name, "args": dict(arguments), "id": given.name}
     answer = await _invoke(given, call)
     if not isinstance(answer, ToolMessage):
@@ -259,6 +266,7 @@ def records_of(result: Any, name: str, title: str, most: int, *, are_own: bool =
 
 
 def _records(result: Any, depth: int = _DEEPEST) -> Iterator[Mapping[str, Any]]:
+    """Yield the documents, and the dicts with a text, in a result that is nested up to `depth` levels."""
     if not depth:
         return
     if isinstance(result, Document):
@@ -276,7 +284,7 @@ def _records(result: Any, depth: int = _DEEPEST) -> Iterator[Mapping[str, Any]]:
 
 
 def _parsed(record: Mapping[str, Any], depth: int) -> list[Mapping[str, Any]]:
-    """Return the records in a JSON text, such as a text block from an MCP server."""
+    """Return the records in the JSON text of a dict such as a text block of an MCP server; empty if it is no JSON."""
     text = record.get("text")
     if set(record) - {"type", "text", "id"} or not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
         return []
@@ -288,6 +296,7 @@ def _parsed(record: Mapping[str, Any], depth: int) -> list[Mapping[str, Any]]:
 
 
 def _found(record: Mapping[str, Any], name: str, title: str, is_document: bool) -> Found | None:
+    """Return a record as a search result; None if it has neither a text nor, as a page, an address."""
     fields = {_field(key): value for key, value in record.items() if isinstance(value, str | int | float)}
     text, own_title = _first(fields, _TEXTS), _first(fields, _TITLES)
     addresses = [str(fields[key]).strip() for key in _ADDRESSES if key in fields]
@@ -322,8 +331,10 @@ def plain_name(name: str) -> str:
 
 
 def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the first of these fields that is not blank; empty if all are."""
     return next((str(fields[name]).strip() for name in names if str(fields.get(name, "")).strip()), "")
 
 
 def _line(text: str) -> str:
+    """Return the text as one line without invisible characters."""
     return " ".join(clean_text(without_controls(text)).split())

@@ -33,13 +33,20 @@ from .tool import Outcome
 _PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
 """Address prefixes of private content."""
 _SAID = "what the user says"
+"""Name of the note with the user's words."""
 SHOWN_RESULTS = "results that were shown"
-_YEAR, _PIECE = re.compile(r"(?:19|20)\d\d"), re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|[^\s{UNSPACED}]+")
+"""Name of the note with the results that models were shown."""
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_PIECE = re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|[^\s{UNSPACED}]+")
 _AROUND = "\"'“”„«»().,:;!?"
+"""Characters around a word that do not belong to it."""
 
 
 async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str, dict[str, Any]]:
-    """Return the note that a call's results were shown to the model; `reference` is the hash of the results' text."""
+    """Return the thread's note of all results shown to models so far, with those of this call; empty if nothing is new.
+
+    `reference`: hash of the text in which the results are shown.
+    """
     before = await pages.read_note(SHOWN_RESULTS) or {"references": [], "has_documents": False}
     if not outcome.hits or reference in before["references"]:
         return {}
@@ -49,9 +56,9 @@ async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str
 
 
 async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:
-    """Allow the addresses that the user named to be opened, and the user's words to be used in queries.
+    """Allow the user's words in queries, and the addresses among them to be opened.
 
-    Words in the list of documents shown to models count as private.
+    The words of the list of documents that models are shown are recorded as private.
     """
     words = words_of_user(messages)
     await Addresses(pages, run.id).allow(address for text in words for address in addresses_in(text))
@@ -118,7 +125,10 @@ async def redact(
 
 
 def _redact(text: str, private: set[str], unseen: set[str], sent: dict[str, int], limit: int) -> Redacted:
-    """Drop private words, and unseen words that would bring the letters `sent` above the limit."""
+    """Return a query without private words, and without unseen words that would exceed the limit.
+
+    `sent`: letters of the unseen words sent so far, by word; those of this query are added.
+    """
     kept = set[int]()
     dropped: dict[str, set[int]] = {"private": set(), "unseen": set()}
     for start, end, words in _pieces(text):
@@ -142,6 +152,7 @@ def _redact(text: str, private: set[str], unseen: set[str], sent: dict[str, int]
 
 
 def _words_outside(text: str, indices: set[int]) -> list[str]:
+    """Return the words that are left of a text without the characters at these indices."""
     return "".join(" " if index in indices else sign for index, sign in enumerate(text)).split()
 
 
@@ -158,21 +169,24 @@ def _pieces(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 
 
 def _forms(word: str, language: str) -> frozenset[str]:
+    """Return a word and its index terms in English and in this language; words that share one count as the same."""
     return frozenset({word, index_term(word, ""), index_term(word, language)})
 
 
 @lru_cache(maxsize=128)
 def _forms_in(text: str, language: str) -> frozenset[str]:
+    """Return the forms of all words in a text."""
     return frozenset[str]().union(*(_forms(unaccented(word), language) for word in sought_words(text)))
 
 
 @lru_cache(maxsize=128)
 def _forms_in_results(text: str, language: str, receiver: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words of a tool's public results, and those of its documents."""
-    sides: tuple[list[str], list[str]] = ([], [])
+    """Return the forms of all words in the public results of a tool call, and in its private ones."""
+    public, private = list[str](), list[str]()
     for result in read_results(text):
         address = result.get("address", "")
         links = (f"{link.get('words', '')} {link['address']}" for link in result.get("links", []))
         is_private = address.startswith(_PRIVATE) and not (receiver and address.endswith(f"/{receiver}"))
-        sides[is_private].append("\n".join([result["title"], address, result.get("date", ""), result["text"], *links]))
-    return _forms_in("\n".join(sides[False]), language), _forms_in("\n".join(sides[True]), language)
+        parts = [result["title"], address, result.get("date", ""), result["text"], *links]
+        (private if is_private else public).append("\n".join(parts))
+    return _forms_in("\n".join(public), language), _forms_in("\n".join(private), language)

@@ -81,7 +81,10 @@ def write_results(
 
 
 def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...]:
-    """Return the hits, long retrieved texts cut to passages relevant to the topic; earlier hits get more room."""
+    """Return the hits, with long texts cut to passages on the topic; together they fit into the limit of characters.
+
+    The first hits get more room than the last ones.
+    """
     left, shown = limits.pages_characters, list[Hit]()
     for hit in hits:
         most = max(_LEAST_SHOWN, min(limits.page_characters, left))
@@ -93,8 +96,8 @@ def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...
 
 
 def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Result:
+    """Return the hits of one source as one result, without the sentences that were shown before (`shown`)."""
     source, text, new = hits[0].source, hits[0].text, list[str]()
-    # Engines repeat sentences of pages: what was shown before is left out.
     for hit in hits:
         words = _plain(hit.excerpt)
         if not words or words not in shown:
@@ -127,6 +130,7 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
 
 
 def _plain(text: str) -> str:
+    """Return the text with single spaces between words."""
     return " ".join(text.split())
 
 
@@ -147,7 +151,7 @@ def read_results(text: str) -> list[Result]:
 
 
 def shorten_results(text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()) -> str:
-    """Return the results, each cut to about `characters` that are most relevant to the topic.
+    """Return the text of a tool result, with each result cut to passages on the topic of about `characters` in all.
 
     Documents whose numbers are in `leave_out` are dropped.
     """
@@ -193,6 +197,7 @@ def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage
 
 
 def _write(results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()) -> str:
+    """Return the text of a tool result; `again`: numbers of sources without new text."""
     extra: dict[str, Any] = {"shown_before": again} if again else {}
     if again and not results:
         # Small models take an empty list to mean that nothing was found.
@@ -202,6 +207,7 @@ def _write(results: list[Result], problems: list[str], nonce: str = "", again: S
 
 
 def _read(text: str) -> tuple[list[Result], list[str]]:
+    """Return the results and problems in the text of a tool result; both empty if it has none."""
     start, end = text.find("{"), text.rfind("}")
     try:
         data = json.loads(text[start : end + 1]) if start >= 0 else {}
@@ -211,7 +217,7 @@ def _read(text: str) -> tuple[list[Result], list[str]]:
 
 
 def shortener(topic: str) -> Callable[[str, float], str]:
-    """Return the function that shortens results to a share of their length if a prompt does not fit."""
+    """Return the function that shortens a tool result if a prompt does not fit: to a share of its longest text."""
 
     def shorten(text: str, share: float) -> str:
         longest = max((len(result["text"]) for result in read_results(text)), default=0)

@@ -34,7 +34,7 @@ _FREE = ("duckduckgo", "wikipedia", "arxiv")
 """Engines that need no key; by default, each is the fallback of the one before."""
 _OPTIONAL = {"arxiv": "arxiv"}
 """By engine: a package that may be missing; without it, the engine is not used as a fallback."""
-_OWN: Mapping[str, Callable[[Context], SearchEngine]] = {
+_BUILT_IN: Mapping[str, Callable[[Context], SearchEngine]] = {
     found.name: kind
     for found in iter_modules(engines.__path__)
     for kind in vars(import_module(f"{engines.__name__}.{found.name}")).values()
@@ -49,7 +49,9 @@ class _Pace:
     def __init__(self, parallel: int) -> None:
         self.slots = asyncio.Semaphore(parallel)
         self.next_at = 0.0
+        """When the next request may be sent, by `SearchEngine.gap`."""
         self.paused_until = 0.0
+        """When the next request may be sent, by what the engine requested."""
         # Seconds and reason of the latest rest; zero and empty once the engine answers.
         self.rest, self.block = 0.0, ""
 
@@ -88,6 +90,7 @@ async def ask_engine(engine: SearchEngine, query: str, count: int, seconds: floa
 
 
 async def _ask_once(engine: SearchEngine, query: str, count: int, pace: _Pace) -> list[Found]:
+    """Send one request and record in `pace` how long the engine must rest after it."""
     now = asyncio.get_running_loop().time
     try:
         found = await engine.search(query, count)
@@ -103,6 +106,7 @@ async def _ask_once(engine: SearchEngine, query: str, count: int, pace: _Pace) -
 
 
 async def _sit_out(engine: SearchEngine, pace: _Pace, end: float) -> None:
+    """Wait until the engine may be asked again; raises `EngineFailed` if that is after `end`."""
     now = asyncio.get_running_loop().time()
     if pace.paused_until > end:
         wait = pace.paused_until - now
@@ -111,8 +115,8 @@ async def _sit_out(engine: SearchEngine, pace: _Pace, end: float) -> None:
     await asyncio.sleep(pace.paused_until - now)
 
 
-async def search_engines(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> list[Found]:
-    """Return the engine's results, cleaned, or its earlier answer for this question; raises `EngineFailed`.
+async def search_engine(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> list[Found]:
+    """Return an engine's results for a query, cleaned, or its earlier answer to it; raises `EngineFailed`.
 
     Parallel calls for the same query share one request. An empty answer is not reused: some engines return it when they
     block a query. Answers are reused only within a question, since the web changes, and with the same settings.
@@ -146,14 +150,14 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
         if not isinstance(engine, str):
             chosen.append(PassedEngine(engine))
         elif is_dotted(engine):
-            chosen.append(_at(engine, context))
-        elif engine in _OWN:
-            chosen.append(_OWN[engine](context))
+            chosen.append(_dotted_engine(engine, context))
+        elif engine in _BUILT_IN:
+            chosen.append(_BUILT_IN[engine](context))
         elif engine in registered(ENGINES):
             chosen.append(load_registered(ENGINES, engine)(context))
         else:
             raise UnknownSetting(
-                f"engines: unknown engine {engine!r}; choose from {', '.join([*_OWN, *registered(ENGINES)])}. An "
+                f"engines: unknown engine {engine!r}; choose from {', '.join([*_BUILT_IN, *registered(ENGINES)])}. An "
                 "engine object must be passed again when its question is resumed."
             )
     return tuple(chosen)
@@ -161,29 +165,29 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
 
 def choose_retrievers(context: Context) -> tuple[SearchEngine, ...]:
     """Return the retrievers of the settings as engines; raises `UnknownSetting` if one is unusable or named twice."""
-    own = context.retrievers
-    names = [*map(engine_name, (*(context.engines or ()), *own))]
-    if twice := [name for name in map(engine_name, own) if names.count(name) > 1]:
+    retrievers = context.retrievers
+    names = [*map(engine_name, (*(context.engines or ()), *retrievers))]
+    if twice := [name for name in map(engine_name, retrievers) if names.count(name) > 1]:
         raise UnknownSetting(f"retrievers: two sources are named {twice[0]!r}: give one of them another `name`.")
     return tuple(
-        _at(given, context, "retrievers")
+        _dotted_engine(given, context, "retrievers")
         if isinstance(given, str) and is_dotted(given)
         else PassedEngine(given, is_own=True)
-        for given in own
+        for given in retrievers
     )
 
 
-def stand_ins(context: Context) -> tuple[SearchEngine, ...]:
+def fallback_engines(context: Context) -> tuple[SearchEngine, ...]:
     """Return the fallback engines, in order, for queries without results; none if the settings name engines."""
     is_free = context.engines is None and _default(context) == _FREE[:1]
     usable = (name for name in _FREE[1:] if name not in _OPTIONAL or find_spec(_OPTIONAL[name]))
-    return tuple(_OWN[name](context) for name in usable) if is_free else ()
+    return tuple(_BUILT_IN[name](context) for name in usable) if is_free else ()
 
 
 def other_engines(context: Context) -> list[SearchEngine]:
     """Return the built-in engines that the environment sets up but the settings do not name."""
     named, others = {engine.name for engine in choose_engines(context)}, list[SearchEngine]()
-    for name, kind in _OWN.items():
+    for name, kind in _BUILT_IN.items():
         if name not in named and getattr(kind, "is_set_up", bool)():
             with suppress(SearchRefused):
                 others.append(kind(context))
@@ -195,14 +199,17 @@ def load_engines(context: Context) -> None:
     for name in (*(context.engines or ()), *context.retrievers):
         if isinstance(name, str) and is_dotted(name):
             with suppress(UnknownSetting):
-                _at(name, context)
+                _dotted_engine(name, context)
 
 
-def _at(name: str, context: Context, setting: str = "engines") -> SearchEngine:
-    """Return the engine at `package.module:Name`: a LangChain retriever or tool, or a factory of an engine."""
+def _dotted_engine(name: str, context: Context, setting: str = "engines") -> SearchEngine:
+    """Return the engine with the import path `package.module:Name`.
+
+    It names a LangChain retriever or tool, or a factory of engines. Raises `UnknownSetting`.
+    """
     try:
         with without_notice():
-            made = _made(name)
+            made = _shared_instance(name)
             given = load_dotted(name)(context) if made is None else made
     except Exception as error:
         log_failure(__name__, error, "%s could not be loaded", name, keeps_text=True)
@@ -217,8 +224,11 @@ def _at(name: str, context: Context, setting: str = "engines") -> SearchEngine:
 
 
 @cache
-def _made(name: str) -> BaseRetriever | BaseTool | None:
-    """Return the retriever or tool of this name, created once per process, as it may hold an index; else None."""
+def _shared_instance(name: str) -> BaseRetriever | BaseTool | None:
+    """Return the retriever or tool with this import path, created once per process, as it may hold an index.
+
+    None if it is something else.
+    """
     given = load_dotted(name)
     if isinstance(given, type) and issubclass(given, BaseRetriever | BaseTool):
         given = given()
@@ -226,6 +236,7 @@ def _made(name: str) -> BaseRetriever | BaseTool | None:
 
 
 def _default(context: Context) -> tuple[str, ...]:
+    """Return the names of the engines if the settings name none."""
     if Tavily.is_set_up():
         return ("tavily",)
     return () if context.docs or context.retrievers else _FREE[:1]

@@ -26,24 +26,26 @@ from .internal_search import CALL_ID
 from .offer import offered_tools
 from .results import results_in
 from .tool import Meter, Outcome, ToolContext
-from .use import Time, action_of, keep, lasting_fault, meter_of, shown_use, sources_found, use_tool
+from .use import TimeLimit, action_of, keep, lasting_fault, meter_of, shown_use, sources_found, use_tool
 
 READ_PER_QUERY = 1
 """Pages opened per query if the model has named none."""
 
 
 class SearchRound:
-    """Makes the tool calls of one iteration and emits their packets."""
+    """Makes the tool calls of one iteration of a step and emits their packets; the fields are the results."""
 
     def __init__(
         self, state: StepState, context: Context, pages: Pages, bill: Bill, emitter: Emitter, watch: Watch
     ) -> None:
         self.state, self.context, self.pages = state, context, pages
         self.bill, self.emitter, self.watch = bill, emitter, watch
-        self.task, self.turn, self.actions = state.task, state.turn, list[Action]()
+        self.task, self.turn = state.task, state.turn
+        self.actions = list[Action]()
+        """The tool calls made."""
         self._reads_first = self.task.scope.reads_all and state.iteration == 1
         self.queries: list[str] = []
-        """Queries sent; the title of the step if all documents were read."""
+        """The queries sent, and the step's title if all documents were read."""
         self._outcomes: list[Outcome] = []
         self.notes: list[AnyMessage] = []
         """The results as shown to the model."""
@@ -61,8 +63,8 @@ class SearchRound:
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
 
-        Results found before a failure are kept. `is_only`: no iteration follows, so search even if all documents are
-        read whole. Raises errors that stop the whole run.
+        Results found before a failure are kept. `is_only`: whether no iteration follows, so that a round that reads all
+        documents also searches. Raises errors that stop the whole run.
         """
         try:
             if self._reads_first:
@@ -92,6 +94,7 @@ class SearchRound:
         return faults[0] if faults and all(faults) and not self.has_results else ""
 
     async def _keep(self) -> None:
+        """Store all results, and what a model is shown of them as one note."""
         numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
         earlier = results_in(await self.pages.fill_in(self.state.notes))
         outcomes, limits = self._outcomes, self.context.limits
@@ -124,7 +127,7 @@ class SearchRound:
         self.queries += queries
 
     async def _read(self) -> None:
-        """Open the best pages and replace their excerpts with passages."""
+        """Open the pages that the model named, or else the best of each query; replace excerpts with their passages."""
         unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for outcome in self._outcomes]
         hits = distinct(interleave(unread), lambda hit: hit.source.key)
         read_before = {key for key, source in self.state.sources.items() if source.content_hash}
@@ -160,8 +163,8 @@ class SearchRound:
         """Return the outcomes of parallel calls, emitted and charged as one use of the tool."""
         turn, self.turn = self.turn, self.turn + 1
         placement = placement_of(self.task).model_copy(update={"sub_turn_index": turn})
-        left = Time(self.task.seconds - self.watch.seconds, "max_seconds_planned")
-        time = min(Time(self.context.limits.tool_seconds, "tool_seconds"), left)
+        left = TimeLimit(self.task.seconds - self.watch.seconds, "max_seconds_planned")
+        time = min(TimeLimit(self.context.limits.tool_seconds, "tool_seconds"), left)
         meters = [tool_context.meter for _, tool_context in calls]
         with shown_use(self.emitter, self.bill, placement, name, inputs, self.task.scope, meters) as outcomes:
             outcomes += await gather_or_cancel(use_tool(name, given, self.context, seen, time) for given, seen in calls)

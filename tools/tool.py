@@ -17,13 +17,13 @@ from ..core.records.research import Spent
 from ..core.records.sources import NotRead, Source
 from ..core.run.store.pages import Pages
 
-_TAKEN = frozenset((
+_ACCEPTED = frozenset((
     "type", "description", "enum", "items", "properties", "required", "anyOf", "format", "pattern",
     "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength",
 ))  # fmt: skip
 """Keywords of JSON Schema that all model servers accept, strict ones included."""
 _DEEPEST = 8
-"""Maximum depth of a schema, because definitions may be recursive."""
+"""Maximum depth of a schema, since definitions may be recursive."""
 
 
 @cache
@@ -38,7 +38,10 @@ def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
 def plain_schema(
     schema: dict[str, Any], definitions: Mapping[str, Any] | None = None, depth: int = 0
 ) -> dict[str, Any]:
-    """Return a schema in keywords that all servers accept: references resolved, constants as enums, without nulls."""
+    """Return a JSON schema in keywords that all servers accept: references resolved, constants as enums, without nulls.
+
+    `definitions` and `depth` are those of the whole schema, for calls on its parts.
+    """
     definitions = definitions or {**schema.get("definitions", {}), **schema.get("$defs", {})}
     referred = definitions.get(str(schema.get("$ref", "")).rpartition("/")[2], {}) if "$ref" in schema else {}
     schema = {**referred, **schema}
@@ -50,7 +53,7 @@ def plain_schema(
     if depth == _DEEPEST:
         return {}
     inner = [plain_schema(option, definitions, depth + 1) for option in options]
-    plain = {key: value for key, value in schema.items() if key in _TAKEN - {"anyOf"}}
+    plain = {key: value for key, value in schema.items() if key in _ACCEPTED - {"anyOf"}}
     plain |= inner[0] if len(inner) == 1 else {"anyOf": inner} if inner else {}
     if "const" in schema:
         plain["enum"] = [schema["const"]]
@@ -185,6 +188,7 @@ def as_lines(value: Any) -> Any:
 Lines = Annotated[
     list[str], BeforeValidator(as_lines), WithJsonSchema({"type": "array", "items": {"type": "string"}, "minItems": 1})
 ]
+"""Type of an argument: a list of single lines; see `as_lines`."""
 
 
 def queries_of(tool: str, given: Iterable[str]) -> list[str]:
@@ -196,9 +200,9 @@ def queries_of(tool: str, given: Iterable[str]) -> list[str]:
 
 
 def take(asked: list[str], limits: Mapping[str, int | None], done: str) -> tuple[list[str], list[str]]:
-    """Return as many entries as the lowest limit allows, and a sentence on the dropped ones.
+    """Return as many entries as the lowest limit allows, and a sentence if some were dropped.
 
-    `limits`: by setting; None means no limit. `done`: completes the sentence, such as "addresses were opened".
+    `limits`: by name of the setting; None means no limit. `done`: end of the sentence, such as "addresses were opened".
     """
     most, name = min((most, name) for name, most in limits.items() if most is not None)
     if len(asked) <= most:

@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 _NEVER_SENT = "the arguments hold a key or password of this system's settings, which is never sent. Leave it out."
 
 
-class Time(NamedTuple):
-    """Time limit of a call."""
+class TimeLimit(NamedTuple):
+    """Time limit of a tool call."""
 
     seconds: float
     """Zero or less if no time is left."""
@@ -45,8 +45,8 @@ class Time(NamedTuple):
     """Name of the setting behind the limit."""
 
 
-async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -> Outcome:
-    """Return the outcome of the call; a failure or timeout becomes a problem in words for the model.
+async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: TimeLimit) -> Outcome:
+    """Call a tool and return the outcome; a failure or timeout becomes a problem, a sentence for the model.
 
     Raises `DeepResearchError`, which only the user can resolve.
     """
@@ -75,10 +75,12 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: Time) -
 
 
 def _broken(words: str, kind: str) -> Outcome:
+    """Return the outcome of a call that failed."""
     return Outcome(problems=(words,), broken=(words,), failed=(kind,))
 
 
 async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
+    """Check the arguments and call the tool; raises `ToolFailed` for invalid arguments."""
     try:
         checked = tool.arguments.model_validate(arguments)
     except ValidationError as error:
@@ -88,12 +90,12 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
 
 
 def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
-    """Return the remaining allowance of a task after this spending."""
+    """Return a meter with what a task may still use after this spending."""
     return _left(task.searches, task.fetches, task.tool_calls, spending)
 
 
 def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
-    """Return the remaining allowance of a run after this spending, before it dispatches tasks."""
+    """Return a meter with what a run may still use after this spending, before it dispatches tasks."""
     return _left(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
 
 
@@ -107,11 +109,7 @@ def _left(searches: int | None, fetches: int | None, calls: int | None, spending
 
 
 async def use_tool(
-    name: str,
-    arguments: dict[str, Any],
-    context: Context,
-    tool_context: ToolContext,
-    time: Time,
+    name: str, arguments: dict[str, Any], context: Context, tool_context: ToolContext, time: TimeLimit
 ) -> Outcome:
     """Run the tool unless its allowance is used up or its arguments contain secrets; raises `DeepResearchError`."""
     if reason := used_up(name, tool_context.meter):
@@ -128,6 +126,7 @@ async def use_tool(
 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as traces show it."""
     found = [{"title": hit.source.title, "address": hit.source.address, "text": hit.excerpt} for hit in outcome.hits]
     return {"found": found, "problems": list(outcome.problems)}
 
@@ -141,10 +140,11 @@ async def keep(
     *,
     is_shared: bool = False,
 ) -> str:
-    """Store the results, in full and as shown to the model after `earlier` ones; return the hash of the latter.
+    """Store the results in full, and the text in which the model is shown them; return the hash of that text.
 
-    `numbers`: by source key. `is_shared`: the text is identical in several conversations, for provider caches.
-    The pages found are allowed to be opened from now on.
+    `numbers`: of the sources, by key. `earlier`: results shown before, which are not repeated. `is_shared`: whether the
+    text must be identical in several conversations, so that providers cache it. The pages found may be opened from now
+    on.
     """
     fence_name = short_hash(question_id)[:8] if is_shared else ""
     shown = write_results(outcome, numbers, earlier, fence_name)

@@ -16,21 +16,23 @@ from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError
 from ..core.run.logs import log_failure
-from . import run_engines
 from .addresses import Addresses
 from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
 from .passed import PassedEngine, plain_name
 from .redaction import Redacted, redact
 from .results import shortened
+from .run_engines import search_engine
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
 
+# Ends of sentences for the model on words that were not sent, and on results that are not shown.
 _ONLY_PRIVATE = "stand only in the user's documents, whose words are not sent to search engines"
+_BLANK = "without title and text"
 _OUTSIDE = "outside domains_allow, domains_deny and published_after, or without a public address"
+_RATIONED = "are neither the user's nor from web results, and no more such words are sent (max_unseen_characters)"
 _RANK_CONSTANT = 60
 """Constant of reciprocal rank fusion, from Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet
 and individual Rank Learning Methods", SIGIR 2009, https://doi.org/10.1145/1571941.1572114.
 """
-_RATIONED = "are neither the user's nor from web results, and no more such words are sent (max_unseen_characters)"
 
 
 class WebSearchArguments(BaseModel):
@@ -49,9 +51,10 @@ class EngineResponse(NamedTuple):
     query: str
     found: list[Found]
     """Results that may be shown."""
-    came: Sequence[Found] = ()
+    unfiltered: Sequence[Found] = ()
     """All results, including those that may not be shown."""
     failure: EngineFailed | None = None
+    """Why the engine could not search; None if it could."""
 
 
 class WebSearch:
@@ -61,14 +64,14 @@ class WebSearch:
     arguments: type[BaseModel] = WebSearchArguments
 
     def __init__(
-        self, context: Context, engines: Sequence[SearchEngine], tool_context: ToolContext, *stand_ins: SearchEngine
+        self, context: Context, engines: Sequence[SearchEngine], tool_context: ToolContext, *fallbacks: SearchEngine
     ) -> None:
-        """Send every query to each engine, or only to the first ones if too few searches are left.
+        """`engines`: each is sent every query, or only the first ones are if too few searches are left.
 
-        If a query has no results, the fallback engines (`stand_ins`) are tried in order.
+        `fallbacks`: engines that are tried in order for a query without results.
         """
         self._context = context
-        self._engines, self._stand_ins = engines, stand_ins
+        self._engines, self._fallbacks = engines, fallbacks
         self._tool_context = tool_context
         self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
@@ -76,11 +79,9 @@ class WebSearch:
         """Search for each query and interleave the results; raises `ToolFailed` if no query may be sent."""
         given = WebSearchArguments.model_validate(arguments, from_attributes=True).queries
         longest = self._context.limits.query_characters
-        # A query without spaces is cut within the word.
-        shorter = ((query, query[: longest + 1].rpartition(" ")[0].rstrip() or query[:longest]) for query in given)
-        asked = queries_of(self.name, [cut if len(query) > longest else query for query, cut in shorter])
-        engines = self._engines[: self._tool_context.meter.most_searches]
+        asked = queries_of(self.name, [_cut(query, longest) for query in given])
         most = self._tool_context.meter.most_searches
+        engines = self._engines[:most]
         limits = {
             "max_queries": self._context.limits.max_queries,
             "max_searches": None if most is None else most // len(engines),
@@ -89,8 +90,8 @@ class WebSearch:
         receiver = plain_name(engines[0].name) if len(engines) == 1 and isinstance(engines[0], PassedEngine) else ""
         sent = await redact(taken, self._tool_context.pages, self._tool_context.question_id, self._context, receiver)
         dropped = _dropped(sent)
-        redacted = tuple(distinct([word for _, private, _ in sent.values() for word in private], str.casefold))
-        queries = distinct([query for query, _, _ in sent.values() if query], str.casefold)
+        redacted = tuple(distinct([word for result in sent.values() for word in result.private], str.casefold))
+        queries = distinct([result.query for result in sent.values() if result.query], str.casefold)
         if not queries:
             raise ToolFailed(" ".join(dropped), redacted=redacted)
         answers = [*chain.from_iterable(await gather_or_cancel(self._search(query, engines) for query in queries))]
@@ -107,15 +108,17 @@ class WebSearch:
         return Outcome(hits, tuple(problems), tuple(broken), tuple(replaced), redacted=redacted, fault=fault)
 
     async def _search(self, query: str, engines: Sequence[SearchEngine]) -> list[EngineResponse]:
+        """Send a query to all engines in parallel; while there are no results, then to one fallback after the other."""
         asked = (answer_of(engine, query, self._context, self._tool_context) for engine in engines)
         answers = list(await gather_or_cancel(asked))
-        for engine in self._stand_ins:
+        for engine in self._fallbacks:
             if any(answer.found for answer in answers):
                 break
             answers.append(await answer_of(engine, query, self._context, self._tool_context))
         return answers
 
     async def _hits(self, queries: Iterable[str], answers: Sequence[EngineResponse]) -> tuple[Hit, ...]:
+        """Return the best results of all queries in turn, each source once, with the engines that found it."""
         by_query = [fused([answer.found for answer in answers if answer.query == query]) for query in queries]
         served = defaultdict[str, set[str]](set)
         for answer in answers:
@@ -131,17 +134,27 @@ class WebSearch:
         return shortened(distinct(hits, lambda hit: hit.source.key), self._tool_context.topic, self._context.limits)
 
     def _fault(self, answers: Sequence[EngineResponse]) -> str:
-        """Return the lasting failures of the engines if every engine has one; empty otherwise."""
-        if any(answer.failure is None for answer in answers):
-            return ""
-        lasting = {a.engine.name: a.failure.words for a in answers if a.failure and a.failure.is_lasting}
-        return " ".join(lasting.values()) if len(lasting) == len(self._engines) + len(self._stand_ins) else ""
+        """Return why no engine can search any more: their lasting failures; empty if any engine may answer."""
+        lasting: dict[str, str] = {}
+        for answer in answers:
+            if answer.failure is None:
+                return ""
+            if answer.failure.is_lasting:
+                lasting[answer.engine.name] = answer.failure.words
+        return " ".join(lasting.values()) if len(lasting) == len(self._engines) + len(self._fallbacks) else ""
+
+
+def _cut(query: str, longest: int) -> str:
+    """Return the query, cut to `longest` characters at a space, or within the word if it has no spaces."""
+    if len(query) <= longest:
+        return query
+    return query[: longest + 1].rpartition(" ")[0].rstrip() or query[:longest]
 
 
 async def answer_of(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> EngineResponse:
     """Return an engine's results or its failure; raises `DeepResearchError`, which only the user can resolve."""
     try:
-        found = await run_engines.search_engines(engine, query, context, tool_context)
+        found = await search_engine(engine, query, context, tool_context)
         shown = allowed_results(found, context)
     except EngineFailed as failure:
         log_failure(__name__, failure, "%s failed", engine.title, keeps_text=True)
@@ -184,15 +197,14 @@ def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
 
 
 def failures(answers: Sequence[EngineResponse]) -> tuple[list[str], list[str]]:
-    """Return a line for each failure, with the affected queries; then those that other engines compensated."""
+    """Return a sentence for each failure with the affected queries, and those for which other engines had results."""
     served = grouped((answer for answer in answers if answer.found), lambda answer: answer.query)
     affected: dict[tuple[str, str], list[str]] = {}
     for answer in answers:
         if answer.failure:
             titles = [other.engine.title for other in served.get(answer.query, ())]
-            instead = (
-                f"{' and '.join(titles)} {'was' if len(titles) == 1 else 'were'} searched instead." if titles else ""
-            )
+            verb = "was" if len(titles) == 1 else "were"
+            instead = f"{' and '.join(titles)} {verb} searched instead." if titles else ""
             affected.setdefault((answer.failure.words, instead), []).append(answer.query)
     broken = [
         f"{words} Not searched: {', '.join(map(repr, queries))}."
@@ -203,14 +215,15 @@ def failures(answers: Sequence[EngineResponse]) -> tuple[list[str], list[str]]:
 
 
 def _nothing(answers: Sequence[EngineResponse], hits: Sequence[Hit]) -> list[str]:
-    """Return advice for queries that were answered without usable results."""
+    """Return a sentence with advice if queries were answered, but no result can be shown; else an empty list."""
     answered = [answer for answer in answers if answer.failure is None]
     if hits or not answered:
         return []
     words = ", ".join(dict.fromkeys(repr(answer.query) for answer in answered))
-    if came := {bool(found.title or found.excerpt) for answer in answered for found in answer.came}:
-        flaws = [flaw for has_text, flaw in ((False, "without title and text"), (True, _OUTSIDE)) if has_text in came]
-        return [f"All results for {words} are {', or '.join(flaws)}."]
+    found = [result for answer in answered for result in answer.unfiltered]
+    if flaws := {_OUTSIDE if result.title or result.excerpt else _BLANK for result in found}:
+        named = [flaw for flaw in (_BLANK, _OUTSIDE) if flaw in flaws]
+        return [f"All results for {words} are {', or '.join(named)}."]
     titles = ", ".join(dict.fromkeys(answer.engine.title for answer in answered))
     where = "on the web" if len(answered) == len(answers) else f"at {titles}"
     return [f"Nothing {where} matches {words}; try other words, or fewer and more general ones."]

@@ -8,16 +8,16 @@ from itertools import islice
 from ..core.evidence.checking.source_text import Windows
 
 CUT = "[…]"
+"""Marks where a text was cut."""
 _MARK = len(CUT) + 1
-
 _MOST_STRETCHES = 3
-
+"""Maximum number of parts of an excerpt to look for, the longest first."""
 _WORD = re.compile(r"\S+")
-_LEFT_OUT = re.compile(r"\[…(?: \d+)?\]|…|\.{3,}")
+_OMISSION = re.compile(r"\[…(?: \d+)?\]|…|\.{3,}")
 
 
 def passages(text: str, wanted: str, excerpt: str, characters: int, *, has_offsets: bool = True) -> str:
-    """Return about `characters` of `text`: its head, the search `excerpt`, passages relevant to `wanted`, the rest.
+    """Return about `characters` of `text`: its beginning, the search `excerpt`, passages on the topic `wanted`, others.
 
     Each passage after a cut starts with its offset, `[… 12000]`, or with `[…]` if not `has_offsets`.
     """
@@ -66,7 +66,7 @@ def window(text: str, excerpt: str, characters: int) -> str:
 
 def _find(text: str, excerpt: str) -> tuple[int, int]:
     """Return offset and length of the excerpt in the text, (0, 0) if not found; engines mark omissions with dots."""
-    stretches = sorted((stretch.split() for stretch in _LEFT_OUT.split(excerpt)), key=len, reverse=True)
+    stretches = sorted((stretch.split() for stretch in _OMISSION.split(excerpt)), key=len, reverse=True)
     plain = " ".join(text.split())
     # Engines change spaces and cut ends, so only words are compared (the first ones of long stretches).
     # Few stretches and no regular expression: both texts are untrusted and could be crafted to take forever.

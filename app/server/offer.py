@@ -20,7 +20,7 @@ from ...core.run.errors import DeepResearchError, UserMistake
 from ...core.run.store.pages import Pages
 from ...core.run.tracing import traced_to
 from ...core.writing.estimate import usual_cost
-from ...tools.run_engines import choose_engines, stand_ins
+from ...tools.run_engines import choose_engines, fallback_engines
 from ..words import GRAPHS, ExportFormat
 
 _FOLDERS = 200
@@ -50,7 +50,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
             found = scan_folder(root.path, context.limits.max_document_bytes, context.limits.max_documents).files
             files += len(found)
             titled += _titled(root, found)
-        engines = [engine.title for engine in (*choose_engines(context), *stand_ins(context))]
+        engines = [engine.title for engine in (*choose_engines(context), *fallback_engines(context))]
         has_model = not all(is_extractive(role, context) for role in ROLES)
     except (OSError, DeepResearchError) as error:
         engines, has_model, fault = [], True, str(error)

@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 
 from ...prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render_prompt
 from ...state import ResearchState
-from ...tools.internal_search import behind_documents
+from ...tools.internal_search import documents_first
 from ...tools.offer import offered_tools
 from ...tools.results import results_in, shortener
 from ...tools.tool import as_lines
@@ -139,7 +139,7 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
         elements=as_elements(task.elements),
     )
     opening = [HumanMessage(text) for text in (task.step.task, given) if text]
-    said = behind_documents(opening, notes)
+    said = documents_first(opening, notes)
     listed = list[LearnedFact]()
     if is_small("researcher", context):
         listed = await _list_facts(state, turn, filler, said, notes) if state.has_results else []

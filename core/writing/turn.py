@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 
 from ...state import ResearchState, StateUpdate
 from ...tools.tool import Outcome, ToolContext
-from ...tools.use import Time, action_of, meter_for_run, shown_use, use_tool
+from ...tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
 from ..evidence.citations.rendering import plain_line
 from ..models.resolve import settings_of
 from ..records.research import Action, Progress, Scope, Spent, Task, Value
@@ -120,7 +120,7 @@ class Turn(NodeTurn[CallEvents]):
         limits, run = self.context.limits, self.state.run
         placement = self.placement.model_copy(update={"tab_index": tab})
         meter = meter_for_run(limits, {**self.state.spending, **self.spending})
-        time, context = Time(limits.tool_seconds, "tool_seconds"), ToolContext(self.pages, run.id, meter)
+        time, context = TimeLimit(limits.tool_seconds, "tool_seconds"), ToolContext(self.pages, run.id, meter)
         arguments = {"urls" if name == tool_names.OPEN_URL else "queries": inputs}
         with shown_use(self.emitter, self.events.bill, placement, name, inputs, run.scope, [meter]) as outcomes:
             outcomes.append(await use_tool(name, arguments, self.context, context, time))

@@ -13,7 +13,7 @@ from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk
 from ...tools.tool import ToolContext
-from ...tools.use import Time, action_of, keep, lasting_fault, meter_of, shown_use, sources_found, use_tool
+from ...tools.use import TimeLimit, action_of, keep, lasting_fault, meter_of, shown_use, sources_found, use_tool
 
 
 async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
@@ -23,8 +23,8 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     turn = BranchTurn(task, state.seconds, state.step, runtime, SilentEvents)
     await load_servers(turn.context)
     meter, limits, bill = meter_of(task, state.spending), turn.context.limits, turn.events.bill
-    left = Time(seconds_left(limits, state.seconds), "researcher_seconds_hard")
-    time = min(Time(limits.tool_seconds, "tool_seconds"), left)
+    left = TimeLimit(seconds_left(limits, state.seconds), "researcher_seconds_hard")
+    time = min(TimeLimit(limits.tool_seconds, "tool_seconds"), left)
     reads_all = request.tool == tool_names.READ_DOCUMENTS
     use = shown_use(turn.emitter, bill, turn.placement, request.tool, request.inputs, task.scope, [meter])
     async with turn.paid():

@@ -13,7 +13,7 @@ from deep_research.core.records.research import Scope
 from deep_research.core.run.context import Context, within_scope
 from deep_research.core.run.errors import SearchRefused
 from deep_research.tools.offer import check_tools
-from deep_research.tools.run_engines import choose_engines, stand_ins
+from deep_research.tools.run_engines import choose_engines, fallback_engines
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_engines_stand_in_where_nobody_named_any_and_a_key_that_comes_later_is_u
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def names(context: Context) -> list[str]:
-        return [engine.name for engine in (*choose_engines(context), *stand_ins(context))]
+        return [engine.name for engine in (*choose_engines(context), *fallback_engines(context))]
 
     free = ["duckduckgo", "wikipedia", "arxiv"]
     began = Scope(engines=("duckduckgo",), engines_by_default=True)

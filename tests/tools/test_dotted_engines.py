@@ -15,7 +15,7 @@ from deep_research.core.run.context import Context, within_scope
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.tools.offer import check_tools
 from deep_research.tools.run_engines import choose_engines
-from deep_research.tools.use import Time, use_tool
+from deep_research.tools.use import TimeLimit, use_tool
 
 SHELVES = '''
 from langchain_core.documents import Document
@@ -81,7 +81,9 @@ async def test_an_engine_named_by_its_import_path_searches_under_that_name(name:
     engine, _ = choose_engines(context)
     assert engine.name == dotted
     context = within_scope(context, Scope(engines=(dotted,)))
-    outcome = await use_tool("web_search", {"queries": ["light"]}, context, new_tool_context(), Time(5, "tool_seconds"))
+    outcome = await use_tool(
+        "web_search", {"queries": ["light"]}, context, new_tool_context(), TimeLimit(5, "tool_seconds")
+    )
     [hit] = outcome.hits
     assert "1844" in hit.excerpt and hit.source.engines == (dotted,)
 
@@ -118,7 +120,7 @@ async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_se
     monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", "shelves_here:Archive")
     context = within_scope(Context(), Scope(retrievers=("shelves_here:Archive",)))
     arguments = {"queries": ["light"]}
-    outcome = await use_tool("internal_search", arguments, context, new_tool_context(), Time(5, "tool_seconds"))
+    outcome = await use_tool("internal_search", arguments, context, new_tool_context(), TimeLimit(5, "tool_seconds"))
     assert "1844" in outcome.hits[0].excerpt
     with pytest.raises(
         UnknownSetting, match="retrievers: 'shelves_here:Shelf' is neither a LangChain retriever or tool"

@@ -27,9 +27,9 @@ from deep_research.tools.offer import check_tools, researcher_tools
 from deep_research.tools.passed import passed_schema
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Outcome
-from deep_research.tools.use import Time, keep, sources_found, use_tool
+from deep_research.tools.use import TimeLimit, keep, sources_found, use_tool
 
-TIME = Time(5, "tool_seconds")
+TIME = TimeLimit(5, "tool_seconds")
 LIT = "The Skerry Light was lit for the first time in 1844."
 KEPT = "Ada Moran kept the Skerry Light from 1901 to 1932."
 
@@ -75,7 +75,7 @@ def hanging(light: str) -> str:
 
 async def outcome(name: str, arguments: dict[str, Any], *tools: Any, seconds: float = 5, **limits: Any) -> Outcome:
     context = Context(tools=tools, engines=(), limits=Limits.model_validate(limits))
-    return await use_tool(name, arguments, context, new_tool_context(), Time(seconds, "tool_seconds"))
+    return await use_tool(name, arguments, context, new_tool_context(), TimeLimit(seconds, "tool_seconds"))
 
 
 async def test_what_a_retriever_finds_is_a_source_whether_or_not_it_has_an_address() -> None:

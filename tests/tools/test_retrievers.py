@@ -22,9 +22,9 @@ from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
 from deep_research.tools.passed import records_of
 from deep_research.tools.tool import Outcome, ToolContext
-from deep_research.tools.use import Time, keep, sources_found, use_tool
+from deep_research.tools.use import TimeLimit, keep, sources_found, use_tool
 
-TIME = Time(5, "tool_seconds")
+TIME = TimeLimit(5, "tool_seconds")
 WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"
 
 

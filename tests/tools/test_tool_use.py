@@ -15,7 +15,7 @@ from deep_research.core.run.errors import DocumentsUnreadable
 from deep_research.core.run.spending import total
 from deep_research.tools.engine import EngineFailed
 from deep_research.tools.tool import Meter, Outcome
-from deep_research.tools.use import Time, carry_out
+from deep_research.tools.use import TimeLimit, carry_out
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 
@@ -64,13 +64,13 @@ class Tool:
 @pytest.mark.behaviour("O-51")
 @pytest.mark.parametrize("error", [RuntimeError("key=secret"), TimeoutError("socket")])
 async def test_an_error_of_a_tool_is_reported_by_type_only_and_not_mistaken_for_a_limit(error: Exception) -> None:
-    outcome = await carry_out(Tool(error), {}, Time(600, "tool_seconds"))
+    outcome = await carry_out(Tool(error), {}, TimeLimit(600, "tool_seconds"))
     assert outcome.problems == outcome.broken == (f"The tool failed ({type(error).__name__}).",)
 
 
 async def test_what_only_the_user_can_resolve_stops_the_run_and_is_no_result() -> None:
     with pytest.raises(DocumentsUnreadable, match="gone"):
-        await carry_out(Tool(DocumentsUnreadable("The folder is gone.")), {}, Time(5, "tool_seconds"))
+        await carry_out(Tool(DocumentsUnreadable("The folder is gone.")), {}, TimeLimit(5, "tool_seconds"))
 
 
 @pytest.mark.behaviour("O-52")

@@ -218,11 +218,11 @@ async def test_an_engine_that_turns_queries_away_rests_longer_each_time_until_it
 async def test_stand_ins_are_asked_in_turn_for_what_is_not_found_and_never_beyond_the_searches_that_are_left() -> None:
     first, empty = Shelf("first", EngineBlocked("First is blocked.")), Shelf("empty")
     last = Shelf("last", Found("Tide", "https://b.example/0", "Water."))
-    first.parallel, stand_ins = 1, (empty, last)
+    first.parallel, fallbacks = 1, (empty, last)
 
     async def searched(most: int) -> Outcome:
         tool_context = new_tool_context(meter=Meter(most_searches=most))
-        tool = WebSearch(settings(), [first], tool_context, *stand_ins)
+        tool = WebSearch(settings(), [first], tool_context, *fallbacks)
         outcome = await tool.run(WebSearchArguments(queries=["p", "q"]))
         assert tool_context.meter.searches <= most
         return outcome

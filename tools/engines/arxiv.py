@@ -36,7 +36,8 @@ class Arxiv:
 
     def __init__(self, context: Context, address: str = "") -> None:
         """`address`: the query API's URL, instead of the environment variable's."""
-        self._seconds, self._address = context.limits.search_seconds, address or os.environ.get("ARXIV_URL") or _ADDRESS
+        self._seconds = context.limits.search_seconds
+        self._address = address or os.environ.get("ARXIV_URL") or _ADDRESS
 
     async def search(self, query: str, count: int) -> list[Found]:
         """Return papers with their abstracts, most relevant first; raises `EngineFailed`."""
@@ -82,7 +83,7 @@ class Arxiv:
 
 
 def _session(seconds: float, address: str) -> Any:
-    """Return a session of requests with this timeout and without redirects."""
+    """Return a session of the library requests with this timeout, without redirects."""
     import requests
 
     class Session(requests.Session):

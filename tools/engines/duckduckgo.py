@@ -17,6 +17,7 @@ from .tavily import Tavily
 
 _ALL_REGIONS = "wt-wt"
 _MOST_CHARACTERS = 490
+"""Maximum characters of a query with its domains."""
 _WAY_OUT = f"Wait some minutes, or use an engine with a key ({Tavily.key_name})."
 # Only in attributes, because the page repeats the query.
 _CHALLENGE = re.compile(r"""\b(?:class|id|action)\s*=\s*["'][^"']*(?:anomaly|challenge-form)""", re.IGNORECASE)
@@ -56,6 +57,7 @@ class DuckDuckGo:
 
 
 def _open(seconds: float) -> Any:
+    """Return a client of DuckDuckGo with this timeout."""
     from ddgs.engines.duckduckgo import Duckduckgo
     from ddgs.exceptions import DDGSException
 
@@ -83,6 +85,7 @@ def _open(seconds: float) -> Any:
 
 
 def _failure(error: Exception) -> EngineFailed:
+    """Return the failure for an exception of ddgs."""
     from ddgs.exceptions import RatelimitException, TimeoutException
 
     title, kind = DuckDuckGo.title, str(error).partition(":")[0]

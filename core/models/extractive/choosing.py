@@ -118,7 +118,7 @@ class Chooser:
             stem(other): own
             for own, word in self._words.items()
             if own not in known and len(word) >= _FEWEST_LETTERS and word.isalpha()
-            for other in difflib.get_close_matches(bare(word), written, n=1, cutoff=_LEAST_SIMILARITY)
+            for other in difflib.get_close_matches(unaccented(word), written, n=1, cutoff=_LEAST_SIMILARITY)
         }
 
     def _weights(self) -> dict[str, float]:
