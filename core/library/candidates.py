@@ -94,7 +94,9 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
     rarest = frozenset(sorted(rarities, key=lambda key: (-rarities[key], key))[:_MOST_STEMS])
     whole = sum(rarities[key] for key in rarities if key in rarest) or 1.0
     weights = {key: value / whole for key, value in rarities.items() if key in rarest}
-    by_name = {padded_stems(name): [key for key in dict.fromkeys(stems(name)) if key in weights] for name in names(text)}
+    by_name = {
+        padded_stems(name): [key for key in dict.fromkeys(stems(name)) if key in weights] for name in names(text)
+    }
     long_names = {name: tuple(weighted) for name, weighted in by_name.items() if len(weighted) > 1}
     inflections = QuestionWords(sought_words(text))
     return Query(text, weights, words, long_names, padded_stems(text), padded_words(text), inflections)

@@ -61,7 +61,7 @@ def _matches(query: Query, candidate: Candidate) -> dict[str, float]:
     counts = {stem: max(count, inflected[stem]) for stem, count in plain.items()}
     found = {stem: min(_FULL, 2 * count / (count + length)) for stem, count in counts.items() if count}
     for name, stems in query.names.items():
-        if name not in candidate.stem_run:
+        if name not in candidate.padded_stems:
             known = [stem for stem in stems if stem in found]
             share = sum(query.weights[stem] for stem in known) / sum(query.weights[stem] for stem in stems)
             found |= {stem: found[stem] * share for stem in known}

@@ -148,7 +148,7 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
     """
     values = {"language": run.language, "section": section.strip()}
     system, reminder = (render_prompt("_rewrite_section", block, **values) for block in ("system", "reminder"))
-    messages = [SystemMessage(system), HumanMessage(reminder)]
+    messages: list[AnyMessage] = [SystemMessage(system), HumanMessage(reminder)]
     request = Request("writer", run.id, messages, max_tokens=context.limits.report_tokens, is_long=True)
     try:
         text, was_cut = await write_silently(request, context, events)
