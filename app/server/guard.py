@@ -26,11 +26,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...core.run.errors import ThreadBusy, UserMistake
 from ...core.run.store.pages import LOCAL_USER
+from ...core.run.user_settings import local_address
 from ..mcp.http import PATH, SESSIONS
 from .page import serve_page
 from .routes import BEGIN_SECONDS, ROUTES, opened_book
 from .users import (
-    ADDRESS,
     LOOPBACK,
     STUDIO,
     allowed_origins,
@@ -279,7 +279,7 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
     os.umask(0o077)
     await asyncio.to_thread(limit_heads)
     made = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
-    greeting = asyncio.create_task(_greet(urlsplit(os.environ.get(ADDRESS, "")), [] if is_open() else made))
+    greeting = asyncio.create_task(_greet(urlsplit(local_address()), [] if is_open() else made))
     async with SESSIONS.serving(), opened_book():
         yield
     greeting.cancel()

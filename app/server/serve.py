@@ -19,6 +19,7 @@ from ...core.run.limits import ENVIRONMENT_PREFIX
 from ...core.run.settings import read_context
 from ...core.run.store.pages import LOCAL_USER
 from ...core.run.tracing import traced_to, tracing_notices
+from ...core.run.user_settings import USER_PLACEHOLDER, with_absolute_paths
 from ..endings import reports_errors
 from ..settings import settings_from_options
 from ..terminal import say
@@ -41,7 +42,12 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     if not context.docs and demo.is_dir():
         say("No documents are given (--docs): the server searches the documents of `deep-research demo`.")
         given["docs"] = (demo,)
-    list(open_roots(read_context(given)))
+    # Absolute, because the server runs in another working directory.
+    settings = with_absolute_paths(read_context(given))
+    given["docs"] = settings.docs
+    shared = tuple(path for path in settings.docs if USER_PLACEHOLDER not in str(path))
+    # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that user asks.
+    list(open_roots(settings.model_copy(update={"docs": shared})))
     if notice := quotes_only(ROLES, context):
         say(f"Note: {notice}")
     if host not in LOOPBACK and LOCAL_USER in users().values():

@@ -188,7 +188,7 @@ def _resolved(path: Path) -> Path:
     try:
         found = path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise unreadable(path, "there is no such folder or file") from error
+        raise unreadable(path, "there is no such folder or file; create it or correct the path") from error
     if not found.is_dir() and not found.is_file():
         raise unreadable(path, "is neither a folder nor a regular file")
     return found

@@ -29,7 +29,7 @@ _FORM_LIMITS = {
     "max_usd": "US dollars",
 }
 """Limits shown in a client's form of the settings, with their titles; the full list would be too long."""
-_USER = "{user}"
+USER_PLACEHOLDER = "{user}"
 """Placeholder for the user's name in the operator's document paths."""
 _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 """User names that are safe as the name of a folder."""
@@ -39,8 +39,13 @@ _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 def _operator() -> Context:
     """Return the operator's settings, with absolute paths and the server's address; read from the environment once."""
     settings = with_absolute_paths(Context())
-    address = settings.server_address or os.environ.get("LANGGRAPH_API_URL", "")
-    return settings.model_copy(update={"server_address": address})
+    return settings.model_copy(update={"server_address": settings.server_address or local_address()})
+
+
+def local_address() -> str:
+    """Return the URL by which clients on this machine reach LangGraph's server; empty outside a server."""
+    # The server listens on these addresses, but refuses them as the host of a request.
+    return re.sub(r"//(0\.0\.0\.0|\[::\])", "//localhost", os.environ.get("LANGGRAPH_API_URL", ""))
 
 
 def with_absolute_paths(settings: Context) -> Context:
@@ -184,14 +189,14 @@ def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
 
 def _of_user(path: Path, user: str) -> Path:
     """Replace `{user}` in a path with the user's name; raises `UnknownSetting` for a name unsafe as a folder."""
-    if _USER not in str(path):
+    if USER_PLACEHOLDER not in str(path):
         return path
     if not _FOLDER.fullmatch(user):
         raise UnknownSetting(
             f"docs: {str(path)!r} has one folder per user, but {user!r} is not a valid folder name: use only "
             "letters, digits and ._@+-, and do not begin with a dot (DEEP_RESEARCH_DOCS)."
         )
-    return Path(str(path).replace(_USER, user))
+    return Path(str(path).replace(USER_PLACEHOLDER, user))
 
 
 def _below(roots: Sequence[Path], name: str) -> Path:

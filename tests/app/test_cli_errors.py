@@ -47,7 +47,10 @@ def complaint(ended: Ended) -> str:
         (["x" * 32_001, "--docs", "docs"], "The question has 32001 characters; at most 32000 are accepted"),
         ([WHEN, "--docs", "docs", "--thread", ""], "The name of the run (--thread) is empty"),
         ([WHEN, "--no-web"], "--docs"),
-        ([WHEN, "--docs", "nowhere"], "nowhere: there is no such folder or file (setting `docs`, options `--docs`"),
+        (
+            [WHEN, "--docs", "nowhere"],
+            "nowhere: there is no such folder or file; create it or correct the path (setting `docs`",
+        ),
         ([WHEN, "--docs", "empty"], "empty: there is no document in it that can be read"),
         ([WHEN, "--docs", "broken"], "broken.pdf: "),
         ([WHEN, "--attach", "docs"], "--attach 'docs': this is a folder; use --docs for folders."),

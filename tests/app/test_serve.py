@@ -69,7 +69,7 @@ def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: 
 @pytest.mark.slow
 def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_other(tmp_path: Path) -> None:
     desk, calls = Desk(tmp_path), queue.Queue[Request]()
-    write_documents(desk.docs)
+    write_documents(tmp_path / "homes" / "local")
 
     def heard(request: Request) -> Answer:
         calls.put(request)
@@ -77,7 +77,7 @@ def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_o
 
     with serving(heard) as receiver:
         host = receiver.url.removeprefix("http://")
-        settings = {"DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS": host, "DEEP_RESEARCH_DOCS": str(desk.docs)}
+        settings = {"DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS": host, "DEEP_RESEARCH_DOCS": "homes/{user}"}
         with served(desk, **settings) as (url, token), get_sync_client(url=url, api_key=token) as client:
             thread, question = client.threads.create()["thread_id"], said("When was the Skerry Light lit?")
             for other in (f"http://u:p@{host}/", "http://127.0.0.1:1/", "https://hooks.example/", "/threads"):
@@ -96,7 +96,8 @@ def test_what_cannot_be_served_is_said_before_anything_starts(tmp_path: Path) ->
     assert (missing.code, "nowhere" in missing.err) == (2, True)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        busy = desk.call("serve", "--docs", str(desk.docs), "--port", port)
-    assert (busy.code, f"--port {port}" in busy.err) == (2, True)
+        for folders in (str(desk.docs), str(tmp_path / "homes" / "{user}")):
+            busy = desk.call("serve", "--docs", folders, "--port", port)
+            assert (busy.code, f"--port {port}" in busy.err) == (2, True)
     others = desk.call("serve", "--docs", str(desk.docs), "--host", "0.0.0.0")
     assert (others.code, "DEEP_RESEARCH_SERVER_TOKENS" in others.err) == (2, True)

@@ -284,8 +284,8 @@ def test_nothing_of_this_blocks_the_server(server: Server) -> None:
 
 @pytest.mark.slow
 async def test_each_user_searches_a_folder_of_their_own_and_no_name_leads_out_of_it(tmp_path: Path) -> None:
-    carol = "carol-has-one-as-well"
-    tokens = f"alice:{ALICE} bob:{BOB} ../alice:{carol}"
+    carol, dave = "carol-has-one-as-well", "dave-has-no-folder-yet"
+    tokens = f"alice:{ALICE} bob:{BOB} ../alice:{carol} dave:{dave}"
     for user, words in (("alice", "in 1844"), ("bob", "by Ada Moran")):
         (tmp_path / "homes" / user).mkdir(parents=True)
         (tmp_path / "homes" / user / "notes.md").write_text(f"The Skerry Light was lit {words}.", "utf-8")
@@ -298,4 +298,7 @@ async def test_each_user_searches_a_folder_of_their_own_and_no_name_leads_out_of
                     await (await Conversation(client).create()).ask(QUESTION, context={"docs": ["../alice"]})
         async with server.client(carol) as client:
             with pytest.raises(UnprocessableEntityError, match="docs: "):
+                await research(client)
+        async with server.client(dave) as client:
+            with pytest.raises(AssertionError, match=r"homes/dave: there is no such folder or file; create it"):
                 await research(client)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from deep_research.app.server.users import ADDRESS, is_open, server_settings, user_of, users
+from deep_research.core.run.user_settings import local_address
 
 HERE = "http://127.0.0.1:2024"
 
@@ -43,6 +44,12 @@ def test_who_needs_no_token(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert user_of({"host": "127.0.0.1:2024"}, client) == user
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])
+def test_the_printed_address_is_one_that_the_server_accepts(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setenv(ADDRESS, f"http://{host}:2024")
+    assert local_address() == "http://localhost:2024"
 
 
 @pytest.mark.fault("R26")
