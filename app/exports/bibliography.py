@@ -12,6 +12,7 @@ from ...core.evidence.citations.rendering import safe_link, short_location, show
 from ...core.records.sources import Source, short_hash
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
+"""A date or its beginning: a year, a year and month, or all three."""
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -20,7 +21,9 @@ _LATEX = str.maketrans(
         **{character: f"\\{character}" for character in "{}$&#_%"},
     }
 )
+"""Characters that have a meaning in LaTeX, with their replacements."""
 _DIGITS = 8
+"""Number of hash digits in a source's id."""
 
 
 def bibtex(sources: Iterable[Source]) -> str:

@@ -24,11 +24,14 @@ _OPEN, _CLOSE = "⁅", "⁆"
 _MARK = re.compile(rf"{_OPEN}([bce])([0-9]+){_CLOSE}")
 """A mark for the beginning (b) or end (e) of a sentence or for a citation (c), with the index of either."""
 _REPLACED = str.maketrans({_OPEN: "[", _CLOSE: "]"})
+"""Rare brackets in the report itself become ordinary ones."""
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
+"""Markdown layout at the beginning of a sentence: table bars, and markers of list items, headings and quotes."""
 _TOP = 2
-"""Level of the report's highest headings; the question is the heading above."""
+"""Level of the report's highest headings; level 1 is the question."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _LINES = {"p", "li", "tr", "pre"}
+"""Elements at whose beginning no sentence can be open."""
 _GAP = re.compile(r"^\s+(?=[.,;:!?)\]…。，；：！？])")
 """Space before a punctuation mark, removed after a citation."""
 _DENSE, _TIGHT = 75, 100
@@ -90,7 +93,7 @@ class Heading(NamedTuple):
 
 
 class _MarkRenderer:
-    """Replaces marks with elements; must be called in the order of the text."""
+    """Replaces `_MARK`s with HTML elements; must be called in the order of the text."""
 
     def __init__(
         self, finished: Finished, quotes: Sequence[SourceQuote], citations: Sequence[Citation], is_on_paper: bool
@@ -101,16 +104,16 @@ class _MarkRenderer:
         self._quote_indexes = quote_indexes(quotes)
         self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
         self.claim: ClaimCheck | None = None
-        """The open sentence; None between sentences."""
+        """The checked sentence to which the next words belong; None between sentences."""
         self._number = -1
 
     def pieces(self, text: str) -> list[BodyPart]:
         """Split a text at its marks into plain text and elements for sentences and citations."""
         words, *rest = _MARK.split(text)
-        pieces, is_behind = self._words(words), False
+        pieces, is_after_citation = self._words(words), False
         for kind, digits, words in zip(*(iter(rest),) * 3, strict=True):
             number, last = int(digits), pieces[-1]
-            is_behind = kind == "c" or (is_behind and not last)
+            is_after_citation = kind == "c" or (is_after_citation and not last)
             if kind == "c":
                 if isinstance(last, str) and last.endswith(" "):
                     # Keeps the citation on the same line as the word before it.
@@ -118,7 +121,7 @@ class _MarkRenderer:
                 pieces.append(self._citation(self._citations[number]))
             else:
                 self.claim, self._number = self._claims[number] if kind == "b" else None, number
-            pieces += self._words(_GAP.sub("", words) if is_behind else words)
+            pieces += self._words(_GAP.sub("", words) if is_after_citation else words)
         return pieces
 
     def _words(self, words: str) -> list[BodyPart]:

@@ -25,12 +25,17 @@ _TIME = re.compile(
     r"(?:[QT](?P<quarter>[1-4])[ /-]?|(?P<month>[^\W\d_]{3,})\.?(?: |$))?(?:FY ?)?(?P<year>(?:1[5-9]|2[01])\d\d)?"
     r"(?:-(?P<number>0[1-9]|1[0-2])(?:-(?P<day>\d\d))?|[/–]\d\d(?:\d\d)?)?(?: \(.+\)|[ep*])?"
 )
+"""A time in a header or first column: a year, quarter, month, day, or fiscal year such as 2023/24."""
 _CELL = re.compile(r"(?P<money>[€$£¥]|[A-Z]{3} )? ?(?P<number>[+−-]?\d[\d.,'’\s]*)(?P<unit>[^\d()<>~±;:?]{0,24})")
+"""A number with its currency or unit, as the only content of a cell."""
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$|(?:,| in) ([^,]+)$")
+"""A unit at the end of a heading: in brackets, after a comma, or after "in"."""
 _LOOKS = (("o", "-", "black"), ("s", "--", "dimgray"), ("^", ":", "black"), ("D", "-.", "gray"))
+"""Marker, line style and colour of each line."""
 _CITES = ".//*[contains(concat(' ', @class, ' '), ' cite ')]"
+"""XPath of the citations in an element."""
 _DRAWN = range(0x500)
-"""Code points that matplotlib's own font can draw, without scripts that join letters."""
+"""Code points that matplotlib's own font can draw and that need no joining of letters, as Arabic does."""
 
 
 class Series(NamedTuple):
@@ -49,13 +54,13 @@ def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) ->
         import matplotlib.figure  # noqa: F401
     except ImportError:
         return
-    title, left = "", 0 if is_right_to_left(language_code) else _MOST
+    title, charts_left = "", 0 if is_right_to_left(language_code) else _MOST
     for element in [*tree.iter("h2", "h3", "h4", "h5", "h6", "table")]:
         if element.tag != "table":
             title = " ".join(element.text_content().split())
-        elif left and (series := series_of(_rows(element, language_code), title, language_code)):
+        elif charts_left and (series := series_of(_rows(element, language_code), title, language_code)):
             element.getparent().addnext(_figure(series, title, element, language_code, picture))
-            left -= 1
+            charts_left -= 1
 
 
 def mark_numbers(table: lxml.html.HtmlElement, language_code: str) -> None:

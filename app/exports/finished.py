@@ -28,9 +28,11 @@ _UNREADABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+"""Control, invisible and direction characters, which `readable` removes."""
 _LINE_MARK = re.compile(r"^\s*(?:(?:#{1,6}|[-*+•>])\s+)+")
+"""Markers of headings, list items and quotes at the beginning of a line."""
 _LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
-"""Unpaired markup, as in a shortened passage, and the rule below a table header."""
+"""Emphasis or code markup without its other half, as in a shortened passage, and the line below a table header."""
 
 
 class Finished(NamedTuple):
@@ -51,7 +53,7 @@ class Finished(NamedTuple):
     contradictions: Sequence[ConfirmedPair]
     """Pairs of claims from sources that contradict each other."""
     was_researched: bool
-    """Whether any source was found at all."""
+    """Whether the run has any source, cited or not."""
 
 
 def finished_report(stored: StoredRun) -> Finished:
@@ -112,7 +114,7 @@ def _markdown() -> MarkdownIt:
 
 
 def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[str, str]:
-    """Return the non-zero numbers of an audit by label, with the costs of the run if `has_costs`."""
+    """Return the figures of an audit that are not zero, as text by label; calls, tokens, cost, time if `has_costs`."""
     counts = {
         labels.checked: audit.checked,
         labels.supported: audit.supported,
@@ -141,7 +143,7 @@ def _grouped(count: int) -> str:
 
 
 class SourceQuote(NamedTuple):
-    """A sentence of the report and what one source says about it."""
+    """A checked sentence of the report with one of the passages that it cites."""
 
     claim: int
     """Index of the sentence among the checked sentences."""
@@ -161,7 +163,10 @@ class SourceQuote(NamedTuple):
 
 
 def quotes_of(finished: Finished) -> list[SourceQuote]:
-    """Return a quote for each passage of each checked sentence, in the order of the report."""
+    """Return an entry for each passage cited by each checked sentence, in the order of the report.
+
+    A sentence that cites no known source gets one entry without a passage.
+    """
     report = finished.report
     cited = {source.key: source for source in finished.cited}
     units = [unit for unit in report_units(report.text, report.keys) if unit.kind == "cell"]
@@ -189,5 +194,5 @@ def sentence_words(markdown: str) -> str:
 
 
 def quote_indexes(quotes: Sequence[SourceQuote]) -> Mapping[tuple[int, int], int]:
-    """Return the index of each quote, keyed by (source number, sentence index)."""
+    """Return the position of each entry in `quotes`, keyed by (source number, sentence index)."""
     return {(quote.number, quote.claim): index for index, quote in enumerate(quotes)}

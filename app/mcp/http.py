@@ -24,7 +24,8 @@ from ...core.run.conversation import check_question
 from ...core.run.errors import RunFailed, UserMistake
 from ...core.run.user_settings import UserSettings, names_below
 from ..check_file import CheckedFile
-from ..runs import StoredRun, open_runs
+from ..runs import RunBook, StoredRun
+from ..server.auth import opened_books
 from ..server.routes import check_for
 from ..server.users import token_in, user_of
 from ..stream import read_packet
@@ -122,18 +123,19 @@ class ServedRuns(NamedTuple):
 
     async def read(self, thread: str) -> StoredRun:
         """Return a stored run; raises `UnknownThread`, also for another user's run."""
-        async with open_runs(Context().data_dir) as book:
-            return await book._replace(user=self.user).read(thread)
+        return await self._book.read(thread)
 
     async def search(self, words: str, most: int) -> list[ReadPage]:
         """Return at most `most` pages that the user's finished runs have read, best first."""
-        async with open_runs(Context().data_dir) as book:
-            return await book._replace(user=self.user).search(words, most)
+        return await self._book.search(words, most)
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
         """Check a report from elsewhere; the suffix of `name` determines its format (see `check_for`)."""
-        async with open_runs(Context().data_dir) as book:
-            return await check_for(self.user, book, report, name, on_notice)
+        return await check_for(self.user, report, name, on_notice)
+
+    @property
+    def _book(self) -> RunBook:
+        return opened_books[-1]._replace(user=self.user)
 
     async def _run(self, thread: str, strategy: StrategyName, words: str, view: PlainLines, **sent: Any) -> StoredRun:
         from langgraph_api.asgi_transport import ASGITransport

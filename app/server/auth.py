@@ -34,7 +34,7 @@ _NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "check
 """Keys in a run's `configurable` that are not settings, but name a checkpoint or the streaming mode."""
 
 opened_books = list[RunBook]()
-"""The server's open run book, as the only item; empty until the server has started."""
+"""Access to the stored runs of all users, as the only item; empty until the server has started."""
 _MESSAGES = 'messages: a run accepts new messages with the role "user" or "system", {"role": "user", "content": "..."}'
 
 
@@ -131,7 +131,7 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
 
 @asynccontextmanager
 async def _book() -> AsyncIterator[RunBook]:
-    """Yield the server's open run book; open a temporary one if the server uses only these handlers."""
+    """Yield access to the stored runs; opens the database if the server does not use our routes, as with Aegra."""
     if opened_books:
         yield opened_books[-1]
         return

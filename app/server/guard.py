@@ -50,6 +50,7 @@ _HEAD_SECONDS, _HEAD_BYTES = 10.0, 64 * 1024
 _BODY_SECONDS = 60
 """Timeout for receiving the body of a request."""
 _STREAM = re.compile(r"/research/runs/[^/]+/packets")
+"""Path of a packet stream."""
 _USER_STREAMS, _STREAMS = 20, 200
 """Maximum number of open packet streams, per user and in total."""
 _PUBLIC = frozenset({"/ok"})
@@ -60,6 +61,7 @@ _SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|
 """The only paths that are served; LangGraph's other paths are for deployment, metrics, resets and other protocols."""
 _ALLOW_ORIGIN = "its operator can allow them with DEEP_RESEARCH_SERVER_ORIGINS."
 _STATE_WRITES = re.compile(r"/threads/[^/]+/state")
+"""Path at which LangGraph lets clients write a thread's state."""
 _REFUSED_STATE = (
     "Clients cannot write the state of a thread or of one of its branches: send a message as the input of a run, or "
     'steer an active run with the command {"update": {"messages": [...]}}.'
@@ -97,7 +99,7 @@ class Guard:
             messages.append({"type": "http.request", "body": body or b"", "more_body": False})
 
         async def replay() -> Message:
-            """The body that was read, then the further messages of the connection."""
+            """Return the body that was read, then what the connection receives after it."""
             return messages.pop() if messages else await receive()
 
         if refused is None:
@@ -114,7 +116,7 @@ class Guard:
 
 
 def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: bool) -> tuple[int, str] | None:
-    """Return status and reason if a request is refused because of its head, else None."""
+    """Return status and reason if the path or headers of a request are refused, else None."""
     if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > _HEAD_BYTES:
         return 431, f"The head of the request is longer than {_HEAD_BYTES} bytes."
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
@@ -140,6 +142,7 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
 
 
 def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str | None) -> tuple[int, str] | None:
+    """Return status and reason if the body of a request is refused, else None; `body` is None if it was not read."""
     if body is None:
         longest = f"{server_settings().body_bytes} bytes (DEEP_RESEARCH_SERVER_BODY_BYTES)"
         return 413, f"The request is longer than {longest}, or did not arrive within {_BODY_SECONDS} s."
@@ -160,6 +163,7 @@ def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str 
 
 
 def _read(body: bytes, *keys: str) -> Any:
+    """Return a value from a JSON body by its nested keys; None if it is missing."""
     try:
         return reduce(lambda value, key: value.get(key), keys, json.loads(body))
     except (ValueError, AttributeError):
@@ -222,8 +226,11 @@ def limit_heads() -> None:
     protocol.connection_made, protocol.data_received = connection_made, data_received
 
 
-async def _greet(address: SplitResult, tokens: list[str]) -> None:
-    """Print addresses and token once the server is listening and accepts browsers."""
+async def _greet(address: SplitResult, token: str) -> None:
+    """Print where to open the server once it is listening; `token` is empty if it needs none or users have their own.
+
+    Without a port, as behind a tunnel, only the token is printed.
+    """
     while address.port:
         try:
             _, writer = await asyncio.open_connection(address.hostname, address.port)
@@ -232,13 +239,16 @@ async def _greet(address: SplitResult, tokens: list[str]) -> None:
             continue
         writer.close()
         break
-    url = address.geturl()
-    lines = [f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}"] if address.port else []
-    for token in tokens:
-        where = f"\nWeb page: {url}/#token={token}" if address.port else ""
-        lines = [f"Token of this server, for clients on this machine: {token}{where}"]
-    sys.stderr.write("".join(f"\n{line}\n\n" for line in lines))
-    sys.stderr.flush()
+    url, lines = address.geturl(), list[str]()
+    if token:
+        lines.append(f"Token of this server, for clients on this machine: {token}")
+    if address.port:
+        own = f"Web page: {url}/#token={token}"
+        lines.append(own if token else f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}")
+    if lines:
+        words = "\n".join(lines)
+        sys.stderr.write(f"\n{words}\n\n")
+        sys.stderr.flush()
 
 
 class AllowedOrigins(CORSMiddleware):
@@ -278,9 +288,11 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
     # LangGraph writes questions and reports to `.langgraph_api`; only this user may read them.
     os.umask(0o077)
     await asyncio.to_thread(limit_heads)
-    made = [token for token, user in (await asyncio.to_thread(users)).items() if user == LOCAL_USER]
-    greeting = asyncio.create_task(_greet(urlsplit(local_address()), [] if is_open() else made))
-    async with SESSIONS.serving(), opened_book():
+    tokens = {user: token for token, user in (await asyncio.to_thread(users)).items()}
+    token = "" if is_open() else tokens.get(LOCAL_USER, "")
+    greeting = asyncio.create_task(_greet(urlsplit(local_address()), token))
+    # MCP's sessions end first, since they use the stored runs.
+    async with opened_book(), SESSIONS.serving():
         yield
     greeting.cancel()
 

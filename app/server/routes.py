@@ -169,15 +169,13 @@ async def check_report(request: Request) -> Response:
         raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
     if not name.lower().endswith(_REPORT_SUFFIXES):
         raise HTTPException(422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)}).")
-    return _stream(_check_events(opened_books[-1], _user(request), data, name))
+    return _stream(_check_events(_user(request), data, name))
 
 
-async def check_for(
-    user: str, book: RunBook, report: bytes, name: str, on_notice: Callable[[str], None]
-) -> CheckedFile:
+async def check_for(user: str, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
     """Check a report with a user's settings, one at a time, and charge the user's account; see `check_file`."""
     settings = await asyncio.to_thread(UserSettings().context_of, user)
-    account = Pages(book.database.store, "", user)
+    account = Pages(opened_books[-1].database.store, "", user)
     async with account.lock(f"check of {user}"):
         await check_account(account, settings)
         return await check_file(report, name, settings.model_copy(update={"verify": "check"}), on_notice, account)
@@ -353,9 +351,9 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
         await change.wait()
 
 
-async def _check_events(book: RunBook, user: str, data: bytes, name: str) -> AsyncIterator[str]:
+async def _check_events(user: str, data: bytes, name: str) -> AsyncIterator[str]:
     notices = asyncio.Queue[str]()
-    check = asyncio.create_task(check_for(user, book, data, name, notices.put_nowait))
+    check = asyncio.create_task(check_for(user, data, name, notices.put_nowait))
     check.add_done_callback(lambda _: notices.put_nowait(""))
     try:
         while not check.done():

@@ -86,7 +86,9 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
 
 
 def _free_port(host: str, wanted: int | None) -> int:
-    for port in (wanted or _PORT, *(() if wanted else (0,))):
+    """Return the wanted port, or one that is free if none is wanted; raises `UnknownSetting` if it is taken."""
+    # The system chooses a free port for 0.
+    for port in [wanted] if wanted else [_PORT, 0]:
         try:
             with socket.create_server((host, port)) as taken:
                 return int(taken.getsockname()[1])

@@ -11,7 +11,7 @@ const ANYTHING = ["How well do heat pumps work in cold winters?", "What changed 
 
 export function tokenForm(isKnown) {
   return h("form", { class: "ask", "data-do": "token" }, h("h1", {}, "A token is needed"),
-    h("p", {}, isKnown ? "The server does not know this token." : "The server prints an address that contains it: open that address, or paste the token here."),
+    h("p", {}, isKnown ? "The server does not know this token." : "Open the address that the server printed, which contains its token, or paste your own token here."),
     h("label", { for: "token" }, "Token"), h("input", { id: "token", name: "token", type: "password", autocomplete: "off", required: true }),
     h("p", {}, h("button", { class: "main-action" }, "Continue")));
 }
