@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 from kit.docs import Script, on_server
-from kit.server import GRAPH, Conversation, Server, said
+from kit.server import GRAPH, THREE_TASKS, Conversation, Server, said
 from langgraph_sdk.client import LangGraphClient
 
 from deep_research.app.stream import read_packet
@@ -65,8 +65,6 @@ REFUSED: dict[int, list[dict[str, str]]] = {
 }
 """Headers of refused requests, by the status of the answer."""
 UNCLEAR = "Compare them?"
-QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
-
 LINK = re.compile(r"^\[(\d+)\]: <([^>]+)>$", re.MULTILINE)
 
 
@@ -127,7 +125,7 @@ async def test_studio_asks_answers_edits_and_forks_as_it_comes(server: Server) -
         run = {"assistant_id": assistant, "stream_mode": ["values", "messages-tuple", "custom"]}
         streamed = await web.post(f"{thread}/runs/stream", json={**run, "input": said(UNCLEAR)})
         assert "__interrupt__" in streamed.text
-        await web.post(f"{thread}/runs/stream", json={**run, "command": {"resume": QUESTION}})
+        await web.post(f"{thread}/runs/stream", json={**run, "command": {"resume": THREE_TASKS}})
         state = (await web.get(f"{thread}/state")).json()
         assert "1844. [" in state["values"]["report"]["text"] and state["next"] == []
 
@@ -168,7 +166,8 @@ async def test_no_other_page_gets_in_and_clients_that_are_no_page_do(server: Ser
                 if status != 415:
                     assert (await web.get("/info", headers=headers)).status_code == status
         asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"}
-        answer = await web.options("/threads", headers={**asked, "Origin": "https://evil.example"})
+        asked |= {"Origin": "https://evil.example", "Access-Control-Request-Headers": "x-api-key"}
+        answer = await web.options("/threads", headers=asked)
         assert (answer.status_code, "Access-Control-Allow-Private-Network" in answer.headers) == (400, False)
         assert (await web.post("/threads/count", json={})).json() == before
         for headers in ({}, {"X-Api-Key": "a-key-of-something-else", **PLAIN}, {"Sec-Fetch-Site": "none"}):
@@ -209,7 +208,7 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
     talk = await Conversation(client, graph="planned_research").create()
     await talk.ask(UNCLEAR)
     assert (await client.threads.get(talk.thread))["status"] == "interrupted"
-    values = await talk.ask(None, command={"resume": QUESTION})
+    values = await talk.ask(None, command={"resume": THREE_TASKS})
     assert "was lit for the first time in 1844." in values["report"]["text"]
     assert {step["status"] for step in values["steps"]} == {"completed"}
     packets = [read_packet(packet) for packet in talk.packets()]
@@ -223,7 +222,7 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
 
 @pytest.mark.fault("R23")
 async def test_deleting_and_copying_a_thread_takes_its_page_texts_along(server: Server, talk: Conversation) -> None:
-    await talk.ask(QUESTION)
+    await talk.ask(THREE_TASKS)
     kept = pages(server, talk.thread)
     assert kept
     copy = await talk.copy()

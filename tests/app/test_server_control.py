@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.server import GRAPH, Conversation, Server, said, until, write_config
+from kit.server import GRAPH, THREE_TASKS, Conversation, Server, said, until, write_config
 from kit.server_graph import FOLDER, HOLD, NOTES
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import UnprocessableEntityError
@@ -18,7 +18,6 @@ from langgraph_sdk.schema import Command
 
 pytestmark = pytest.mark.slow
 
-QUESTION = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 SLOW = "Its keeper Ada Moran"
 """Beginning of the task that is held."""
 OTHERS = 2
@@ -81,7 +80,7 @@ def desk(server: Server) -> Iterator[Desk]:
 async def start_and_hold(talk: Conversation, desk: Desk) -> str:
     """Start a run and wait until only its held researcher is left; returns the run's id."""
     desk.hold(SLOW)
-    started = await talk.client.runs.create(talk.thread, GRAPH, input=said(QUESTION))
+    started = await talk.client.runs.create(talk.thread, GRAPH, input=said(THREE_TASKS))
     await until(lambda: others_are_done(talk, desk))
     return started["run_id"]
 
@@ -139,10 +138,10 @@ async def test_a_run_that_is_cancelled_goes_on_where_it_was(client: LangGraphCli
 async def test_the_first_of_two_answers_counts(client: LangGraphClient, desk: Desk) -> None:
     talk = await Conversation(client).create()
     await talk.ask("Compare them?")
-    both = [client.runs.wait(talk.thread, GRAPH, command={"resume": QUESTION}) for _ in range(2)]
+    both = [client.runs.wait(talk.thread, GRAPH, command={"resume": THREE_TASKS}) for _ in range(2)]
     await asyncio.gather(*both, return_exceptions=True)
     values, paid = await talk.values(), desk.counts(talk.thread)
-    assert [message["content"] for message in values["messages"]].count(QUESTION) == 1
+    assert [message["content"] for message in values["messages"]].count(THREE_TASKS) == 1
     assert len(desk.calls(talk.thread, "planner")) == 1
     assert "Ada Moran kept" in values["report"]["text"]
     assert await talk.ask(None, command={"resume": "Port Anlow"}) == values

@@ -8,14 +8,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from kit.mcp import over_http, text_of
-from kit.server import Server, write_config
+from kit.server import ALICE, BOB, THREE_TASKS, USERS, Server, write_config
 from kit.server_graph import FOLDER, HOLD, NOTES
 
 pytestmark = pytest.mark.slow
 
-ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
 QUESTION = "When was the Skerry Light lit?"
-PARTS = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 SLOW = "Its keeper Ada Moran"
 """Beginning of the task that is held."""
 
@@ -23,7 +21,7 @@ SLOW = "Its keeper Ada Moran"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
-    tokens = {"DEEP_RESEARCH_SERVER_TOKENS": f"alice:{ALICE} bob:{BOB}", "DEEP_RESEARCH_SERVER_USER_RUNS": "1"}
+    tokens = {"DEEP_RESEARCH_SERVER_TOKENS": USERS, "DEEP_RESEARCH_SERVER_USER_RUNS": "1"}
     with Server(folder, write_config(folder), **{FOLDER: str(folder), **tokens}) as server:
         yield server
 
@@ -81,7 +79,7 @@ async def test_a_cancelled_call_stops_the_run_and_until_then_it_counts(server: S
         async def refuse() -> None:
             refused.append(await second.fault("research", question="Who was Ada Moran?"))
 
-        await peer.cancelled("research", f"researching: {SLOW}", meanwhile=refuse, question=PARTS)
+        await peer.cancelled("research", f"researching: {SLOW}", meanwhile=refuse, question=THREE_TASKS)
         assert "DEEP_RESEARCH_SERVER_USER_RUNS" in refused[0]
         thread = peer.progress[0].removeprefix("Research ")
         await peer.until("stopped", thread)
@@ -89,7 +87,7 @@ async def test_a_cancelled_call_stops_the_run_and_until_then_it_counts(server: S
         (server.folder / HOLD).unlink()
         assert (await peer.data("read_report", thread=thread))["status"] == "stopped"
         assert (server.folder / NOTES).read_text("utf-8") == before
-        report = (await peer.data("follow_up", thread=thread, question=PARTS))["report"]
+        report = (await peer.data("follow_up", thread=thread, question=THREE_TASKS))["report"]
         assert "1844" in report and "Ada Moran kept" in report
 
 

@@ -10,19 +10,33 @@ from typing import Any
 
 import httpx
 import pytest
-from kit.server import BERTHS, BROKEN, FILES, GRAPH, QUESTION, TARIFF, Conversation, Server, asked, block, left_of
+from kit.server import (
+    ALICE,
+    BERTHS,
+    BOB,
+    BROKEN,
+    FILES,
+    GRAPH,
+    QUESTION,
+    TARIFF,
+    USERS,
+    Conversation,
+    Server,
+    asked,
+    block,
+    left_of,
+)
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
-ALICE, BOB = "a-token-of-alice-1234", "b-token-of-bob-123456"
 FIRST, FURTHER = "When was the Skerry Light lit?", "Who kept the Skerry Light?"
 LARGE = b"The fee is written on line one.\n" + b"x" * 2_100_000
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder, tokens = tmp_path_factory.mktemp("server"), f"alice:{ALICE} bob:{BOB}"
-    with Server(folder, DEEP_RESEARCH_SERVER_TOKENS=tokens, DEEP_RESEARCH_MAX_ATTACHMENT_BYTES="2000000") as server:
+    folder = tmp_path_factory.mktemp("server")
+    with Server(folder, DEEP_RESEARCH_SERVER_TOKENS=USERS, DEEP_RESEARCH_MAX_ATTACHMENT_BYTES="2000000") as server:
         yield server
 
 

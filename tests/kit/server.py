@@ -33,6 +33,11 @@ from kit.web import pdf_of
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "langgraph.json"
 GRAPH = "deep_research"
+ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
+USERS = f"alice:{ALICE} bob:{BOB}"
+"""Two users and their tokens, as a server's setting."""
+THREE_TASKS = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
+"""A question whose plan has three tasks."""
 SECONDS = 60.0
 PAUSE = 0.02
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
