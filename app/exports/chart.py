@@ -42,10 +42,11 @@ class Series(NamedTuple):
     """A table that is a time series."""
 
     names: Sequence[str]
+    """Times as the table writes them."""
     times: Sequence[float]
     """Times in years, rising or falling."""
     lines: Mapping[str, Sequence[float]]
-    """Numbers of each line, by name; nan for cells that are empty or marked as not verified."""
+    """Numbers of each line of the chart, by name; nan for cells that are empty or marked as not verified."""
 
 
 def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) -> None:
@@ -163,6 +164,7 @@ def _figure(
 
 
 def _drawn(series: Series, language_code: str, picture: str) -> bytes:
+    """Draw the chart as `svg` or `png`."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -62,6 +62,8 @@ _TOGETHER = 12
 
 
 class _Target(NamedTuple):
+    """Where the content of an element is written, and in which style."""
+
     into: Any
     """The document or a table cell."""
     style: str = ""

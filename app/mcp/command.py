@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LocalRuns(NamedTuple):
-    """Runs that are executed in this process and stored with those of the command line."""
+    """Implements `Runs`: runs are executed in this process and stored with those of the command line."""
 
     book: RunBook
     given: Mapping[str, Any]
@@ -34,27 +34,27 @@ class LocalRuns(NamedTuple):
     async def begin(
         self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
-        """Ask a question on a new thread; `given` are the caller's settings."""
+        """See `Runs.begin`."""
         if "docs" in given:
             given["docs"] = await asyncio.to_thread(documents_below, self.settings.docs, given["docs"])
         return await self.book.ask(thread, question, {**self.given, **given}, view, strategy)
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
-        """Send an answer, a follow-up or a hint to a thread, without changing its documents; raises `UnknownThread`."""
+        """See `Runs.go_on`."""
         await self.read(thread)
         given = {name: value for name, value in self.given.items() if name != "docs"}
         return await self.book.ask(thread, words, given, view)
 
     async def read(self, thread: str) -> StoredRun:
-        """Return a stored run; raises `UnknownThread`."""
+        """See `Runs.read`."""
         return await self.book.read(thread)
 
     async def search(self, words: str, most: int) -> list[ReadPage]:
-        """Return at most `most` pages that finished runs have read, best first."""
+        """See `Runs.search`."""
         return await self.book.search(words, most)
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
-        """Check a report from elsewhere; the suffix of `name` determines its format (see `check_file`)."""
+        """See `Runs.check`."""
         return await check_file(report, name, self.settings.model_copy(update={"verify": "check"}), on_notice)
 
 

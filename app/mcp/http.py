@@ -91,7 +91,7 @@ def _server() -> ResearchServer | None:
 
 
 class ServedRuns(NamedTuple):
-    """A user's runs on LangGraph's server, started through its API so that access rules and limits apply."""
+    """Implements `Runs` for a user of LangGraph's server, through its API, so that access rules and limits apply."""
 
     user: str
     token: str
@@ -104,13 +104,13 @@ class ServedRuns(NamedTuple):
     async def begin(
         self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
-        """Ask a question on a new thread; `given` are the caller's settings."""
+        """See `Runs.begin`."""
         return await self._run(
             thread, strategy or default_strategy(), question, view, input=_said(question), context=given
         )
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
-        """Send an answer, a follow-up or a hint to a thread, without changing its documents; raises `UnknownThread`."""
+        """See `Runs.go_on`."""
         stored = await self.read(thread)
         run, message = stored.state.run, stored.message(words)
         # A follow-up does not inherit the documents of the earlier question by itself.
@@ -122,15 +122,15 @@ class ServedRuns(NamedTuple):
         return await self._run(thread, stored.strategy, words, view, context=context, **sent)
 
     async def read(self, thread: str) -> StoredRun:
-        """Return a stored run; raises `UnknownThread`, also for another user's run."""
+        """See `Runs.read`."""
         return await self._book.read(thread)
 
     async def search(self, words: str, most: int) -> list[ReadPage]:
-        """Return at most `most` pages that the user's finished runs have read, best first."""
+        """See `Runs.search`."""
         return await self._book.search(words, most)
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
-        """Check a report from elsewhere; the suffix of `name` determines its format (see `check_for`)."""
+        """See `Runs.check`."""
         return await check_for(self.user, report, name, on_notice)
 
     @property

@@ -90,10 +90,16 @@ class Runs(Protocol):
     async def begin(
         self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
-        """Ask a question on a new thread; `given` are the caller's settings."""
+        """Ask a question on a new thread; return the run when it has ended or waits for an answer.
+
+        `given` are the caller's settings; `view` receives the progress.
+        """
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
-        """Send an answer, a follow-up or a hint to a thread; raises `UnknownThread`."""
+        """Send an answer, a follow-up question, or a message to an unfinished run, whose documents stay the same.
+
+        Returns as `begin` does; raises `UnknownThread`.
+        """
 
     async def read(self, thread: str) -> StoredRun:
         """Return a stored run; raises `UnknownThread`, also for another user's run."""
@@ -102,7 +108,7 @@ class Runs(Protocol):
         """Return at most `most` pages that the caller's finished runs have read, best first."""
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
-        """Check a report from elsewhere; the suffix of `name` determines its format."""
+        """Check a report from elsewhere; the suffix of `name` determines its format (see `check_file`)."""
 
 
 class ResearchResult(BaseModel):
@@ -173,7 +179,7 @@ class ResearchServer(FastMCP[Any]):
     """Serves research to other agents."""
 
     def __init__(self, runs_of: Callable[[Any], Runs], settings: Context) -> None:
-        """`runs_of` returns the runs of the caller of an HTTP request (None over standard input)."""
+        """`runs_of` gives access to the runs of a caller, from the HTTP request (None over standard input)."""
         names = ", ".join(repr(path.name) for path in settings.docs)
         documents = f"The user's documents: {names}." if names else ""
         super().__init__(
@@ -344,7 +350,7 @@ class ResearchServer(FastMCP[Any]):
 
 
 class CallProgress(PlainLines):
-    """Reports progress as MCP notifications."""
+    """Sends the progress of a tool call to its caller, as MCP notifications."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)

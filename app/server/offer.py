@@ -25,17 +25,20 @@ from ..words import GRAPHS, ExportFormat
 
 _FOLDERS = 200
 """Maximum number of subfolders offered for selection."""
+_EXAMPLES = 3
+"""Maximum number of example questions."""
 _EXAMPLE_FILES, _EXAMPLE_DOCUMENTS, _EXAMPLE_BYTES = 200, 12, 200_000
 """Limits for example questions: files considered, documents used, and bytes of a file that is read."""
 _LIKE = 0.3
 """Title similarity (`_likeness`) above which an example question compares two documents."""
 _DEPTHS: tuple[Depth, ...] = ("quick", "standard", "deep")
 _STRATEGY: Strategy = "orchestrated"
+"""Depths and strategy for which usual costs are shown."""
 _HEADING = re.compile(r"^#{1,3} +(.{4,60}?)[ #]*$", re.MULTILINE)
 _TEXT = (".md", ".markdown")
 
 
-class Titled(NamedTuple):
+class DocumentOutline(NamedTuple):
     """A document's title and headings, for example questions."""
 
     title: str
@@ -44,12 +47,12 @@ class Titled(NamedTuple):
 
 def offer_to(user: str, context: Context) -> dict[str, Any]:
     """Return what a user may choose within the operator's settings, and what a run would use; blocks."""
-    files, fault, titled = 0, "", list[Titled]()
+    files, fault, outlines = 0, "", list[DocumentOutline]()
     try:
         for root in open_roots(context):
             found = scan_folder(root.path, context.limits.max_document_bytes, context.limits.max_documents).files
             files += len(found)
-            titled += _titled(root, found)
+            outlines += _outlines(root, found)
         engines = [engine.title for engine in (*choose_engines(context), *fallback_engines(context))]
         has_model = not all(is_extractive(role, context) for role in ROLES)
     except (OSError, DeepResearchError) as error:
@@ -65,7 +68,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
         "tracing": traced_to() if context.tracing else "",
         "formats": list(get_args(ExportFormat)),
         "uses": {"files": files, "engines": engines, "has_model": has_model, "fault": fault},
-        "examples": _examples(titled),
+        "examples": _examples(outlines),
     }
 
 
@@ -77,7 +80,8 @@ async def usual_costs(pages: Pages, context: Context) -> dict[str, dict[str, flo
         return {}
 
 
-def _titled(root: Root, files: Sequence[FoundFile]) -> Iterable[Titled]:
+def _outlines(root: Root, files: Sequence[FoundFile]) -> Iterable[DocumentOutline]:
+    """Yield the outlines of some files, Markdown first; other files have no headings, and their name as the title."""
     first = sorted(files[:_EXAMPLE_FILES], key=lambda file: not file.path.lower().endswith(_TEXT))
     for file in first[:_EXAMPLE_DOCUMENTS]:
         headings = list[str]()
@@ -86,11 +90,11 @@ def _titled(root: Root, files: Sequence[FoundFile]) -> Iterable[Titled]:
                 text = read_file(root.path, file, _EXAMPLE_BYTES).decode("utf-8", "replace")
                 headings = [found.strip("*_` ") for found in _HEADING.findall(text)]
         name = re.sub(r"[_-]+", " ", Path(file.path or root.name).stem).strip()
-        yield Titled(headings[0] if headings else name, tuple(headings[1:]))
+        yield DocumentOutline(headings[0] if headings else name, tuple(headings[1:]))
 
 
-def _examples(documents: Sequence[Titled]) -> list[str]:
-    """Return up to three questions about the documents."""
+def _examples(documents: Sequence[DocumentOutline]) -> list[str]:
+    """Return up to `_EXAMPLES` questions: how the two documents with the most similar titles differ, then others."""
     pairs = sorted(combinations(documents, 2), key=lambda pair: -_likeness(*pair))
     alike = [pair for pair in pairs[:1] if _likeness(*pair) > _LIKE]
     # Headings found in several documents, such as "Notes", do not name a subject.
@@ -103,15 +107,16 @@ def _examples(documents: Sequence[Titled]) -> list[str]:
     questions += [
         about[found][0] if len(own[found]) > 1 else plain[found] for found in own if found not in chain(*alike)
     ]
-    return list(dict.fromkeys((*questions, *plain.values(), *chain(*about.values()))))[: len(_DEPTHS)]
+    return list(dict.fromkeys((*questions, *plain.values(), *chain(*about.values()))))[:_EXAMPLES]
 
 
-def _likeness(first: Titled, second: Titled) -> float:
+def _likeness(first: DocumentOutline, second: DocumentOutline) -> float:
     """Return the share of words that two titles have in common, from 0 to 1; 0 for equal titles."""
     words, others = ({*re.findall(r"\w+", document.title.casefold())} for document in (first, second))
     return len(words & others) / len(words | others) if words != others else 0.0
 
 
 def _folder(path: Path) -> dict[str, Any]:
+    """Return the name of one of the operator's folders or files, and the names of its visible subfolders."""
     below = sorted(folder.name for folder in path.iterdir() if folder.is_dir()) if path.is_dir() else []
     return {"name": path.name, "folders": [name for name in below if not name.startswith(".")][:_FOLDERS]}

@@ -34,20 +34,18 @@ _JOBS = 50
 
 @reports_errors
 def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
-    """Run the server until it is stopped; raises `UnknownSetting` or `ExtraMissing` before it starts."""
+    """Run the server until it is stopped; raises `UserMistake` before it starts if a setting or an extra is wrong."""
     given = settings_from_options(data_dir=data_dir and data_dir.absolute(), **options)
-    context = read_context(given)
-    folder = context.data_dir.absolute()
+    # Absolute paths, because the server runs in another working directory.
+    context = with_absolute_paths(read_context(given))
+    folder, docs = context.data_dir.absolute(), context.docs
     demo = folder / "demo" / "lighthouses"
-    if not context.docs and demo.is_dir():
+    if not docs and demo.is_dir():
         say("No documents are given (--docs): the server searches the documents of `deep-research demo`.")
-        given["docs"] = (demo,)
-    # Absolute, because the server runs in another working directory.
-    settings = with_absolute_paths(read_context(given))
-    given["docs"] = settings.docs
-    shared = tuple(path for path in settings.docs if USER_PLACEHOLDER not in str(path))
+        docs = (demo,)
+    shared = tuple(path for path in docs if USER_PLACEHOLDER not in str(path))
     # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that user asks.
-    list(open_roots(settings.model_copy(update={"docs": shared})))
+    list(open_roots(context.model_copy(update={"docs": shared})))
     if notice := quotes_only(ROLES, context):
         say(f"Note: {notice}")
     if host not in LOOPBACK and LOCAL_USER in users().values():
@@ -65,7 +63,7 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         raise ExtraMissing(
             '`serve` needs LangGraph\'s server: pip install ".[serve]" in the checkout of deep_research.'
         ) from None
-    _set_environment({**given, "data_dir": folder})
+    _set_environment({**given, "docs": docs, "data_dir": folder})
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # LangGraph stores its list of threads and runs in the working directory, so this is the data folder.
     os.chdir(folder)

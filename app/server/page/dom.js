@@ -76,7 +76,7 @@ export const day = (moment) => dateOf(moment)?.toLocaleDateString([], { dateStyl
 export const hour = (moment) => dateOf(moment)?.toLocaleTimeString([], { timeStyle: "short" }) ?? "";
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")}…` : text);
 
-// A long text folds to its beginning.
+// A text that folds to its beginning if it has more than this number of characters.
 export function folded(text, characters) {
   const line = text.trim().split("\n")[0];
   if (text.trim().length <= characters) return text.trim();

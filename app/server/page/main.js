@@ -244,7 +244,7 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("click", (event) => {
   const within = event.target.closest('a[href^="#"]:not([href^="#/"])');
   if (within) {
-    // The address keeps naming the run.
+    // Scrolls without changing the address, which names the run.
     event.preventDefault();
     toggle("side", false);
     const target = byId(decodeURIComponent(within.hash.slice(1)));
@@ -252,7 +252,7 @@ document.addEventListener("click", (event) => {
     target.scrollIntoView();
     target.focus();
   }
-  // The shade beside an open sheet or list.
+  // A click outside an open sheet or list closes it.
   if (event.target === document.body) for (const name of ["runs", "side"]) toggle(name, false);
   for (const menu of document.querySelectorAll(".menu[open]")) menu.open = menu.contains(event.target) && !event.target.closest("button");
   const element = event.target.closest("button[data-do]"), name = element?.dataset.do;
@@ -282,7 +282,7 @@ document.addEventListener("input", ({ target }) => {
 for (const kind of ["pointerover", "focusin", "pointerout", "focusout"]) {
   document.addEventListener(kind, (event) => {
     const chip = event.target.closest?.(".report button.cite");
-    // A tap opens the citation.
+    // On touch screens, a tap opens the citation instead.
     if (chip && page.thread && event.pointerType !== "touch") requestAnimationFrame(() => light(/over|in$/.test(kind) ? chip : null));
   });
 }

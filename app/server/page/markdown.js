@@ -10,7 +10,7 @@ function inline(text) {
     if (/^\*\*.+\*\*$/s.test(piece)) return h("strong", {}, inline(piece.slice(2, -2)));
     if (/^`.+`$/s.test(piece)) return h("code", {}, piece.slice(1, -1));
     if (/^\*.+\*$/s.test(piece)) return h("em", {}, piece.slice(1, -1));
-    // No line begins with what follows a number.
+    // Keeps a citation, and the citations and punctuation right after it, on one line.
     if (/^\[\d+\]/.test(piece)) return h("span", { class: "glued" }, piece.split(/[[\]]+/).filter(Boolean).map((part) => (/^\d+$/.test(part) ? h("span", { class: "cite" }, part) : part)));
     return piece.replace(/^!?\[([^\]]*)\]\([^)\s]*\)$/, "$1");
   });

@@ -31,7 +31,7 @@ function groupChips(report) {
           quote.querySelector(".title").after(...earlier.querySelectorAll("blockquote"));
           earlier.remove();
         }
-        // The space before it goes as well.
+        // The space before the removed chip is removed too.
         if (last.previousSibling?.nodeType === Node.TEXT_NODE) last.previousSibling.data = last.previousSibling.data.trimEnd();
         last.remove();
       }
@@ -74,7 +74,7 @@ export function tableText(control) {
 
 const jump = (id, words) => h("a", { href: `#${id}` }, words);
 
-// Where a source is, and what is known about it.
+// One line about a source: its file or site, its facts, and whether it was read only in part; empty for an unknown source.
 export const aboutSource = (source) => (source ? [source.place !== source.title && source.place, ...source.facts, source.extent !== "whole" && "read in part"].filter(Boolean).join(" · ") : "");
 
 // Unverified statements and open points, shown above the text.

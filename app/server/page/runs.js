@@ -2,7 +2,7 @@
 
 import { button, day, dot, h, hour, shortened, STATES } from "./dom.js";
 
-// A long request goes by the title of its report.
+// A run whose question is longer is listed under the title of its first report.
 const LONG = 90;
 const titleOf = (run) => run.first_title || (run.question === run.asked && !run.title?.endsWith("…") && run.title);
 export const nameOfRun = (run) => run.label || (run.asked?.length > LONG && titleOf(run)) || run.asked || run.title || run.question || "Untitled run";

@@ -32,7 +32,7 @@ export function sideView({ run, story, headings, cited, index: at }, exchanges) 
   ];
 }
 
-// Puts signs around a quote; they survive the Markdown and become `mark` elements. Punctuation is ignored, since table cells and
+// Puts marker characters around a quote; they survive the rendering of Markdown and become `mark` elements. Punctuation is ignored, since table cells and
 // list items are rendered with other characters between them.
 function withSigns(text, quote) {
   const pattern = (quote.match(/[\p{L}\p{N}]+/gu) ?? []).join("[^\\p{L}\\p{N}]+");

@@ -30,7 +30,7 @@ function branchOf(key, turn, task, title, began) {
   return { key, turn, task, title: short(title || task), now: "Starting", past: [], ...names, finding: "", errors: [], learned: [], state: "at work", began, ended: began };
 }
 
-// Notes documents that were found; those that were opened count as read.
+// Adds documents to the sources of the story and of a researcher; opened ones are marked as read.
 function note(branch, story, documents, isOpened) {
   for (const found of documents) {
     const known = story.documents.get(found.document_id) ?? { title: found.title || nameOf(found.link), link: found.link, date: found.date, isRead: false };

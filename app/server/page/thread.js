@@ -9,7 +9,7 @@ const LONG_QUESTION = 130;
 const FORMATS = { md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)" };
 const PLAIN = /^\W*(?:\d+[.)]\s*)?(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
-// The active part of the latest question, which is open and kept in view.
+// The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
 function stageOf({ run, story }) {
   if (run.has_report && run.status !== "running") return "report";
   if (run.status === "waiting") return "plan" in run.waiting ? "plan" : "answer";
