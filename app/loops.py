@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -79,8 +78,6 @@ def _start(
 ) -> Callable[[], object]:
     """Start to `pump` a stream into `put` on another thread's loop; return a function that stops it and waits."""
     ended = threading.Event()
-    tasks: list[asyncio.Task[None]] = []
-    context = contextvars.copy_context()
 
     async def work() -> None:
         try:
@@ -89,10 +86,11 @@ def _start(
             ended.set()
 
     def stop() -> object:
-        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        running.cancel()
         return ended.wait(CANCEL_SECONDS)
 
-    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work(), context=context)))
+    # Runs in a copy of the caller's context variables.
+    running = asyncio.run_coroutine_threadsafe(work(), loop)
     return stop
 
 

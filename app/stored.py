@@ -195,7 +195,7 @@ def report_of(stored: StoredRun, name: RunName) -> Report:
 def open_run(thread: str, data_dir: Path | None) -> int:
     """Write a run's report to the data folder as an HTML page, and open it in the browser."""
     name = RunName(safe_text(thread), data_dir)
-    stored, _ = run_interruptibly(_read_for_export(name))
+    stored = run_interruptibly(_read(name))
     content = export_content(stored, "html", name)
     page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
