@@ -8,7 +8,7 @@ from itertools import product
 from langchain_core.messages import HumanMessage
 
 from ..core.evidence.memory.learned import facts_of, fitting_learnings, own_learnings, own_observations
-from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
+from ..core.evidence.memory.observations import close_gap, contradiction_of, contradictions, insights, open_gaps
 from ..core.records.plan import FINAL_CHECK, Learning, Observation
 from ..core.writing.basis import disagreement, disagreement_packets
 from ..core.writing.facts import facts_of_run
@@ -70,19 +70,9 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
     for number, other in sorted(known_pairs):
         # Only learnings from different sources contradict each other; those without a source do not count.
         both = product(facts[number - 1].learnings, facts[other - 1].learnings)
-        from_two_sources = [pair for pair in both if len({learning.source for learning in pair} - {""}) == 2]
-        if from_two_sources:
-            first, second = from_two_sources[0]
-            contradiction = Observation(
-                kind="contradiction",
-                text=first.text,
-                other=second.text,
-                question_id=first.question_id,
-                round=state.progress.cycle,
-                step=FINAL_CHECK,
-                learnings=(first.id, second.id),
-            )
-            found.append(contradiction)
+        from_two_sources = (pair for pair in both if len({learning.source for learning in pair} - {""}) == 2)
+        if pair := next(from_two_sources, None):
+            found.append(contradiction_of(*pair, state.progress.cycle, FINAL_CHECK))
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
             found += close_gap(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)

@@ -116,7 +116,7 @@ def test_a_german_sentence_does_not_end_at_an_abbreviation_or_an_ordinal(sentenc
 
 PIECES = [
     "Lit in 1844.", " ", "\n", "\n\n", "- ", "| a | 7 |", "[1]", "[0]", "塔高38米。", "## 3 things", "`[0]`", "```\n",
-    "*x*",
+    "*x*", "| | |\n|---|---|\n",
 ]  # fmt: skip
 DRAFT = source_at("k", kind="document", is_draft=True, number=1)
 

@@ -14,7 +14,7 @@ from ..origin import web_host
 from ..text.sentences import sentences_of
 from ..text.similarity import components, distinct, grouped, interleave, is_same_statement, meaning
 from ..text.words import tokens
-from .observations import close_gap, gap_of, open_gaps, relevance
+from .observations import close_gap, contradiction_of, gap_of, open_gaps, relevance
 
 _CHARACTERS_PER_TOKEN = 4
 """Assumed average length of a token."""
@@ -43,10 +43,7 @@ def learnings_of(finding: Finding) -> list[Learning]:
         for number in sentence.numbers
         if number in known
     )
-    return [
-        Learning(text=text, source=key, step=finding.id, question_id=finding.question_id)
-        for text, key in dict.fromkeys(cited)
-    ]
+    return [_learning(finding, text, key) for text, key in dict.fromkeys(cited)]
 
 
 def without_markers(text: str) -> str:
@@ -157,25 +154,17 @@ def notice_findings(
             if gap.text == finding.task and gap.question_id == finding.question_id:
                 closed += close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
         for found in finding.contradictions:
-            pair = [
-                Learning(text=text, source=key, step=finding.id, question_id=finding.question_id)
-                for text, key in zip(found.claims, found.sources, strict=True)
-            ]
-            said += pair
-            first, second = found.claims
-            disputed.append(
-                Observation(
-                    kind="contradiction",
-                    text=first,
-                    other=second,
-                    question_id=finding.question_id,
-                    round=finding.cycle,
-                    step=finding.id,
-                    learnings=tuple(learning.id for learning in pair),
-                )
+            first, second = (
+                _learning(finding, text, key) for text, key in zip(found.claims, found.sources, strict=True)
             )
+            said += (first, second)
+            disputed.append(contradiction_of(first, second, finding.cycle, finding.id))
     noted = (*opened, *closed, *disputed)
     return {learning.id: learning for learning in said}, {found.key: found for found in noted}
+
+
+def _learning(finding: Finding, text: str, source: str) -> Learning:
+    return Learning(text=text, source=source, step=finding.id, question_id=finding.question_id)
 
 
 def _gap(finding: Finding, text: str) -> Observation:

@@ -64,6 +64,19 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
     return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
 
 
+def contradiction_of(first: Learning, second: Learning, round: int, step: str) -> Observation:
+    """Return the observation that two learnings contradict each other."""
+    return Observation(
+        kind="contradiction",
+        text=first.text,
+        other=second.text,
+        question_id=first.question_id,
+        round=round,
+        step=step,
+        learnings=(first.id, second.id),
+    )
+
+
 def declare_missing(
     missing: Iterable[str], observations: Sequence[Observation], question_id: str, round: int, *, about: str
 ) -> list[Observation]:
