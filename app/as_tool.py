@@ -19,7 +19,9 @@ from langgraph.config import get_stream_writer
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict, Unpack, override
 
+from ..core.evidence.text.similarity import grouped
 from ..core.records.report import Report
+from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.run.context import Context, Settings
 from ..core.run.errors import DeepResearchError
@@ -30,7 +32,6 @@ from ..core.run.spending import total
 from .embed import ResearchGraph, build_graph, thread_config
 from .loops import wait_for
 from .stream import apackets
-from .words import StrategyName
 
 _DESCRIPTION = (
     "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
@@ -150,8 +151,7 @@ def _result(state: Mapping[str, Any], status: StopReason, calls: Sequence[CallFi
                 output_tokens=sum(call.output_tokens for call in made),
                 usd=sum(call.usd for call in made),
             )
-            for role in dict.fromkeys(call.role for call in calls)
-            if (made := [call for call in calls if call.role == role])
+            for role, made in grouped(calls, lambda call: call.role).items()
         ],
         status=status,
         thread=thread,
@@ -170,7 +170,7 @@ def _caller_writer() -> Callable[[dict[str, Any]], object]:
 
 
 def deep_research_tool(
-    strategy: StrategyName = "orchestrated",
+    strategy: Strategy = "orchestrated",
     *,
     max_tool_calls: int | None = 50,
     name: str = "deep_research_tool",
@@ -219,7 +219,7 @@ class Question(BaseModel):
 class DeepResearchTool(BaseTool):
     """A tool that researches the question of each call on a thread of its own; made by `deep_research_tool`."""
 
-    strategy: StrategyName
+    strategy: Strategy
     context: Context
     checkpointer: Checkpointer
 

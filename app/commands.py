@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.evidence.memory.observations import own_actions
+from ..core.records.research import Strategy
 from ..core.run import tool_names
 from ..core.run.conversation import safe_text
 from ..core.run.errors import UnknownSetting
@@ -23,17 +24,17 @@ from .settings import RunName, data_folder, expand_id, settings_from_options
 from .stored import chosen_format, export_content, read_packets
 from .terminal import (
     Output,
+    ask_at_terminal,
     can_ask,
     check_output,
     deliver,
     print_error,
     print_output,
     print_report,
-    prompt_user,
     say,
     typed_lines,
 )
-from .words import DONE, FAILED, WAITING, StrategyName
+from .words import DONE, FAILED, WAITING
 
 QUESTION = (
     "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given up, and which "
@@ -53,7 +54,7 @@ def ask_question(
     question: str,
     *,
     thread: str | None,
-    strategy: StrategyName | None,
+    strategy: Strategy | None,
     is_estimate: bool,
     data_dir: Path | None,
     outlet: Outlet,
@@ -121,7 +122,7 @@ def _start(
     question: str,
     given: dict[str, Any],
     outlet: Outlet,
-    strategy: StrategyName | None,
+    strategy: Strategy | None,
     is_estimate: bool,
 ) -> int:
     """Ask a question on the thread `name` and return the exit code."""
@@ -168,7 +169,7 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
     check_output(outlet.path)
     stored = _run_step(name, data_dir, step)
     while stored.asks and not (is_estimate and stored.is_planned) and can_ask():
-        answer = prompt_user(stored.asks)
+        answer = ask_at_terminal(stored.asks)
         if not answer:
             break
         stored = _run_step(name, data_dir, _resume_step(name.thread, answer, {}, is_estimate=is_estimate))
@@ -179,11 +180,15 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
         if is_json:
             print_output(report_json(stored))
         return _wait(name, "" if can_ask() else stored.asks)
-    content = report_json(stored) if is_json else export_content(stored, export_format, name)
+    return _deliver(stored, report_json(stored) if is_json else export_content(stored, export_format, name), outlet)
+
+
+def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:
+    """Write or print the report of a finished run, with a line about the run; return the exit code."""
     if outlet.path:
         say(end_line(stored))
         return _exit_code(stored) if deliver(content, outlet.path) else FAILED
-    print_output(str(content)) if is_json else print_report(str(content))
+    print_output(str(content)) if outlet.format == "json" else print_report(str(content))
     # Printed below the report, where the user sees it.
     say(end_line(stored))
     return _exit_code(stored)

@@ -27,6 +27,7 @@ from typing_extensions import Unpack
 
 from ..core.library.attachments import messages_with_files, take_files
 from ..core.records.report import Report
+from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Settings
@@ -46,7 +47,7 @@ from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from .edits import check_nothing_is_lost, read_values
 from .loops import aiterate, background_loop, hand_over, iterate, wait_for
-from .words import GRAPHS, STRATEGY_KEY, StrategyName, check_strategy
+from .words import GRAPHS, STRATEGY_KEY, check_strategy
 
 RECURSION_LIMIT = 500
 """Maximum number of supersteps in a run; several times more than the default limits need."""
@@ -254,7 +255,7 @@ class ResearchGraph(LeasedGraph):
 
 
 def build_graph(
-    strategy: StrategyName = "orchestrated",
+    strategy: Strategy = "orchestrated",
     *,
     checkpointer: BaseCheckpointSaver[Any] | Literal[True] | str | Path | None = None,
     store: BaseStore | None = None,
@@ -283,7 +284,7 @@ def build_graph(
 
 
 @cache
-def compile_graph(strategy: StrategyName) -> LeasedGraph:
+def compile_graph(strategy: Strategy) -> LeasedGraph:
     """Return the graph of a strategy without checkpointer; it stores the strategy in the metadata of its checkpoints.
 
     Compiled once per process: copy the graph before changing it.
@@ -334,7 +335,7 @@ class Answer(NamedTuple):
     """The cited sources, each with its `number`."""
 
 
-def research(question: str, strategy: StrategyName = "orchestrated", **settings: Unpack[Settings]) -> Answer:
+def research(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
     """Research a question and return the report; asks no clarifying questions and stores nothing.
 
     `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises `UserMistake`
@@ -344,7 +345,7 @@ def research(question: str, strategy: StrategyName = "orchestrated", **settings:
     return wait_for(aresearch(question, strategy, **settings), build_graph(strategy)._loop())
 
 
-async def aresearch(question: str, strategy: StrategyName = "orchestrated", **settings: Unpack[Settings]) -> Answer:
+async def aresearch(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
     """Research a question like `research`, on the caller's event loop; cancelling the task stops the run."""
     context = read_context({"clarify": "assume", **settings})
     state = await build_graph(strategy).ainvoke(

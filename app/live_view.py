@@ -135,7 +135,18 @@ class LiveView(ProgressView):
         sources = set().union(*(researcher.sources for researcher in self.researchers.values()))
         spent = f", {self.costs}" if self.costs.calls else ""
         header = f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}"
-        # Two lines per researcher, then what the run is doing or waiting for.
+        work = self._work()
+        words = [*Text(self.written.strip()).wrap(console, options.max_width)] if self.is_writing else []
+        # If space is short, the text being written comes first, then current work, then the plan.
+        words = words[-max(room // 2, room - 1 - len(work)) :]
+        work = work[-(room - 1 - len(words)) :] if room - 1 > len(words) else []
+        plan = self._plan()[: room - 1 - len(work) - len(words)]
+        for line in (Text(header, style="bold"), *plan, *work, *words):
+            line.no_wrap, line.overflow = True, "ellipsis"
+            yield line
+
+    def _work(self) -> list[Text]:
+        """Return two lines per researcher, then what the run is doing or waiting for."""
         work: list[Text] = []
         for researcher in list(self.researchers.values())[-_SHOWN_RESEARCHERS:]:
             style = "green" if researcher.is_done else "yellow"
@@ -145,18 +156,12 @@ class LiveView(ProgressView):
         elif self.is_writing:
             work.append(Text("writing the report", style="bold green"))
         waiting = ((self.pending, "dim"), (self.delay, "bold yellow"))
-        work += [Text(words, style=style) for words, style in waiting if words]
-        words = [*Text(self.written.strip()).wrap(console, options.max_width)] if self.is_writing else []
-        # If space is short, the text being written comes first, then current work, then the plan.
-        words = words[-max(room // 2, room - 1 - len(work)) :]
-        work = work[-(room - 1 - len(words)) :] if room - 1 > len(words) else []
-        plan = [Text(self.activity or self.indexing or "starting", style="dim")]
-        if self.plan:
-            # Only its top-level lines if the steps are shown below it.
-            has_steps = any(researcher.is_step for researcher in self.researchers.values())
-            lines = safe_text(self.plan).strip().splitlines()
-            plan = [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
-        plan = plan[: room - 1 - len(work) - len(words)]
-        for line in (Text(header, style="bold"), *plan, *work, *words):
-            line.no_wrap, line.overflow = True, "ellipsis"
-            yield line
+        return work + [Text(words, style=style) for words, style in waiting if words]
+
+    def _plan(self) -> list[Text]:
+        """Return the plan, without the details of its steps once these are shown as work."""
+        if not self.plan:
+            return [Text(self.activity or self.indexing or "starting", style="dim")]
+        has_steps = any(researcher.is_step for researcher in self.researchers.values())
+        lines = safe_text(self.plan).strip().splitlines()
+        return [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]

@@ -22,7 +22,7 @@ from ..core.library.earlier import ReadPage, search_read
 from ..core.library.index import open_roots
 from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
-from ..core.records.research import Estimate
+from ..core.records.research import Estimate, Strategy
 from ..core.run.context import ROLES, Context
 from ..core.run.conversation import DRAFT, check_question, mark_of, question_line, safe_text
 from ..core.run.errors import UnknownSetting, UnknownThread, UserMistake
@@ -42,10 +42,12 @@ from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import RESUMABLE
 from .progress import ProgressView, estimate_line
 from .stream import apackets
-from .words import StrategyName, default_strategy, strategy_of
+from .words import default_strategy, strategy_of
 
 _APPROVED = "yes"
-_REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
+_REVIEW = (
+    "Is this plan good? Write yes, what to change, or the whole plan as a numbered list that ends with an empty line."
+)
 NOTES_KEY = "settings"
 """Store key of a thread's notes, in the namespace of its page texts."""
 
@@ -94,7 +96,7 @@ class StoredRun(NamedTuple):
     """Thread id."""
     name: str
     """Name of the run on the command line; empty if it has none."""
-    strategy: StrategyName
+    strategy: Strategy
     state: ResearchState
     waiting: Mapping[str, Any]
     """Payload of the interrupt (a question or a plan); empty if the run is not waiting."""
@@ -167,7 +169,7 @@ class StoredRun(NamedTuple):
 class RunBook(NamedTuple):
     """The runs of a data folder or database."""
 
-    graph: Callable[[StrategyName], ResearchGraph]
+    graph: Callable[[Strategy], ResearchGraph]
     """Returns the graph of a strategy, connected to the database."""
     database: Database
     data_dir: Path
@@ -180,7 +182,7 @@ class RunBook(NamedTuple):
         words: str,
         given: Mapping[str, Any],
         view: ProgressView,
-        strategy: StrategyName | None = None,
+        strategy: Strategy | None = None,
         *,
         is_estimate: bool = False,
     ) -> StoredRun:
@@ -321,7 +323,7 @@ class RunBook(NamedTuple):
         pages = Pages(self.database.store, "", self.user)
         return await search_read([words], pages, self._context({}), most, lambda _: True)
 
-    async def _strategy_of(self, thread: str) -> StrategyName | None:
+    async def _strategy_of(self, thread: str) -> Strategy | None:
         """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for another user's."""
         found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
         owner: Any = found.metadata if found else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from ..core.run.conversation import safe_text
 from ..core.run.errors import DeepResearchError, UserMistake
 from .words import Format
 
+_LIST_ITEM = re.compile(r"\d+[.)]\s")
 _PAGE_WIDTH = 100
 """Maximum width of a report on a terminal, in columns."""
 _LINE_BYTES = 4096
@@ -57,21 +59,27 @@ def print_error(words: object) -> None:
     say(f"Error: {' '.join(str(words).split())}")
 
 
-def prompt_user(words: str) -> str:
-    """Print a question and return the answer that the user types; empty at the end of the input (Ctrl-D)."""
+def ask_at_terminal(words: str) -> str:
+    """Print a question and return the answer that the user types; empty at the end of the input (Ctrl-D).
+
+    An answer is one line; a numbered list, such as an edited plan, goes on until an empty line.
+    """
     say(f"\n{words}\n")
+    lines = list[str]()
     while True:
         try:
-            click.echo("Your answer: ", nl=False, err=True)
+            click.echo("" if lines else "Your answer: ", nl=False, err=True)
             line = sys.stdin.readline()
         except KeyboardInterrupt:
             say("")
             raise
         if not line:
             say("")
-            return ""
-        if answer := safe_text(line).strip():
-            return answer
+            return "\n".join(lines)
+        if typed := safe_text(line).strip():
+            lines.append(typed)
+        if lines and (not typed or not _LIST_ITEM.match(lines[0])):
+            return "\n".join(lines)
 
 
 @contextmanager

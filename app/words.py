@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from ..core.records.report import Audit
+    from ..core.records.research import Strategy
 
 DONE = 0
 FAILED = 1
@@ -31,9 +32,8 @@ ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"
 """Formats in which a finished run is exported."""
 EvidenceShown = Literal["none", "short", "full"]
 """Which verdicts an export shows: none, those on statements that were corrected, marked or not verified, or all."""
-StrategyName = Literal["orchestrated", "planned"]
-STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
-GRAPHS: Mapping[StrategyName, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
+STRATEGIES: tuple[Strategy, ...] = ("orchestrated", "planned")
+GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
 """Name of each strategy's graph, as clients of LangGraph's server use it."""
 STRATEGY_VARIABLE = "DEEP_RESEARCH_STRATEGY"
 """Environment variable with the default strategy of new runs on the command line."""
@@ -54,7 +54,7 @@ def in_words(seconds: float) -> str:
     return " ".join(parts)
 
 
-def check_strategy(name: str, setting: str = "strategy") -> StrategyName:
+def check_strategy(name: str, setting: str = "strategy") -> Strategy:
     """Return `name` as a strategy; raises `UnknownSetting`, whose message names the `setting`."""
     for known in STRATEGIES:
         if name == known:
@@ -67,12 +67,12 @@ def check_strategy(name: str, setting: str = "strategy") -> StrategyName:
     raise UnknownSetting(f"{setting}: unknown strategy {name!r}{nearest(name, STRATEGIES)}; choose from {there_are}.")
 
 
-def default_strategy() -> StrategyName:
+def default_strategy() -> Strategy:
     """Return the strategy of new runs on the command line; raises `UnknownSetting`."""
     return check_strategy(os.environ.get(STRATEGY_VARIABLE) or STRATEGIES[0], STRATEGY_VARIABLE)
 
 
-def strategy_of(metadata: Mapping[str, Any]) -> StrategyName:
+def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
     """Return the strategy in a checkpoint's metadata; `orchestrated` if there is none."""
     return "planned" if metadata.get(STRATEGY_KEY) == "planned" else "orchestrated"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.library.earlier import ReadPage
+from ...core.records.research import Strategy
 from ...core.run.context import Context
 from ...core.run.errors import ExtraMissing
 from ...core.run.settings import read_context
@@ -16,7 +17,7 @@ from ..check_file import CheckedFile, check_file
 from ..endings import reports_errors, run_interruptibly
 from ..runs import RunBook, StoredRun, open_runs
 from ..settings import settings_from_options
-from ..words import DONE, StrategyName
+from ..words import DONE
 
 if TYPE_CHECKING:
     from ..progress import PlainLines
@@ -32,7 +33,7 @@ class LocalRuns(NamedTuple):
     """All of the operator's settings, with absolute document paths."""
 
     async def begin(
-        self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
+        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
         """See `Runs.begin`."""
         if "docs" in given:

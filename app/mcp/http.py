@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from ...core.library.earlier import ReadPage
+from ...core.records.research import Strategy
 from ...core.run.context import Context
 from ...core.run.conversation import check_question
 from ...core.run.errors import RunFailed, UserMistake
@@ -29,7 +30,7 @@ from ..server.auth import opened_books
 from ..server.routes import check_for
 from ..server.users import token_in, user_of
 from ..stream import read_packet
-from ..words import GRAPHS, StrategyName, default_strategy
+from ..words import GRAPHS, default_strategy
 
 if TYPE_CHECKING:
     from ..progress import PlainLines
@@ -102,7 +103,7 @@ class ServedRuns(NamedTuple):
         return UserSettings().context_of(self.user)
 
     async def begin(
-        self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
+        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
         """See `Runs.begin`."""
         return await self._run(
@@ -137,7 +138,7 @@ class ServedRuns(NamedTuple):
     def _book(self) -> RunBook:
         return opened_books[-1]._replace(user=self.user)
 
-    async def _run(self, thread: str, strategy: StrategyName, words: str, view: PlainLines, **sent: Any) -> StoredRun:
+    async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
         from langgraph_api.asgi_transport import ASGITransport
         from langgraph_api.server import app
 

@@ -25,7 +25,7 @@ from typing_extensions import override
 from ...core.evidence.citations.rendering import short_location
 from ...core.library.earlier import ReadPage
 from ...core.library.library import Library
-from ...core.records.research import Depth, Value
+from ...core.records.research import Depth, Strategy, Value
 from ...core.records.sources import Source
 from ...core.run.context import Context
 from ...core.run.conversation import safe_text
@@ -35,7 +35,6 @@ from ..as_tool import CitedSource, cited_sources
 from ..check_file import CheckedFile, StatementOutcome
 from ..progress import PlainLines
 from ..runs import StoredRun
-from ..words import StrategyName
 
 _SHAPE = ConfigDict(frozen=True, use_attribute_docstrings=True)
 _INSTRUCTIONS = (
@@ -48,7 +47,7 @@ _REPORT_CHARACTERS, _ROWS = 100_000, 200
 
 QuestionArgument = Annotated[str, Field(description="The question, understandable without this conversation.")]
 Planned = Annotated[
-    StrategyName | None,
+    Strategy | None,
     Field(
         description="`orchestrated`: rounds of research until nothing is missing. `planned`: a plan of steps within a "
         "time limit."
@@ -88,7 +87,7 @@ class Runs(Protocol):
         """The operator's settings, with absolute document paths."""
 
     async def begin(
-        self, thread: str, question: str, strategy: StrategyName | None, given: dict[str, Any], view: PlainLines
+        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
         """Ask a question on a new thread; return the run when it has ended or waits for an answer.
 

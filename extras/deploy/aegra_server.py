@@ -22,7 +22,7 @@ from deep_research.app.embed import LeasedGraph, compile_graph
 from deep_research.app.server.auth import check_run, check_unclaimed
 from deep_research.app.server.guard import AllowedOrigins, Guard
 from deep_research.app.server.users import server_settings, user_of
-from deep_research.app.words import StrategyName
+from deep_research.core.records.research import Strategy
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.core.run.limits import DATABASE
@@ -118,7 +118,7 @@ class ServedGraph(LeasedGraph):
             yield part
 
 
-def served(strategy: StrategyName) -> Callable[[], Awaitable[Any]]:
+def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
     """Return the function that Aegra calls for a graph at its start."""
 
     async def graph() -> Any:

@@ -156,6 +156,15 @@ def test_on_a_terminal_a_clarifying_question_is_answered_at_the_prompt(desk: Des
     assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
 
 
+def test_on_a_terminal_a_plan_is_edited_as_a_list_of_several_lines(desk: Desk) -> None:
+    terminal = Terminal(desk, "ask", QUESTION, "--docs", "docs", "--model", "extractive", "--review-plan")
+    terminal.wait_for("Your answer: ")
+    terminal.write("1. When was the Skerry Light lit?\n2. Where is Port Anlow?\n\n")
+    assert terminal.end() == 0
+    assert "Port Anlow is the harbour next to the Skerry Light." in terminal.seen.partition("Your answer: ")[2]
+    assert "Your answer: " not in terminal.seen.partition("Your answer: ")[2]
+
+
 @pytest.mark.fault(51, "R17")
 def test_control_characters_never_reach_the_terminal(desk: Desk) -> None:
     # A lone surrogate stands for an argument that is no valid UTF-8.

@@ -26,9 +26,8 @@ from deep_research import Answer
 from deep_research import research as run_research
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
 from deep_research.app.stream import replay
-from deep_research.app.words import StrategyName
 from deep_research.core.library.library import Library
-from deep_research.core.records.research import Finding
+from deep_research.core.records.research import Finding, Strategy
 from deep_research.core.run import tool_names
 from deep_research.core.run.context import Context, Role
 from deep_research.core.run.events.packets import AnyPacket
@@ -351,13 +350,13 @@ def written(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def answer(folder: Path, question: str, strategy: StrategyName = "orchestrated", **files: str) -> Answer:
+def answer(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> Answer:
     """What comes back on a question over these files."""
     docs = written(folder / "documents", files)
     return run_research(question, strategy, docs=(docs,), models="extractive", engines=(), data_dir=folder / "data")
 
 
-def ask(folder: Path, question: str, strategy: StrategyName = "orchestrated", **files: str) -> str:
+def ask(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> str:
     """The text of the report."""
     return answer(folder, question, strategy, **files).report.text
 

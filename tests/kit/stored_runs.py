@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from deep_research.app.embed import build_graph
-from deep_research.app.words import STRATEGIES, StrategyName
+from deep_research.app.words import STRATEGIES
+from deep_research.core.records.research import Strategy
 from deep_research.core.run.errors import RateLimited
 from deep_research.core.run.store.database import FILE_NAME, LAYOUT, Database, open_database
 from kit.planned import Rule, first_sentences, plan, planned_lab, step
@@ -31,7 +32,7 @@ def queried(path: Path, statement: str, *parameters: Any) -> list[tuple[Any, ...
         return connection.execute(statement, parameters).fetchall()
 
 
-def golden_lab(folder: Path, strategy: StrategyName, database: Database, *, is_stopped: bool) -> Lab:
+def golden_lab(folder: Path, strategy: Strategy, database: Database, *, is_stopped: bool) -> Lab:
     """The run of a strategy: its first part (`is_stopped`), which ends during the research, or the rest."""
     graph = build_graph(strategy, checkpointer=database.saver, store=database.store)
     run: Lab

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from kit.runs import answer, ask
 
-from deep_research.app.words import StrategyName
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.models.extractive.parts import split_request
+from deep_research.core.records.research import Strategy
 
 BOTH = pytest.mark.parametrize("strategy", ["orchestrated", pytest.param("planned", marks=pytest.mark.slow)])
 CITIES = {
@@ -97,7 +97,7 @@ def test_a_question_is_answered_in_the_first_lines(tmp_path: Path, case: str) ->
     ],
 )
 def test_what_is_in_no_document_is_named_as_missing(
-    tmp_path: Path, strategy: StrategyName, question: str, name: str
+    tmp_path: Path, strategy: Strategy, question: str, name: str
 ) -> None:
     text = ask(tmp_path, question, strategy, **COMPANY, orders_csv=ORDERS)
     assert text.startswith(labels("en").unanswered)
@@ -106,7 +106,7 @@ def test_what_is_in_no_document_is_named_as_missing(
 
 
 @BOTH
-def test_the_newest_of_a_series_answers_before_older_values(tmp_path: Path, strategy: StrategyName) -> None:
+def test_the_newest_of_a_series_answers_before_older_values(tmp_path: Path, strategy: Strategy) -> None:
     text = ask(tmp_path, "How many robots does the fleet of Arvo Robotics comprise?", strategy, **SERIES)
     newest, *older = [text.find(value) for value in ("3,120", "1,960", "1,210")]
     assert 0 <= newest < older[0]
@@ -115,7 +115,7 @@ def test_the_newest_of_a_series_answers_before_older_values(tmp_path: Path, stra
 
 @pytest.mark.fault(50)
 @BOTH
-def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path, strategy: StrategyName) -> None:
+def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path, strategy: Strategy) -> None:
     answered = answer(tmp_path, "Wann ist das Institut geöffnet?", strategy, **INSTITUT)
     assert answered.report.text.startswith("Das Institut ist von 8 bis 18 Uhr geöffnet. [1]")
     assert f"## {labels('de').sources}" in answered.markdown
@@ -126,7 +126,7 @@ def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path,
 
 @BOTH
 def test_no_sentence_occurs_twice_and_documents_that_differ_in_one_word_are_both_quoted(
-    tmp_path: Path, strategy: StrategyName
+    tmp_path: Path, strategy: Strategy
 ) -> None:
     gates = {f"{day}_md": f"# {day}s\n\nThe gate of Velm opens on {day}.\n" for day in ("Monday", "Thursday")}
     text = ask(tmp_path / "staff", "What do we know about Ada Brandt and Per Moen?", strategy, staff_md=STAFF)

@@ -20,8 +20,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.app.words import StrategyName
-from deep_research.core.records.research import Plan, Run
+from deep_research.core.records.research import Plan, Run, Strategy
 from deep_research.core.records.sources import Record
 from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable
 from deep_research.core.run.store.database import open_database, resolve_location, runs_location
@@ -77,7 +76,7 @@ def test_a_mistyped_path_makes_no_folder(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.fault(55)
 @pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
 async def test_each_question_of_a_thread_adds_the_same_amount_to_the_database(
-    tmp_path: Path, strategy: StrategyName
+    tmp_path: Path, strategy: Strategy
 ) -> None:
     path, sizes = tmp_path / "runs.sqlite", list[int]()
     async with open_database(path) as database:

@@ -20,8 +20,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde import jsonplus
 
 from deep_research.app.embed import build_graph, thread_id
-from deep_research.app.words import STRATEGIES, StrategyName
-from deep_research.core.records.research import ConflictingClaims, Plan, Run
+from deep_research.app.words import STRATEGIES
+from deep_research.core.records.research import ConflictingClaims, Plan, Run, Strategy
 from deep_research.core.run.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
 from deep_research.core.run.store.database import FILE_NAME, LAYOUT, open_database
 from deep_research.core.run.store.serializer import StrictSerializer
@@ -204,7 +204,7 @@ def test_there_is_a_golden_database_of_each_layout() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("stored", STORED, ids=lambda path: path.stem)
 async def test_a_stored_run_of_an_earlier_layout_is_resumed_without_repeating_anything(
-    tmp_path: Path, stored: Path, strategy: StrategyName
+    tmp_path: Path, stored: Path, strategy: Strategy
 ) -> None:
     path = shutil.copyfile(stored, tmp_path / FILE_NAME)
     async with open_database(path) as database:

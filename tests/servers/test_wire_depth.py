@@ -20,7 +20,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph
-from deep_research.app.words import STRATEGIES, StrategyName
+from deep_research.app.words import STRATEGIES
+from deep_research.core.records.research import Strategy
 from deep_research.core.run.errors import NoReport, RunFailed
 from deep_research.state import ResearchState
 
@@ -47,7 +48,7 @@ def quick(wires: Wires) -> Wires:
     """Runs of depth `quick` on the web, unless something else is given."""
 
     @contextmanager
-    def quick_lab(strategy: StrategyName = "orchestrated", **given: Any) -> Iterator[WireLab]:
+    def quick_lab(strategy: Strategy = "orchestrated", **given: Any) -> Iterator[WireLab]:
         script = {"clarifier": lambda _: looked_up("light"), "writer": answered, **given.pop("script", {})}
         with wires(script, **{"depth": "quick", **given}) as wire:
             yield replace(wire, graph=build_graph(strategy, checkpointer=InMemorySaver()))
@@ -69,7 +70,7 @@ def has_said(state: ResearchState, *facts: str) -> bool:
     [("quick", [], "Answered from"), ("auto", ["generate_plan"], "A small question: answered from")],
 )
 async def test_a_quick_answer_and_its_follow_up_take_two_calls_each_and_cite_the_pages_that_they_opened(
-    quick: Wires, strategy: StrategyName, depth: str, tools: list[str], words: str
+    quick: Wires, strategy: Strategy, depth: str, tools: list[str], words: str
 ) -> None:
     with quick(strategy, depth=depth) as wire:
         before = await wire.ask(LIT)
@@ -107,7 +108,7 @@ async def test_the_numbers_of_a_quick_answer_are_checked_and_nothing_is_marked(q
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_an_answer_without_results_says_so_after_two_calls(quick: Wires, strategy: StrategyName) -> None:
+async def test_an_answer_without_results_says_so_after_two_calls(quick: Wires, strategy: Strategy) -> None:
     script = {"clarifier": lambda _: looked_up("Atlantis")}
     with quick(strategy, script=script) as wire:
         wire.engine.on("Atlantis", Answer([]))
@@ -135,7 +136,7 @@ async def test_a_page_named_in_the_question_is_opened(quick: Wires) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-async def test_a_question_back_is_one_of_the_two_calls(quick: Wires, strategy: StrategyName) -> None:
+async def test_a_question_back_is_one_of_the_two_calls(quick: Wires, strategy: Strategy) -> None:
     script = {"clarifier": lambda _: say("Which light do you mean?")}
     with quick(strategy, script=script) as wire:
         words = "When was the light lit? The one at Skerry."
@@ -158,7 +159,7 @@ async def test_without_a_query_of_the_model_the_users_words_are_searched(quick: 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("is_input", [False, True])
 async def test_a_run_that_failed_between_its_calls_repeats_only_the_second_and_sees_new_messages(
-    quick: Wires, strategy: StrategyName, is_input: bool
+    quick: Wires, strategy: Strategy, is_input: bool
 ) -> None:
     with quick(strategy, limits={"max_retries": 0}) as wire:
         wire.script["writer"] = lambda _: fail(500, "Down.")

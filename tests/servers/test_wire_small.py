@@ -16,7 +16,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from test_wire_rungs import server
 
 from deep_research.app.embed import build_graph
-from deep_research.app.words import STRATEGIES, StrategyName
+from deep_research.app.words import STRATEGIES
+from deep_research.core.records.research import Strategy
 
 LISTS, WRITES = "Go through the results above and list every fact", "You answer a request from a list of facts"
 SMALL: dict[str, Any] = {"window": 20_000, "allow_small_window": True}
@@ -56,7 +57,7 @@ def small(wires: Wires, docs: Path) -> Wires:
     """Runs over these documents with a small model, which answers alike in all its roles."""
 
     @contextmanager
-    def small_lab(reply: Script = answer, strategy: StrategyName = "orchestrated", **given: Any) -> Iterator[WireLab]:
+    def small_lab(reply: Script = answer, strategy: Strategy = "orchestrated", **given: Any) -> Iterator[WireLab]:
         with wires(docs=docs, engines=(), small="auto", **(given or SMALL)) as wire:
             wire.script.update(dict.fromkeys(("trial", "finding", "researcher", "writer"), reply))
             yield replace(wire, graph=build_graph(strategy, checkpointer=InMemorySaver()))
@@ -70,7 +71,7 @@ BOTH = pytest.mark.parametrize("strategy", STRATEGIES)
 @BOTH
 @pytest.mark.parametrize("settings", [{"tool_calls": "schema", "habit": server("tools")}, SMALL])
 async def test_a_small_model_lists_facts_and_writes_but_decides_nothing(
-    small: Wires, strategy: StrategyName, settings: dict[str, Any]
+    small: Wires, strategy: Strategy, settings: dict[str, Any]
 ) -> None:
     with small(strategy=strategy, **settings) as wire:
         state = await wire.ask()
@@ -83,9 +84,7 @@ async def test_a_small_model_lists_facts_and_writes_but_decides_nothing(
 
 
 @BOTH
-async def test_a_small_model_without_tool_calls_still_lists_facts_and_writes(
-    small: Wires, strategy: StrategyName
-) -> None:
+async def test_a_small_model_without_tool_calls_still_lists_facts_and_writes(small: Wires, strategy: Strategy) -> None:
     with small(poet, strategy, tool_calls="auto", trust_verifier=False, **SMALL) as wire:
         wire.script["verifier"] = poet
         state = await wire.ask()
@@ -94,7 +93,7 @@ async def test_a_small_model_without_tool_calls_still_lists_facts_and_writes(
 
 
 @BOTH
-async def test_if_a_small_model_lists_no_facts_the_report_quotes(small: Wires, strategy: StrategyName) -> None:
+async def test_if_a_small_model_lists_no_facts_the_report_quotes(small: Wires, strategy: Strategy) -> None:
     with small(lambda _: say("The sea is wide."), strategy) as wire:
         state = await wire.ask()
         assert state.report and all(FACTS[name] in state.report.text for name in ("light", "keeper"))
