@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from ..records.research import Depth
-from .context import Context, Role, engine_name
+from .context import ROLES, Context, Role, engine_name
 from .errors import UnknownSetting
 from .limits import DEEP, KnownNames, Limits
 
@@ -165,7 +165,7 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
             )
     if isinstance(wanted, str) or operator.models is None:
         return wanted
-    kept = operator.models if isinstance(operator.models, dict) else {}
+    kept = operator.models if isinstance(operator.models, dict) else dict.fromkeys(ROLES, operator.models)
     return {**kept, **wanted}
 
 
