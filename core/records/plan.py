@@ -65,7 +65,6 @@ class Learning(Record):
     step: str
     """Id of the step or task that learned it."""
     question_id: str
-    """Id of the question."""
 
     @property
     def id(self) -> str:
@@ -101,7 +100,6 @@ class Observation(Record):
     other: str = ""
     """The second claim of a contradiction."""
     question_id: str
-    """Id of the question."""
     round: int = 0
     """Research round in which it was noticed, from 0."""
     step: str = ""

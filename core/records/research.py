@@ -62,7 +62,6 @@ class Action(Record):
     id: str
     """Tool call id."""
     tool: str
-    """Name of the tool."""
     inputs: tuple[str, ...]
     """Its queries or addresses."""
     found: tuple[str, ...] = ()
@@ -123,7 +122,6 @@ class Assignment(Record):
     id: str
     """Id of the orchestrator's tool call for it."""
     question_id: str
-    """Id of the question."""
     cycle: int
     """The research round, from 0."""
     position: int

@@ -37,9 +37,7 @@ class ToolRequest(Record):
     """The tool call that a researcher runs next."""
 
     id: str
-    """Id of the call."""
     tool: str
-    """Name of the tool."""
     arguments: dict[str, Any]
     """Its arguments, merged with those of further calls to the same tool."""
 

@@ -155,7 +155,7 @@ class Bill:
     seconds: float = 0.0
     """Total seconds of the calls."""
     answers: Answers | None = None
-    """The stored answers of models to this node; None outside of `recorded`."""
+    """The stored answers of models to this node; None until `recorded` sets it."""
 
     def add(self, spent: Spent, key: str = "") -> None:
         """Add the cost of a call; the same key replaces the earlier entry."""

@@ -36,9 +36,9 @@ class Database(NamedTuple):
     """An open database of runs."""
 
     saver: RunSaver
-    """Of the checkpoints, and of the leases."""
+    """Stores checkpoints and leases."""
     store: BaseStore
-    """Of the texts and notes."""
+    """Stores texts and notes; see `Pages`."""
 
 
 def runs_location(data_dir: Path) -> Path | str:

@@ -115,7 +115,7 @@ class RunSaver(BaseCheckpointSaver[str]):
     setting: str
     """Setting to change if the database accepts no writes, for error messages."""
     leases: Leases
-    """This process's leases, which it needs to write to threads."""
+    """The leases of this process."""
     file = ""
     """End of an error message that names the file; empty for PostgreSQL."""
 
