@@ -60,8 +60,11 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     )
     messages = [SystemMessage(system), *latest_messages(state.messages, context.limits.context_messages)]
     facts = facts_of_run(state, context)
-    tools = [*([] if run.is_quick else [GENERATE_PLAN_SCHEMA]), *([LOOK_UP_SCHEMA] if may_look_up else [])]
-    tools += [ANSWER_FROM_READ_SCHEMA] if recalled else []
+    tools = [
+        *([] if run.is_quick else [GENERATE_PLAN_SCHEMA]),
+        *([LOOK_UP_SCHEMA] if may_look_up else []),
+        *([ANSWER_FROM_READ_SCHEMA] if recalled else []),
+    ]
     choice = "auto" if may_ask else "any"
     request = Request(
         "clarifier", run.id, messages, tools=tools, tool_choice=choice, text_key="question_to_user", facts=facts
@@ -73,26 +76,25 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     has_called = reply.message.tool_calls or reply.message.invalid_tool_calls
     # Text without a question mark is an answer: a small model may answer the request from memory.
     question = text if may_ask and not has_called and _ASKS.search(text) else ""
-    if not question or context.clarify == "assume" or not run.is_resumable:
-        called = {call["name"]: call["args"] for call in reply.message.tool_calls}
-        is_recalled = bool(recalled) and called.keys() == {tool_names.ANSWER_FROM_READ}
-        looks_up = may_look_up and tool_names.LOOK_UP in called and tool_names.GENERATE_PLAN not in called
-        lines = as_lines(called[tool_names.LOOK_UP].get("queries")) if looks_up else []
-        queries = tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
-        is_quick = run.is_quick or bool(queries) or is_recalled
-        notices = (*run.notices, _RECALLED) if is_recalled else run.notices
-        if run.depth == "auto" and not is_quick:
-            turn.emit(Activity(placement=placement, text=_NOT_SMALL, icon="lightbulb"))
-        assumptions = (question,) if question else run.assumptions
-        brief = state.brief.model_copy(update={"queries": queries})
-        update = turn.costs(assumptions=assumptions, is_quick=is_quick, is_recalled=is_recalled, notices=notices)
-        return {**update, "brief": brief}
-    if run.strategy == "planned":
-        turn.announce("clarify")
-    update = turn.costs(status="waiting")
-    turn.emit(MessageStart(placement=placement), MessageDelta(placement=placement, content=question))
-    turn.emit(stop_packet(update["run"], placement.turn_index))
-    return {**update, "messages": [marked(question, "clarification")]}
+    if question and context.clarify != "assume" and run.is_resumable:
+        if run.strategy == "planned":
+            turn.announce("clarify")
+        update = turn.costs(status="waiting")
+        turn.emit(MessageStart(placement=placement), MessageDelta(placement=placement, content=question))
+        turn.emit(stop_packet(update["run"], placement.turn_index))
+        return {**update, "messages": [marked(question, "clarification")]}
+    called = {call["name"]: call["args"] for call in reply.message.tool_calls}
+    is_recalled = bool(recalled) and called.keys() == {tool_names.ANSWER_FROM_READ}
+    looks_up = may_look_up and tool_names.LOOK_UP in called and tool_names.GENERATE_PLAN not in called
+    lines = as_lines(called[tool_names.LOOK_UP].get("queries")) if looks_up else []
+    queries = tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
+    is_quick = run.is_quick or bool(queries) or is_recalled
+    notices = (*run.notices, _RECALLED) if is_recalled else run.notices
+    if run.depth == "auto" and not is_quick:
+        turn.emit(Activity(placement=placement, text=_NOT_SMALL, icon="lightbulb"))
+    assumptions = (question,) if question else run.assumptions
+    update = turn.costs(assumptions=assumptions, is_quick=is_quick, is_recalled=is_recalled, notices=notices)
+    return {**update, "brief": state.brief.model_copy(update={"queries": queries})}
 
 
 async def _recalled(turn: Turn, state: ResearchState) -> str:

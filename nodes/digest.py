@@ -23,7 +23,7 @@ _SHOWN_FIELDS = {"id", "title", "description", "task", "status", "requires_searc
 
 
 async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Set the statuses, add follow-up steps, and revise the plan after new learnings or a message from the user."""
+    """Set the steps' statuses, add follow-up steps, and have the plan revised after new learnings or user messages."""
     turn = await begin_turn(state, runtime)
     running = [step for step in state.steps if step.status == "in_progress"]
     found = {step.id: state.findings.get(f"{state.run.id[:8]}-{step.id}") for step in running}

@@ -168,7 +168,7 @@ def _cited_near(unit: ReportUnit) -> tuple[str, ...]:
 
 
 def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Sequence[SourceText]:
-    """Return a source's texts without excerpts of a page that was read completely, and texts contained in others."""
+    """Return a source's texts, without excerpts of a page that was read completely and texts contained in others."""
     if source and source.kind == "document":
         return [text for text in texts if not any(text.text in other.text for other in texts if other is not text)]
     if source is None or source.extent in _READ_IN_PART:
