@@ -16,14 +16,7 @@ from typing_extensions import override
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import read_sources
-from ..evidence.citations.citing import (
-    CitationStream,
-    Cited,
-    CitedPiece,
-    by_number,
-    known_citations,
-    without_unknown,
-)
+from ..evidence.citations.citing import CitationStream, Cited, CitedPiece, by_number, known_citations, without_unknown
 from ..evidence.citations.draft import clean_draft
 from ..evidence.citations.labels import labels
 from ..evidence.citations.markers import settle_fences

@@ -232,9 +232,7 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> New
     return NewKnowledge(learnings, memory)
 
 
-def observations_in(
-    form: Judged, state: StepState, rests_on: Iterable[str], confidence: float
-) -> dict[str, Observation]:
+def observed_in(form: Judged, state: StepState, rests_on: Iterable[str], confidence: float) -> dict[str, Observation]:
     """Return a form's gaps, and its insights if there are learnings (ids `rests_on`) with enough confidence, by key."""
     learnings = tuple(sorted(rests_on))
     insights = form.insights if learnings and is_confident(confidence) else ()

@@ -14,7 +14,7 @@ from ...core.run.concurrency import Failed
 from ...core.run.events.call import activity, iteration_packets, step_started
 from ...core.writing.facts import facts_of_step
 from ...core.writing.forms import RecordAnalysis
-from ...core.writing.steps import StepTurn, judgement_in, knowledge_of, observations_in
+from ...core.writing.steps import StepTurn, judgement_in, knowledge_of, observed_in
 from ...core.writing.turn import NodeRuntime
 
 
@@ -50,5 +50,5 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     at = context.clock.now().isoformat(timespec="seconds")
     iteration = Iteration(number=1, learnings=tuple(learnings), confidence=sure, at=at)
     turn.emit(*iteration_packets(task.step.id, iteration, learnings, turn.placement))
-    memory = observations_in(form, replace(state, iteration=1), learnings, sure)
+    memory = observed_in(form, replace(state, iteration=1), learnings, sure)
     return {**update, "iterations": [iteration], "learnings": learnings, "memory": memory, "judged": judgement_in(form)}

@@ -9,16 +9,7 @@ from ...core.run.branches import BranchUpdate, StepState, failure_reason
 from ...core.run.concurrency import Failed
 from ...core.run.events.call import iteration_packets
 from ...core.writing.forms import RecordRound
-from ...core.writing.steps import (
-    NewKnowledge,
-    StepTurn,
-    ask_round,
-    form_as_call,
-    judgement_in,
-    learned_in,
-    new_queries,
-    observations_in,
-)
+from ...core.writing.steps import StepTurn, ask_round, form_as_call, judgement_in, learned_in, new_queries, observed_in
 from ...core.writing.turn import NodeRuntime
 from ...tools.offer import offered_tools
 from ...tools.results import results_in
@@ -36,8 +27,9 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     answer = await turn.in_time(ask_round(state, turn, turn.filler)) if state.has_results else None
     failed = answer if isinstance(answer, Failed) else None
     form = answer if isinstance(answer, RecordRound) else None
+    filled_in = form or RecordRound()
     results = results_in(await turn.pages.fill_in(state.notes)) if form else []
-    learned = learned_in(form, state, {result["document"] for result in results}) if form else NewKnowledge({}, {})
+    learned = learned_in(filled_in, state, {result["document"] for result in results})
     known = {**state.learnings, **learned.learnings}
     # The extractive model cannot judge completeness; `confidence` then compares words instead.
     completeness = form.completeness if form and not is_extractive("researcher", context) else None
@@ -53,7 +45,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     )
     turn.emit(*iteration_packets(task.step.id, iteration, known, turn.placement))
     unproductive = 0 if learned.learnings else state.unproductive + 1
-    queries = new_queries(form.next_queries, state, context.limits.max_queries) if form else ()
+    queries = new_queries(filled_in.next_queries, state, context.limits.max_queries)
     can_search = bool(offered_tools(context, has_read_all=task.scope.reads_all))
     has_nothing_next = not can_search or (form is not None and not queries and not form.open_next)
     is_over = any(verdict.is_complete for verdict in verdicts) or state.iteration >= context.limits.max_step_iterations
@@ -63,7 +55,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         iterations=[iteration],
         notes=[[form_as_call(form, f"{task.id}-{state.iteration + 1}")]] if form else [],
         next_queries=queries,
-        open_next=tuple(form.open_next) if form else (),
+        open_next=tuple(filled_in.open_next),
         learnings=learned.learnings,
         memory=learned.memory,
         unproductive=unproductive,
@@ -75,7 +67,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         update["reason"] = _NOTHING_NEW
     if form:
         update["judged"] = judgement_in(form)
-        update["memory"] = {**learned.memory, **observations_in(form, state, learned.learnings, sure)}
+        update["memory"] = {**learned.memory, **observed_in(form, state, learned.learnings, sure)}
     if failed:
         update |= {"is_over": True, "ended": "partial", "reason": failure_reason(failed)}
     return update
