@@ -35,9 +35,11 @@ from deep_research.core.run.limits import Limits
 from deep_research.core.run.store.pages import Pages
 from deep_research.state import ResearchState
 from deep_research.tools.addresses import Addresses
-from deep_research.tools.engine import Found
+from deep_research.tools.engine import Found, SearchEngine
 from deep_research.tools.open_url import OpenUrl, OpenUrlArguments
 from deep_research.tools.tool import Meter, Outcome, ToolContext
+from deep_research.tools.use import TimeLimit, keep, sources_found, use_tool
+from deep_research.tools.web_search import WebSearch, WebSearchArguments
 from kit.models import Call, ScriptedChatModel, ScriptExhausted, call, calls, figure_judge
 from kit.packets import READER, Books, faults_before_stop
 from kit.web import Web
@@ -388,6 +390,28 @@ def new_tool_context(store: InMemoryStore | None = None, question: str = "questi
 def settings(*, limits: dict[str, Any] | None = None, **values: Any) -> Context:
     """Settings with some limits."""
     return Context(limits=Limits.model_validate(limits or {}), **values)
+
+
+async def web_search(
+    engines: Sequence[SearchEngine], *queries: str, tool_context: ToolContext | None = None, **values: Any
+) -> Outcome:
+    """Search the web by these engines; `values` are settings."""
+    tool = WebSearch(settings(**values), engines, tool_context or new_tool_context())
+    return await tool.run(WebSearchArguments(queries=list(queries)))
+
+
+async def used(
+    name: str, context: Context, tool_context: ToolContext | None = None, *, seconds: float = 60, **arguments: Any
+) -> Outcome:
+    """Call a tool, as a researcher does."""
+    limit = TimeLimit(seconds, "tool_seconds")
+    return await use_tool(name, arguments, context, tool_context or new_tool_context(), limit)
+
+
+async def keep_results(outcome: Outcome, tool_context: ToolContext) -> None:
+    """Store the results of a call, as they are shown to a model."""
+    numbers = {key: number for number, key in enumerate(sources_found(outcome), 1)}
+    await keep(outcome, numbers, tool_context.pages, "question")
 
 
 ARTICLE = "<html><head><title>{title}</title></head><body><main><p>{words}</p></main></body></html>"

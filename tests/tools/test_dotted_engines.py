@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kit.runs import new_tool_context
+from kit.runs import used
 
 from deep_research.app.embed import build_graph
 from deep_research.core.records.research import Scope
@@ -15,7 +15,6 @@ from deep_research.core.run.context import Context, within_scope
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.tools.offer import check_tools
 from deep_research.tools.run_engines import choose_engines
-from deep_research.tools.use import TimeLimit, use_tool
 
 SHELVES = '''
 from langchain_core.documents import Document
@@ -81,9 +80,7 @@ async def test_an_engine_named_by_its_import_path_searches_under_that_name(name:
     engine, _ = choose_engines(context)
     assert engine.name == dotted
     context = within_scope(context, Scope(engines=(dotted,)))
-    outcome = await use_tool(
-        "web_search", {"queries": ["light"]}, context, new_tool_context(), TimeLimit(5, "tool_seconds")
-    )
+    outcome = await used("web_search", context, queries=["light"])
     [hit] = outcome.hits
     assert "1844" in hit.excerpt and hit.source.engines == (dotted,)
 
@@ -119,8 +116,7 @@ async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_se
 ) -> None:
     monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", "shelves_here:Archive")
     context = within_scope(Context(), Scope(retrievers=("shelves_here:Archive",)))
-    arguments = {"queries": ["light"]}
-    outcome = await use_tool("internal_search", arguments, context, new_tool_context(), TimeLimit(5, "tool_seconds"))
+    outcome = await used("internal_search", context, queries=["light"])
     assert "1844" in outcome.hits[0].excerpt
     with pytest.raises(
         UnknownSetting, match="retrievers: 'shelves_here:Shelf' is neither a LangChain retriever or tool"

@@ -9,11 +9,10 @@ import threading
 from datetime import date
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
-from kit.engines import Answer, Request, SearchApi, closed_port, found, serving
+from kit.engines import Answer, SearchApi, closed_port, found, sent_to, serving
 from kit.files import FixedClock
 
 from deep_research.core.run.context import Context
@@ -122,10 +121,6 @@ PAPERS = """<?xml version="1.0" encoding="UTF-8"?>
 </feed>"""
 
 
-def sent(request: Request) -> dict[str, str]:
-    return {name: value for name, (value,) in parse_qs(urlsplit(request.path).query).items()}
-
-
 def answering(**answer: Any) -> Any:
     return serving(lambda request: Answer(**answer))
 
@@ -140,7 +135,7 @@ async def test_articles_come_in_the_order_of_wikipedia_and_its_own_words_for_a_f
     with answering(body=json.dumps(answer)) as server:
         found = await Wikipedia(Context(), server.url).search("tides", 50)
     assert found == [TIDE, Found("Neap", "https://w.example/Neap", "Small.")]
-    assert sent(server.requests[0])["gsrlimit"] == "20"
+    assert sent_to(server.requests[0])["gsrlimit"] == "20"
     with answering(body='{"error": {"code": "x", "info": "secret"}}') as server:
         failed = await failure(Wikipedia(Context(), server.url))
     assert failed.words == "Wikipedia rejected the query."
@@ -152,7 +147,7 @@ async def test_arxiv_shows_abstracts_and_finds_papers_by_words_or_number(monkeyp
         papers = await Arxiv(Context(), server.url).search("tides: north-sea", 5)
         await Arxiv(Context(), server.url).search("2501.00001 2501.00002v1", 5)
     assert papers == [Found("On Tides", "https://arxiv.org/abs/2501.00001v2", "We measure tides.", "2025-02-03")]
-    by_words, by_number = map(sent, server.requests)
+    by_words, by_number = map(sent_to, server.requests)
     assert (by_words["search_query"], by_words["max_results"]) == ("tides  north sea", "5")
     assert by_number["id_list"] == "2501.00001,2501.00002v1" and "search_query" not in by_number
 

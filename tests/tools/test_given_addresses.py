@@ -13,7 +13,7 @@ from kit.web import Exchange, Web, hostile_web
 from deep_research.core.run.errors import DocumentsUnreadable
 from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.engine import Found
-from deep_research.tools.tool import Outcome, ToolFailed
+from deep_research.tools.tool import ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 BAD = "http://a\u2100b.example/x"
@@ -98,7 +98,9 @@ async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_sour
     await reading.name(moved)
     opened = (await reading.open(moved)).hits[0].source
     assert (opened.location, opened.kind, bool(opened.content_hash)) == (final, "web", True)
-    hits = (await search(reading, Found("T", final, "x"), Found("T", moved, "y"))).hits
+    shelf = Shelf("shelf", Found("T", final, "x"), Found("T", moved, "y"))
+    tool = WebSearch(reading.context, [shelf], new_tool_context(reading.store))
+    hits = (await tool.run(WebSearchArguments(queries=["q"]))).hits
     assert [(hit.source.key, hit.source.address, hit.excerpt) for hit in hits] == [(opened.key, final, "x")]
     await reading.name(final)
     assert (await reading.open(final)).hits[0].source.key == opened.key
@@ -135,8 +137,3 @@ async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(web: W
 def test_addresses_are_found_in_what_a_user_writes() -> None:
     text = "Compare (https://one.example/a?b=c), <http://two.example/d>. And https://three.example/e_(f)!"
     assert addresses_in(text) == ["https://one.example/a?b=c", "http://two.example/d", "https://three.example/e_(f)"]
-
-
-async def search(reading: Reading, *found: Found) -> Outcome:
-    tool = WebSearch(reading.context, [Shelf("shelf", *found)], new_tool_context(reading.store))
-    return await tool.run(WebSearchArguments(queries=["q"]))

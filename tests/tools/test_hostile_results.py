@@ -6,17 +6,16 @@ import time
 from typing import Any, cast
 
 import pytest
-from kit.runs import Shelf, new_tool_context, settings
+from kit.runs import Shelf, web_search
 
 from deep_research.tools.engine import Found
 from deep_research.tools.tool import Outcome
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 GOOD = Found("Good", "https://good.example/", "x")
 
 
 async def search(*engines: Shelf, **values: Any) -> Outcome:
-    return await WebSearch(settings(**values), engines, new_tool_context()).run(WebSearchArguments(queries=["q"]))
+    return await web_search(engines, "q", **values)
 
 
 def addresses(outcome: Outcome) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from kit.models import call, calls
-from kit.runs import REPORT, Shelf, lab, new_tool_context
+from kit.runs import REPORT, Shelf, keep_results, lab, new_tool_context, used
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -27,9 +27,7 @@ from deep_research.tools.offer import check_tools, researcher_tools
 from deep_research.tools.passed import passed_schema
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Outcome
-from deep_research.tools.use import TimeLimit, keep, sources_found, use_tool
 
-TIME = TimeLimit(5, "tool_seconds")
 LIT = "The Skerry Light was lit for the first time in 1844."
 KEPT = "Ada Moran kept the Skerry Light from 1901 to 1932."
 
@@ -73,9 +71,9 @@ def hanging(light: str) -> str:
     return light
 
 
-async def outcome(name: str, arguments: dict[str, Any], *tools: Any, seconds: float = 5, **limits: Any) -> Outcome:
+async def outcome(name: str, arguments: dict[str, Any], *tools: Any, seconds: float = 60, **limits: Any) -> Outcome:
     context = Context(tools=tools, engines=(), limits=Limits.model_validate(limits))
-    return await use_tool(name, arguments, context, new_tool_context(), TimeLimit(seconds, "tool_seconds"))
+    return await used(name, context, seconds=seconds, **arguments)
 
 
 async def test_what_a_retriever_finds_is_a_source_whether_or_not_it_has_an_address() -> None:
@@ -86,8 +84,7 @@ async def test_what_a_retriever_finds_is_a_source_whether_or_not_it_has_an_addre
             Document("Not to be read.", metadata={"source": "http://169.254.169.254/latest/"}),
         ]
     )
-    context, arguments = Context(engines=(archive,)), {"queries": ["Skerry Light"]}
-    hits = (await use_tool("web_search", arguments, context, new_tool_context(), TIME)).hits
+    hits = (await used("web_search", Context(engines=(archive,)), queries=["Skerry Light"])).hits
     assert archive.asked == ["Skerry Light"]
     web, other = (hit.source for hit in hits)
     assert (web.kind, web.location, web.extent) == ("web", "https://archive.example/light", "excerpt")
@@ -123,7 +120,7 @@ async def test_a_tool_is_offered_by_its_own_arguments_and_what_it_says_is_cited(
 )
 async def test_what_goes_wrong_in_a_tool_is_its_result(given: BaseTool, arguments: dict[str, Any], words: str) -> None:
     HANGS.clear()
-    [problem] = (await outcome(given.name, arguments, given, seconds=0.2 if given is hanging else 5)).problems
+    [problem] = (await outcome(given.name, arguments, given, seconds=0.2 if given is hanging else 60)).problems
     HANGS.set()
     assert problem.startswith(words)
     assert len(problem) < 600
@@ -139,7 +136,7 @@ async def test_a_long_result_is_shown_by_its_passages_on_the_topic() -> None:
 
     context = Context(tools=(chronicle,), engines=())
     tool_context = new_tool_context(topic="When was the Skerry Light lit for the first time?")
-    [hit] = (await use_tool("chronicle", {"light": "x"}, context, tool_context, TIME)).hits
+    [hit] = (await used("chronicle", context, tool_context, light="x")).hits
     assert len(hit.excerpt) <= 3500 < len(hit.text)
     assert LIT in hit.excerpt
 
@@ -169,7 +166,7 @@ async def test_content_in_blocks_is_read_whatever_is_in_it(content: Any, titles:
 
 async def test_the_domains_of_the_settings_bind_what_tools_bring() -> None:
     context = Context(tools=(logbook,), engines=(), domains_deny=("log.example",))
-    found = await use_tool("logbook", {"day": "1 May"}, context, new_tool_context(), TIME)
+    found = await used("logbook", context, day="1 May")
     assert found.hits == ()
     assert found.problems == ("logbook returned nothing that may be shown.",)
 
@@ -241,11 +238,8 @@ async def test_private_texts_of_a_retriever_go_to_no_other_engine() -> None:
     web = Shelf("web", Found("A", "https://a.example/", "x"))
     for engines, sent in (((archive,), "Zanzibarella budget"), ((archive, web), "budget")):
         context, tool_context = Context(engines=engines), new_tool_context(store)
-        found = await use_tool("web_search", {"queries": ["project"]}, context, tool_context, TIME)
-        await keep(
-            found, {key: number for number, key in enumerate(sources_found(found), 1)}, tool_context.pages, "question"
-        )
-        await use_tool("web_search", {"queries": ["Zanzibarella budget"]}, context, tool_context, TIME)
+        await keep_results(await used("web_search", context, tool_context, queries=["project"]), tool_context)
+        await used("web_search", context, tool_context, queries=["Zanzibarella budget"])
         assert archive.asked[-1] == sent
     assert web.asked == ["project", "budget"]
 

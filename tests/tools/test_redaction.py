@@ -14,7 +14,7 @@ from kit.engines import Answer as ApiAnswer
 from kit.engines import SearchApi, found
 from kit.openai_server import Received, Reply, say, use
 from kit.planned import facts, judged, plan, queries, step, suggestion
-from kit.runs import Shelf, new_tool_context, write_documents
+from kit.runs import Shelf, keep_results, new_tool_context, write_documents
 from kit.web import hostile_web
 from kit.wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
 from langchain_core.messages import HumanMessage
@@ -33,7 +33,6 @@ from deep_research.tools.engine import Found
 from deep_research.tools.internal_search import OPENING
 from deep_research.tools.redaction import note_user
 from deep_research.tools.tool import ToolContext, ToolFailed
-from deep_research.tools.use import keep
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 ENGLISH = (
@@ -231,7 +230,7 @@ async def test_queries_from_the_question_public_pages_and_what_everybody_knows_a
             outcome = await tool.run(WebSearchArguments(queries=list(queries)))
         except ToolFailed as failure:
             return str(failure)
-        await keep(outcome, {hit.source.key: 1 for hit in outcome.hits}, tool_context.pages, "question")
+        await keep_results(outcome, tool_context)
         return " ".join(outcome.problems)
 
     await note_user(tool_context.pages, [HumanMessage("What does an eight for rowers cost?")], RUN)

@@ -6,12 +6,11 @@ import asyncio
 from datetime import date
 from typing import Any
 
-from kit.runs import Shelf, new_tool_context, settings
+from kit.runs import Shelf, new_tool_context, web_search
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.tools.engine import EngineFailed, Found
 from deep_research.tools.tool import Meter, Outcome
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 LIGHT = Found("Light", "https://a.example/light", "Lit in 1844.")
 
@@ -24,7 +23,7 @@ class Thread:
 
     async def search(self, shelf: Shelf, *queries: str, question: str = "question", **values: Any) -> Outcome:
         tool_context = new_tool_context(self.store, question, meter=self.meter)
-        return await WebSearch(settings(**values), [shelf], tool_context).run(WebSearchArguments(queries=list(queries)))
+        return await web_search([shelf], *queries, tool_context=tool_context, **values)
 
 
 async def test_an_answered_query_is_not_sent_again_for_the_same_question() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.runs import REPORT, Shelf, lab, new_tool_context, results, search
+from kit.runs import REPORT, Shelf, keep_results, lab, new_tool_context, results, search, used
 from kit.vectors import BUCKET, KEPT, LIT, TALL, WIKI, filled, in_memory
 from langchain_core.documents import Document
 from langgraph.store.memory import InMemoryStore
@@ -22,18 +22,16 @@ from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
 from deep_research.tools.passed import records_of
 from deep_research.tools.tool import Outcome, ToolContext
-from deep_research.tools.use import TimeLimit, keep, sources_found, use_tool
+from deep_research.tools.use import sources_found
 
-TIME = TimeLimit(5, "tool_seconds")
 WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"
 
 
 async def found(context: Context, tool_context: ToolContext, *queries: str, name: str = "internal_search") -> Outcome:
     """Search and keep the results."""
-    arguments = {"urls" if name == "open_url" else "queries": list(queries)}
-    outcome = await use_tool(name, arguments, context, tool_context, TIME)
-    numbers = {key: number for number, key in enumerate(sources_found(outcome), 1)}
-    await keep(outcome, numbers, tool_context.pages, "question")
+    arguments: dict[str, Any] = {"urls" if name == "open_url" else "queries": list(queries)}
+    outcome = await used(name, context, tool_context, **arguments)
+    await keep_results(outcome, tool_context)
     return outcome
 
 
@@ -72,9 +70,7 @@ async def test_a_document_is_read_in_full_from_what_was_returned_and_not_from_it
     tool_context = new_tool_context()
     [hit] = (await found(context, tool_context, "log entry")).hits
     assert len(hit.excerpt) < 4000 < len(hit.text)
-    [read] = (
-        await use_tool("open_url", {"urls": [hit.source.address], "start": 9000}, context, tool_context, TIME)
-    ).hits
+    [read] = (await used("open_url", context, tool_context, urls=[hit.source.address], start=9000)).hits
     assert read.excerpt.startswith(f"[… 9000] {long[9000:9050]}")
     for address, words in ((WIKI["source"], "was not opened"), ("retrieved:0/x", "No result has the address")):
         refused = await found(context, tool_context, address, name="open_url")
@@ -87,11 +83,11 @@ async def test_parts_of_a_document_are_one_source_whoever_finds_them_and_each_is
     tool_context = new_tool_context(InMemoryStore())
     # Two researchers search at the same time, a third one later.
     light, tower = [
-        await use_tool("internal_search", {"queries": [query]}, context, tool_context, TIME)
+        await used("internal_search", context, tool_context, queries=[query])
         for query in ("lit first time 1844", "tower stands metres tall")
     ]
     for outcome in (light, tower):
-        await keep(outcome, {outcome.hits[0].source.key: 1}, tool_context.pages, "question")
+        await keep_results(outcome, tool_context)
     assert [outcome.hits[0].excerpt for outcome in (light, tower)] == [LIT, TALL]
     later = await found(context, tool_context, "the light was lit")
     assert later.hits[0].text == f"{TALL}\n[…]\n{LIT}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from kit.models import call, calls
-from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, research, settings
+from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, research, web_search
 from kit.runs import search as search_documents
 from pydantic import BaseModel
 
@@ -16,12 +16,6 @@ from deep_research.core.run.spending import total
 from deep_research.tools.engine import EngineFailed
 from deep_research.tools.tool import Meter, Outcome
 from deep_research.tools.use import TimeLimit, carry_out
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
-
-
-async def web_search(meter: Meter, shelves: list[Shelf], *queries: str) -> Outcome:
-    tool = WebSearch(settings(), shelves, new_tool_context(meter=meter))
-    return await tool.run(WebSearchArguments(queries=list(queries)))
 
 
 @pytest.mark.parametrize("engines", [1, 2, 3])
@@ -31,13 +25,16 @@ async def test_no_more_is_sent_than_is_left_however_many_engines_there_are(
 ) -> None:
     shelves = [Shelf(f"shelf {number}") for number in range(engines)]
     meter = Meter(most_searches=left)
-    await web_search(meter, shelves, *(f"query {number}" for number in range(queries)))
+    await web_search(
+        shelves, *(f"query {number}" for number in range(queries)), tool_context=new_tool_context(meter=meter)
+    )
     assert 0 < meter.searches == sum(len(shelf.asked) for shelf in shelves) <= left
 
 
 async def test_if_too_few_searches_are_left_the_first_engines_are_asked_and_the_model_learns_why() -> None:
     first, second = Shelf("one", EngineFailed("One is down.", is_lasting=True)), Shelf("two")
-    outcome = await web_search(Meter(most_searches=1), [first, second], "a", "b")
+    tool_context = new_tool_context(meter=Meter(most_searches=1))
+    outcome = await web_search([first, second], "a", "b", tool_context=tool_context)
     assert (first.asked, second.asked) == (["a"], [])
     assert outcome.problems[:2] == (
         "Only the first 1 of 2 queries were searched (max_searches).",
