@@ -34,7 +34,7 @@ _EXCERPT_CHARACTERS = 2000
 _DAY_CHARACTERS = 10
 _TEXT_CHARACTERS = 20_000
 """Maximum characters kept of a result that is not a web page."""
-LOOKED_AT = 4
+OVERSAMPLING = 4
 """How many times more results, and characters of titles and excerpts, are examined than may be shown."""
 RETRIEVED = "retrieved:"
 """Address prefix of results that are not web pages."""
@@ -162,7 +162,7 @@ def cleaned(found: Sequence[object], most: int) -> list[Found]:
     `most`: how many results may be shown; a few times as many are returned, since some may not be allowed.
     """
     results = list[Found]()
-    for result in found[: LOOKED_AT * most]:
+    for result in found[: OVERSAMPLING * most]:
         if isinstance(result, Found):
             excerpt = result.excerpt
             text = _clean(excerpt, _EXCERPT_CHARACTERS) if result.is_page else clean_text(excerpt[:_TEXT_CHARACTERS])
@@ -222,5 +222,5 @@ def _clean(text: object, characters: int) -> str:
     """Return the text as one line of visible characters, shortened; empty if it is not a string."""
     if not isinstance(text, str):
         return ""
-    visible = clean_text(without_controls(text[: LOOKED_AT * characters]))
+    visible = clean_text(without_controls(text[: OVERSAMPLING * characters]))
     return " ".join(visible.split())[:characters].rstrip()

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..core.evidence.text.similarity import distinct, grouped, interleave
 from ..core.library.earlier import ReadPage, search_read
-from ..core.library.library import LISTED, Library
+from ..core.library.library import MOST_LISTED, Library
 from ..core.models.resolve import is_extractive, profile_of
 from ..core.reading.web_page import WebReader
 from ..core.records.sources import NotRead, Source
@@ -30,8 +30,8 @@ from .web_search import EngineResponse, answer_of, failures
 CALL_ID = "documents"
 """Id of the call that reads all documents; fixed, so that conversations share a prefix that providers cache."""
 OPENING = "Read the user's documents."
-_SHARE = 8
-"""All documents are read whole if they fill at most 1 / SHARE of the researcher model's window."""
+_WINDOW_SHARE = 8
+"""All documents are read whole if they fill at most 1 / `_WINDOW_SHARE` of the researcher model's window."""
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -201,8 +201,8 @@ def documents_to_read(library: Library, documents: int, context: Context) -> tup
     `documents`: number of documents. The extractive model always searches, since it needs the ranking.
     """
     window = profile_of("researcher", context).window
-    most = min(context.limits.whole_characters, window * _CHARACTERS_PER_TOKEN // _SHARE)
-    if not 0 < documents <= LISTED or context.retrievers or is_extractive("researcher", context):
+    most = min(context.limits.whole_characters, window * _CHARACTERS_PER_TOKEN // _WINDOW_SHARE)
+    if not 0 < documents <= MOST_LISTED or context.retrievers or is_extractive("researcher", context):
         return ()
     found: list[str] = []
     for document in library.documents():

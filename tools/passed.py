@@ -31,7 +31,7 @@ from ..core.run.context import Context, Engine, engine_name
 from ..core.run.errors import ExtraMissing, UnknownSetting
 from ..core.run.logs import log_failure
 from ..core.run.registered import TOOLS, load_registered, registered
-from .engine import LOOKED_AT, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
+from .engine import OVERSAMPLING, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
 
@@ -256,7 +256,7 @@ def records_of(result: Any, name: str, title: str, most: int, *, are_own: bool =
     A record is a document, or a dict with a text; without a web address it is cited by the name of the tool. `title`
     replaces a missing title. With `are_own`, records are parts of the user's documents instead of web pages.
     """
-    records = list(islice(_records(result), LOOKED_AT * most))
+    records = list(islice(_records(result), OVERSAMPLING * most))
     # Lists of content blocks without a text, such as pictures, hold nothing to cite.
     are_blocks = isinstance(result, list) and all(isinstance(block, dict) and "type" in block for block in result)
     if not records and not are_blocks:

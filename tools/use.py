@@ -91,15 +91,15 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
 
 def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
     """Return a meter with what a task may still use after this spending."""
-    return _left(task.searches, task.fetches, task.tool_calls, spending)
+    return _remaining(task.searches, task.fetches, task.tool_calls, spending)
 
 
 def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
     """Return a meter with what a run may still use after this spending, before it dispatches tasks."""
-    return _left(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
+    return _remaining(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
 
 
-def _left(searches: int | None, fetches: int | None, calls: int | None, spending: Mapping[str, Spent]) -> Meter:
+def _remaining(searches: int | None, fetches: int | None, calls: int | None, spending: Mapping[str, Spent]) -> Meter:
     used = total(spending)
     return Meter(
         most_searches=None if searches is None else searches - used.searches,

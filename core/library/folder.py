@@ -136,6 +136,7 @@ class _Walk:
                 self._leave_out(inner.rstrip("/"), f"the folder cannot be opened ({error.strerror or error})")
 
     def _folder_files(self, inner: str) -> Iterator[FoundFile]:
+        """Yield the files that may be read in a folder (path below the root), and collect its subfolders."""
         with os.scandir(self._root / inner) as entries:
             for entry in entries:
                 path, is_readable = inner + entry.name, kind_of_file(entry.name) is not None

@@ -29,7 +29,7 @@ from .index_file import (
     translated_errors,
     update_texts,
 )
-from .index_search import MOST, IndexReader, SourceOf
+from .index_search import MOST_COMPARED, IndexReader, SourceOf
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
 """Columns that say whether a file has changed and how it was read: the first fields of `IndexedFile`."""
@@ -41,8 +41,8 @@ class Index:
     Methods raise `RebuildNeeded` if the file is damaged or of another version, and `DatabaseUnusable`.
     """
 
-    def __init__(self, file: Path, most: int = MOST) -> None:
-        """`most`: number of passages that a search compares."""
+    def __init__(self, file: Path, most: int = MOST_COMPARED) -> None:
+        """`most`: maximum number of passages that a search compares."""
         self.file = file
         self._most = most
         self._counts: dict[tuple[int, str], int] = {}
@@ -106,6 +106,7 @@ class Index:
 
     @contextmanager
     def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
+        """Open the index, with its shared lock, for one transaction; it is committed at the end of the block."""
         with translated_errors(self.file), shared(self.file), closing(connect(self.file)) as connection:
             connection.execute(f"BEGIN {mode}")
             yield connection
@@ -185,6 +186,7 @@ def open_roots(context: Context) -> Iterator[Root]:
 
 
 def _resolved(path: Path) -> Path:
+    """Return the absolute path of a folder or file; raises `DocumentsUnreadable` if it is neither."""
     try:
         found = path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError) as error:

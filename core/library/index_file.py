@@ -135,6 +135,7 @@ def has_shared_lock() -> bool:
 
 @contextmanager
 def _locked(file: Path, begin: Literal["BEGIN", "BEGIN EXCLUSIVE"]) -> Iterator[None]:
+    """Hold the lock of an index, which is a transaction on its lock file: shared, or exclusive."""
     lock = Path(f"{file}{LOCK}")
     create_private(lock)
     # SQLite's locks on an empty database work between threads and processes on any system, and are released with their

@@ -23,20 +23,20 @@ from ..records.sources import Source
 from .candidates import LibraryPassage
 from .index_file import COLUMNS, POSITION_BITS, POSITION_MASK, IndexedFile
 
-MOST = 3_000
+MOST_COMPARED = 3_000
 """Number of passages that a search compares; each takes microseconds, and a question makes many searches."""
-_TOGETHER = 3
+_MOST_COMMON = 3
 """Maximum common words per search, since looking up a word takes longer the more passages contain it."""
-_HOLDER = "SELECT rowid FROM passages WHERE passages MATCH ? LIMIT 1"
+_FIRST_WITH_TERM = "SELECT rowid FROM passages WHERE passages MATCH ? LIMIT 1"
 _COUNT = "SELECT count (*) FROM (SELECT 1 FROM passages WHERE passages MATCH ? LIMIT ?)"
 _RANKED = """
 SELECT id FROM (
     SELECT rowid AS id, bm25 (passages, 4.0, 2.0, 1.0) AS score FROM passages WHERE passages MATCH ? LIMIT ?
 ) ORDER BY score, id LIMIT ?
 """
-OF_TEXT = 3
+PER_DOCUMENT = 3
 """Maximum passages of one document to rank before other documents', since a long one may match everywhere."""
-_FOR_SPREADING = 10
+_OVERSAMPLING = 10
 """How many times more passages are read than wanted, to find those of other documents."""
 _KNOWN_TITLES = """
 SELECT value FROM json_each (?) WHERE EXISTS (SELECT 1 FROM documents WHERE title_key = value)
@@ -57,20 +57,21 @@ FROM spans JOIN texts ON texts.id = spans.text JOIN documents ON documents.id = 
 _FEWEST_LETTERS = 5
 """Minimum letters of a word to correct, and of a part of a compound."""
 _FEWEST_OF_COMPOUND = 8
+"""Minimum letters of a compound to take apart."""
 _BEFORE_END, _BEHIND_BEGINNING = 3, 5
 """Minimum letters before a known end, and after a known beginning of a compound, whose end carries its meaning."""
-_LIKENESS = 0.8
+_SIMILARITY = 0.8
 """Minimum similarity of the stems of a word and a correction."""
-_FURTHEST = 2
-"""Maximum difference in length."""
-_SURE = 3
+_MOST_LENGTH_DIFFERENCE = 2
+"""Maximum difference in length between a word and a correction."""
+_CERTAIN_LETTERS = 3
 """Number of first letters that must be right if more than one other letter is wrong, which keeps the search small."""
-_MOST_NEAR = 8
+_MOST_SIMILAR = 8
 """Maximum words per language (those with the most similar stems) to compare as written."""
 WORD = re.compile(rf"[^\W\d_]{{{_FEWEST_LETTERS},}}")
 """A word that may be corrected."""
-_NEAR = "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length (term) BETWEEN ? AND ?"
-_KNOWN = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.term = json_each.value"
+_TERMS_LIKE = "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length (term) BETWEEN ? AND ?"
+_KNOWN_TERMS = "SELECT term FROM json_each (?) CROSS JOIN vocabulary ON vocabulary.term = json_each.value"
 _LAST = "\U0010ffff"
 """The greatest character: the upper bound of a search by prefix."""
 SourceOf = Callable[[IndexedFile], Source]
@@ -96,7 +97,7 @@ def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[
     if total <= most:
         return [" OR ".join(word.match for word in known)] if known else []
     rare = sum(so_far <= most for so_far in accumulate(word.passages for word in known))
-    common = known[rare:][:_TOGETHER]
+    common = known[rare:][:_MOST_COMMON]
     # Use the fewest words that would rarely occur together if they were statistically independent.
     for number in range(1, len(common)):
         if total * prod(word.passages / total for word in common[:number]) <= most:
@@ -112,11 +113,11 @@ def _any(terms: Iterable[str]) -> str:
 
 
 def _variants(stem: str) -> Iterator[str]:
-    """Yield a stem with one of its first `_SURE` letters, but not the very first, left out, swapped or replaced.
+    """Yield the spellings that differ from a stem by one letter: left out, swapped with the next, replaced, or added.
 
-    Also with a letter added before it.
+    Only among the first `_CERTAIN_LETTERS` letters, after the very first.
     """
-    for index in range(1, min(_SURE, len(stem))):
+    for index in range(1, min(_CERTAIN_LETTERS, len(stem))):
         before, letter, after = stem[:index], stem[index], stem[index + 1 :]
         yield before + after
         yield before + after[:1] + letter + after[1:]
@@ -162,8 +163,8 @@ class IndexReader:
     def best(self, words: Sequence[str], limit: int) -> list[int]:
         """Return the numbers of the best passages for these words, best first; a few per document, then the others."""
         searches = narrowed(self.counts(words), self.size, self._most)
-        found = (self._ranked(match, limit * _FOR_SPREADING) for match in searches)
-        rows = spread(chain.from_iterable(found), lambda row: row >> POSITION_BITS, OF_TEXT)
+        found = (self._ranked(match, limit * _OVERSAMPLING) for match in searches)
+        rows = spread(chain.from_iterable(found), lambda row: row >> POSITION_BITS, PER_DOCUMENT)
         return list(dict.fromkeys(rows))[:limit]
 
     def corrections(self, word: str) -> list[str]:
@@ -213,15 +214,17 @@ class IndexReader:
         """Return index terms of the same language whose stems are similar, most similar first."""
         tag, separator, stem = term.rpartition(LANGUAGE_SEPARATOR)
         tag += separator
-        begins, length = f"{tag}{stem[:_SURE]}", len(term)
-        near = self._connection.execute(_NEAR, (begins, begins + _LAST, length - _FURTHEST, length + _FURTHEST))
+        begins, length = f"{tag}{stem[:_CERTAIN_LETTERS]}", len(term)
+        near = self._connection.execute(
+            _TERMS_LIKE, (begins, begins + _LAST, length - _MOST_LENGTH_DIFFERENCE, length + _MOST_LENGTH_DIFFERENCE)
+        )
         found = {*(found for (found,) in near), *self._known_terms(tag + other for other in _variants(stem))}
         stems = [other[len(tag) :] for other in found]
-        return [tag + other for other in get_close_matches(stem, stems, _MOST_NEAR, _LIKENESS)]
+        return [tag + other for other in get_close_matches(stem, stems, _MOST_SIMILAR, _SIMILARITY)]
 
     def _written(self, term: str) -> str:
         """Return a word with this index term in the spelling of a passage that contains it."""
-        (number,) = self._connection.execute(_HOLDER, (_any([term]),)).fetchone()
+        (number,) = self._connection.execute(_FIRST_WITH_TERM, (_any([term]),)).fetchone()
         found = self.passage(number)
         words = WORD.findall(f"{found.text} {found.heading} {found.source.title}")
         return next((word for word in words if index_term(word.casefold(), found.language) == term), "")
@@ -229,7 +232,7 @@ class IndexReader:
     def _known_terms(self, terms: Iterable[str]) -> frozenset[str]:
         """Return those of the index terms that any passage contains."""
         wanted = json.dumps([*dict.fromkeys(terms)])
-        return frozenset(term for (term,) in self._connection.execute(_KNOWN, (wanted,)))
+        return frozenset(term for (term,) in self._connection.execute(_KNOWN_TERMS, (wanted,)))
 
     def _ranked(self, match: str, limit: int) -> list[int]:
         """Return the passages that match an FTS5 query, best first; only those with the lowest numbers are compared."""

@@ -24,35 +24,36 @@ from .candidates import LibraryPassage, terms_of
 from .folder import PICTURE, PICTURES, LeftOut
 from .index import Root, open_roots, unreadable
 from .index_file import IndexedFile
-from .index_search import OF_TEXT, WORD
+from .index_search import PER_DOCUMENT, WORD
 from .shelf import IndexShelf
 from .trails import find_trails, passages_of
 from .upkeep import Upkeep
 
-_FIRST = 3
-"""Maximum files named in the error if none can be read."""
+_FILES_NAMED = 3
+"""Maximum number of files named in the error if none can be read."""
 _FEWEST_WORDS = 5
 """Minimum words of a question to search for trails; for shorter queries, only the best matches are returned."""
-LONG = 60
+TOPIC_WORDS = 60
 """Minimum words of a text to search by topic."""
-_OF_TOPIC = 500
-"""Number of best matching passages whose documents are compared with such a text."""
-OF_LONG = 20
+_TOPIC_PASSAGES = 500
+"""Number of best matching passages whose documents are compared with such a text by topic."""
+TOPIC_DOCUMENTS = 20
 """Number of documents returned for such a text."""
 _DIMENSIONS = 50
 """Number of topics to distinguish, a tenth of the compared passages."""
 _TINY = 1e-9
-_TRAILED = 10
-"""Maximum passages from trails; the rest are the best matches."""
+"""Avoids divisions by zero."""
+_MOST_TRAILED = 10
+"""Maximum passages of trails in a result; the others are the best matches."""
 _MOST_UNKNOWN = 3
 """Maximum unknown words to replace; a query with more is pasted text, or not in the documents' language."""
-LISTED = 150
+MOST_LISTED = 150
 """Maximum documents to list individually."""
-_FOLDERS = 60
+_MOST_FOLDERS = 60
 """Maximum folders to list instead, those with the most documents first."""
-_CHARACTERS = 8000
+_LIST_CHARACTERS = 8000
 """Maximum length of the list of documents in characters; above that, folders are listed instead."""
-_TITLE = 120
+_TITLE_CHARACTERS = 120
 """Maximum characters of a title."""
 
 Result = TypeVar("Result")
@@ -112,8 +113,8 @@ class Library:
                 unread = [entry for entry in unread if entry.code != PICTURE]
                 unread.append(LeftOut(PICTURES, f"{pictures} without text", PICTURE, pictures))
             if not (read or root.is_attached):
-                first = "".join(f"; {entry.path}: {entry.reason}" for entry in unread[:_FIRST])
-                more = f"; and {len(unread) - _FIRST} more" if len(unread) > _FIRST else ""
+                first = "".join(f"; {entry.path}: {entry.reason}" for entry in unread[:_FILES_NAMED])
+                more = f"; and {len(unread) - _FILES_NAMED} more" if len(unread) > _FILES_NAMED else ""
                 raise unreadable(root.path, f"there is no document in it that can be read{first}{more}")
             documents += len(read)
             left_out += [entry._replace(path=_shown_path(root, entry.path)) for entry in sorted(unread)]
@@ -187,6 +188,7 @@ class Library:
         return None
 
     def _source(self, root: Root, found: IndexedFile) -> Source:
+        """Return the source for a document of the index."""
         uri, read_at = root.uri(found.path), self._context.clock.now().isoformat(timespec="seconds")
         return Source(
             key=uri,
@@ -251,16 +253,16 @@ def _stem_counts(text: str) -> Counter[str]:
 
 def _follow(question: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage]:
     words = len(sought_words(question))
-    if words >= LONG:
+    if words >= TOPIC_WORDS:
         # One passage from each document on the topic of the text.
-        by_document = grouped(shelf.search(terms_of(question), _OF_TOPIC), lambda candidate: candidate.document)
+        by_document = grouped(shelf.search(terms_of(question), _TOPIC_PASSAGES), lambda candidate: candidate.document)
         texts = {key: " ".join((own[0].title, *(each.text for each in own))) for key, own in by_document.items()}
-        return [by_document[key][0].passage for key in near_topic(question, texts)][: min(limit, OF_LONG)]
+        return [by_document[key][0].passage for key in near_topic(question, texts)][: min(limit, TOPIC_DOCUMENTS)]
     sought = _with_near_words(question, shelf)
     trails = find_trails(sought, shelf) if words >= _FEWEST_WORDS else []
-    trailed = [candidate.passage for candidate in passages_of(trails, _TRAILED)]
+    trailed = [candidate.passage for candidate in passages_of(trails, _MOST_TRAILED)]
     found = distinct([*trailed, *shelf.best(sought, limit)], lambda passage: (passage.source.key, passage.start))
-    best = spread(found, lambda passage: passage.source.key, OF_TEXT)[:limit]
+    best = spread(found, lambda passage: passage.source.key, PER_DOCUMENT)[:limit]
     # Documents not in force come last, unless the question is about a draft.
     if not asks_for_draft(question):
         best.sort(key=lambda passage: not passage.source.is_in_force)
@@ -277,12 +279,12 @@ def catalogue(library: Library, documents: int) -> str:
 
     Empty if there are no documents. `documents`: number of documents.
     """
-    lines = list(map(_line, library.documents())) if documents <= LISTED else []
-    if documents and (not lines or sum(map(len, lines)) > _CHARACTERS):
+    lines = list(map(_line, library.documents())) if documents <= MOST_LISTED else []
+    if documents and (not lines or sum(map(len, lines)) > _LIST_CHARACTERS):
         counts = Counter(address.rpartition("/")[0] for address in library.addresses())
-        lines = [f"- {folder}: {count:,} documents" for folder, count in counts.most_common(_FOLDERS)]
-        if len(counts) > _FOLDERS:
-            lines.append(f"- {len(counts) - _FOLDERS} more folders")
+        lines = [f"- {folder}: {count:,} documents" for folder, count in counts.most_common(_MOST_FOLDERS)]
+        if len(counts) > _MOST_FOLDERS:
+            lines.append(f"- {len(counts) - _MOST_FOLDERS} more folders")
     return fence("\n".join(lines), tag="documents") if lines else ""
 
 
@@ -291,4 +293,4 @@ def _line(document: LibraryDocument) -> str:
     to_come = f"in force from {source.in_force_from}" if source.in_force_from else ""
     standing = "draft" if source.is_draft else "superseded" if source.superseded_by else to_come
     facts = filter(None, (source.address, source.date, source.period, standing, f"{len(document.text):,} characters"))
-    return f"- {source.title[:_TITLE]} ({', '.join(facts)})"
+    return f"- {source.title[:_TITLE_CHARACTERS]} ({', '.join(facts)})"

@@ -12,7 +12,7 @@ from math import fsum
 from ..evidence.text.similarity import distinct, interleave, rarity, spread
 from ..evidence.text.stems import index_terms, title_key, unaccented
 from .candidates import Candidate, LibraryPassage, possible_titles, terms_of
-from .index_search import OF_TEXT, IndexReader
+from .index_search import PER_DOCUMENT, IndexReader
 
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.5
@@ -23,14 +23,15 @@ _COLUMN_WEIGHTS = 2.5, 1.5, 1.0
 """BM25 weights of title, headings and text."""
 _MENTION_WEIGHT = 1.5
 """Factor for the words of a document's title if the query contains the whole title."""
-_MOST_HOLDERS = 500
+_MOST_COUNTED = 500
 """Passages with a name are counted up to this number; more frequent names do not help a search."""
 _MOST_TITLED = 5
+"""Maximum documents of each index to find by one title."""
 _COMPARED = 100
 """Number of passages from each index to rank together."""
-_LIKE_AS_WRITTEN = 0.85
+_SIMILARITY = 0.85
 """Minimum similarity of a word and its replacement; "change" and "charge" are just below it."""
-_MOST_MEANT = 3
+_MOST_REPLACEMENTS = 3
 """Maximum number of equally similar words to search for."""
 
 
@@ -63,9 +64,9 @@ class IndexShelf:
         found = [near for reader in self._readers for near in reader.corrections(word)]
         likeness = {near: SequenceMatcher(None, word, near.casefold()).ratio() for near in found}
         best = max(likeness.values(), default=0.0)
-        spelt = [near for near in likeness if likeness[near] == best >= _LIKE_AS_WRITTEN]
+        spelt = [near for near in likeness if likeness[near] == best >= _SIMILARITY]
         parts = (part for reader in self._readers for part in reader.parts(word)) if not spelt else ()
-        return [*dict.fromkeys((*spelt, *parts))][:_MOST_MEANT]
+        return [*dict.fromkeys((*spelt, *parts))][:_MOST_REPLACEMENTS]
 
     def best(self, query: str, limit: int) -> list[LibraryPassage]:
         """Return the best passages for a query by BM25 over all indexes, first a few per document."""
@@ -88,7 +89,7 @@ class IndexShelf:
             title = title_key(candidate.title)
             words = title.split() if title in titles else ()
             scores[candidate] += _MENTION_WEIGHT * sum(rarities.get(word, 0.0) for word in words)
-        best = spread(ordered(), lambda candidate: candidate.document, OF_TEXT)[:limit]
+        best = spread(ordered(), lambda candidate: candidate.document, PER_DOCUMENT)[:limit]
         return [candidate.passage for candidate in best]
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
@@ -104,7 +105,7 @@ class IndexShelf:
     def name_count(self, name: str) -> int:
         """Return the number of passages that contain this name's words in a row, counting up to 500 per index."""
         if name not in self._name_counts:
-            counts = (reader.name_count(name, _MOST_HOLDERS) for reader in self._readers)
+            counts = (reader.name_count(name, _MOST_COUNTED) for reader in self._readers)
             self._name_counts[name] = sum(counts)
         return self._name_counts[name]
 
@@ -113,7 +114,7 @@ class IndexShelf:
 
         If there are more than `limit`, only those with any of `words` or with the name in the title.
         """
-        if self.name_count(name) >= _MOST_HOLDERS:
+        if self.name_count(name) >= _MOST_COUNTED:
             return []
         if self.name_count(name) <= limit:
             return self._cached((name, limit), lambda reader: reader.with_name(name, limit))

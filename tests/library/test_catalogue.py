@@ -8,7 +8,7 @@ from kit.files import Papers
 from kit.runs import REPORT, lab, research, written
 
 from deep_research import Context
-from deep_research.core.library.library import LISTED, Library, catalogue
+from deep_research.core.library.library import MOST_LISTED, Library, catalogue
 
 LIGHT = "- Skerry Light (docs:lab-documents/lighthouse.md, 94 characters)"
 
@@ -21,7 +21,7 @@ async def test_models_that_plan_and_search_see_the_documents(tmp_path: Path) -> 
 
 
 def test_many_documents_are_listed_by_folder(papers: Papers) -> None:
-    for number in range(LISTED):
+    for number in range(MOST_LISTED):
         (papers.docs / "old" / f"{number}.md").write_text(f"# Paper {number}\n\nIt is one of many.", "utf-8")
     library = papers.library()
     listed = catalogue(library, library.refresh().documents)

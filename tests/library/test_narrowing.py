@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.library.folder import FoundFile
-from deep_research.core.library.index_search import MOST, narrowed
+from deep_research.core.library.index_search import MOST_COMPARED, narrowed
 from deep_research.core.library.upkeep import BATCH_BYTES, BATCH_FILES, GROUP_BYTES, GROUP_FILES, batches, groups
 
-LARGE = 100 * MOST
+LARGE = 100 * MOST_COMPARED
 
 
 def test_a_large_index_is_searched_for_any_rare_word_and_for_common_ones_together() -> None:
-    counts = [{"ship": LARGE // 4}, {"velm": 3}, {"harbour": LARGE // 20}, {"salt": MOST - 3}]
-    assert narrowed(counts, LARGE, MOST) == ['"velm" OR "salt"', '("harbour") AND ("ship")']
+    counts = [{"ship": LARGE // 4}, {"velm": 3}, {"harbour": LARGE // 20}, {"salt": MOST_COMPARED - 3}]
+    assert narrowed(counts, LARGE, MOST_COMPARED) == ['"velm" OR "salt"', '("harbour") AND ("ship")']
     # At most three are searched together.
-    (search,) = narrowed([{f"w{number}": LARGE // 2} for number in range(9)], LARGE, MOST)
+    (search,) = narrowed([{f"w{number}": LARGE // 2} for number in range(9)], LARGE, MOST_COMPARED)
     assert search.count("AND") == 2
 
 
@@ -29,9 +29,9 @@ STEMS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 COUNTS = st.lists(st.dictionaries(STEMS, st.integers(1, LARGE), max_size=3), max_size=12)
 
 
-@given(COUNTS, st.sampled_from([1, MOST, LARGE]))
+@given(COUNTS, st.sampled_from([1, MOST_COMPARED, LARGE]))
 def test_every_known_word_gives_a_valid_search(counts: list[dict[str, int]], total: int) -> None:
-    searches = narrowed(counts, total, MOST)
+    searches = narrowed(counts, total, MOST_COMPARED)
     assert bool(searches) == any(counts)
     assert len(searches) <= 2
     connection = sqlite3.connect(":memory:")
@@ -41,11 +41,11 @@ def test_every_known_word_gives_a_valid_search(counts: list[dict[str, int]], tot
     connection.close()
 
 
-@given(st.lists(st.integers(1, MOST), min_size=1, max_size=12))
+@given(st.lists(st.integers(1, MOST_COMPARED), min_size=1, max_size=12))
 def test_rare_words_are_searched_up_to_the_number_of_passages_compared(counts: list[int]) -> None:
-    first = narrowed([{f"w{number}": count} for number, count in enumerate(counts)], LARGE, MOST)[0]
+    first = narrowed([{f"w{number}": count} for number, count in enumerate(counts)], LARGE, MOST_COMPARED)[0]
     chosen = [count for number, count in enumerate(counts) if f'"w{number}"' in first]
-    assert sum(chosen) <= MOST
+    assert sum(chosen) <= MOST_COMPARED
     assert sorted(counts)[: len(chosen)] == sorted(chosen)
 
 

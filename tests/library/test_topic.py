@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 from kit.files import Papers
 
-from deep_research.core.library.library import LONG, OF_LONG, near_topic
+from deep_research.core.library.library import TOPIC_DOCUMENTS, TOPIC_WORDS, near_topic
 
 SUBJECTS = (
     "salt brine pools wind crystals coast rakes",
@@ -36,10 +36,10 @@ def test_documents_with_any_text_are_ranked(text: str, documents: dict[str, str]
 
 
 def test_a_long_text_finds_one_passage_of_each_document_on_its_topic(papers: Papers) -> None:
-    for number in range(2 * OF_LONG):
+    for number in range(2 * TOPIC_DOCUMENTS):
         subject = "salt brine crystals" if number % 2 else "bells bronze copper"
         (papers.docs / f"{number}.md").write_text(f"# {subject} {number}\n\nAbout {subject} in the year {number}.\n")
-    text = "We study how brine dries into crystals of salt. " * LONG
+    text = "We study how brine dries into crystals of salt. " * TOPIC_WORDS
     found = papers.indexed().follow(text, 25)
-    assert len({passage.source.key for passage in found}) == len(found) == OF_LONG
+    assert len({passage.source.key for passage in found}) == len(found) == TOPIC_DOCUMENTS
     assert all("salt" in passage.text for passage in found)
