@@ -55,10 +55,7 @@ class Addresses:
             await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
 
     async def opened(self, address: str) -> dict[str, Any] | None:
-        """Return the record of opening an address in this thread: `source` and `links`, or a `failure`; else None.
-
-        Failures of earlier questions are ignored.
-        """
+        """Return the record of an opened address: `source` and `links`, or a `failure` of this question; else None."""
         return self._if_current(await self._pages.read_note(opened_note(exact_address(address))))
 
     async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:

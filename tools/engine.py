@@ -157,10 +157,7 @@ def seconds_to_wait(retry_after: str) -> float:
 
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
-    """Return the first results, shortened and without invisible characters; anything that is no `Found` is dropped.
-
-    `most`: how many results may be shown; a few times as many are returned, since some may not be allowed.
-    """
+    """Return the first results, shortened and without invisible characters; `most`: how many may be shown later."""
     results = list[Found]()
     for result in found[: OVERSAMPLING * most]:
         if isinstance(result, Found):

@@ -189,10 +189,7 @@ def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) ->
 
 
 def sent_domains(setting: str, entries: Sequence[str], most: int) -> list[str] | None:
-    """Return the domains of a setting for an API that accepts at most `most`; None if they cannot all be sent.
-
-    None also if there are none. A part of the domains would change the search.
-    """
+    """Return the domains of a setting; None if there are none or over `most`: a subset would change the search."""
     names = domains_of(setting, entries)
     return list(names) if 0 < len(names) <= most and all("." in name for name in names) else None
 

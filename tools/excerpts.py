@@ -28,10 +28,7 @@ _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 
 
 async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float) -> Finding:
-    """Emit and return a finding of excerpts from the notes, if there are any.
-
-    `reason`: why no finding was written; `seconds`: duration of the research.
-    """
+    """Emit and return a finding of excerpts from the notes; `reason`: why none was written; `seconds`: time spent."""
     results = results_in(await pages.fill_in(results_in_order(state.notes)))
     by_number = {result["document"]: result["text"][:_EXCERPT_CHARACTERS] for result in reversed(results)}
     lines = {number: " ".join(text.translate(_HARMLESS).split()) for number, text in sorted(by_number.items())}

@@ -126,10 +126,7 @@ class InternalSearch:
 
 
 async def search_earlier(queries: Sequence[str], context: Context, tool_context: ToolContext) -> Outcome:
-    """Return the sources of earlier research that match the queries best; old pages are read again.
-
-    Documents that are in the library are left out, since it is searched anyway.
-    """
+    """Return the best sources of earlier research, except documents in the library; old pages are read again."""
     library, limits, fetches = Library(context), context.limits, tool_context.meter.most_fetches
     addresses, web = Addresses(tool_context.pages, tool_context.question_id), WebPages(context, tool_context)
 

@@ -45,10 +45,7 @@ def check_tools(context: Context) -> None:
 
 
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:
-    """Return the argument classes of the built-in tools that the settings allow, by name.
-
-    `has_read_all`: whether the caller has read all documents, so that they need no search.
-    """
+    """Return the argument classes of the built-in tools by name; `has_read_all`: whether documents need no search."""
     tools: dict[str, type[BaseModel]] = {}
     if context.earlier or ((context.docs or context.retrievers) and not has_read_all):
         tools[InternalSearch.name] = EarlierSearchArguments if context.earlier else InternalSearch.arguments
@@ -83,10 +80,7 @@ def research_tool(name: str, context: Context, tool_context: ToolContext) -> Res
 def researcher_request(
     task: Task, context: Context, notes: Sequence[AnyMessage], reminder: str, facts: Facts
 ) -> Request:
-    """Return a request to a researcher's model.
-
-    Prompt, tools and task are the same in each request, so that providers cache them; notes and reminder come last.
-    """
+    """Return a researcher's request; all begin with the same prompt, tools and task, so that providers cache them."""
     schemas = researcher_tools(context, has_read_all=task.scope.reads_all)
     offered, reasons = list(schemas), profile_of("researcher", context).reasons
     system = render_prompt(

@@ -55,10 +55,7 @@ class OpenCopies:
         return await self._of_paper(doi, page) if doi and self._is_on else page
 
     async def _instead(self, address: str, refusal: Unread) -> WebPage | None:
-        """Return a copy of a page that could not be read; None if none is found.
-
-        Raises `Unread` if there is none and the paper was retracted.
-        """
+        """Return a copy of a page that could not be read, or None; raises `Unread` for a retracted paper."""
         if refusal.code == "gone":
             if not await self._reader.is_public(address) or not (found := await self._ask(_ARCHIVE, address)):
                 return None

@@ -81,10 +81,7 @@ def write_results(
 
 
 def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...]:
-    """Return the hits, with long texts cut to passages on the topic; together they fit into the limit of characters.
-
-    The first hits get more room than the last ones.
-    """
+    """Return the hits, long texts cut to passages on the topic; the first hits get more room than the last ones."""
     left, shown = limits.pages_characters, list[Hit]()
     for hit in hits:
         most = max(_LEAST_SHOWN, min(limits.page_characters, left))

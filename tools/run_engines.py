@@ -203,10 +203,7 @@ def load_engines(context: Context) -> None:
 
 
 def _dotted_engine(name: str, context: Context, setting: str = "engines") -> SearchEngine:
-    """Return the engine with the import path `package.module:Name`.
-
-    It names a LangChain retriever or tool, or a factory of engines. Raises `UnknownSetting`.
-    """
+    """Return the engine at `package.module:Name`, which is a LangChain retriever or tool, or a factory of an engine."""
     try:
         with without_notice():
             made = _shared_instance(name)
@@ -225,10 +222,7 @@ def _dotted_engine(name: str, context: Context, setting: str = "engines") -> Sea
 
 @cache
 def _shared_instance(name: str) -> BaseRetriever | BaseTool | None:
-    """Return the retriever or tool with this import path, created once per process, as it may hold an index.
-
-    None if it is something else.
-    """
+    """Return the retriever or tool of this name, created once per process, as it may hold an index; else None."""
     given = load_dotted(name)
     if isinstance(given, type) and issubclass(given, BaseRetriever | BaseTool):
         given = given()

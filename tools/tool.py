@@ -38,10 +38,7 @@ def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
 def plain_schema(
     schema: dict[str, Any], definitions: Mapping[str, Any] | None = None, depth: int = 0
 ) -> dict[str, Any]:
-    """Return a JSON schema in keywords that all servers accept: references resolved, constants as enums, without nulls.
-
-    `definitions` and `depth` are those of the whole schema, for calls on its parts.
-    """
+    """Return a schema in keywords that all servers accept: references resolved, constants as enums, without nulls."""
     definitions = definitions or {**schema.get("definitions", {}), **schema.get("$defs", {})}
     referred = definitions.get(str(schema.get("$ref", "")).rpartition("/")[2], {}) if "$ref" in schema else {}
     schema = {**referred, **schema}

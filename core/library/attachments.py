@@ -45,10 +45,7 @@ def messages_with_files(given: Any) -> list[AnyMessage]:
 
 
 async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Context) -> list[AnyMessage]:
-    """Store the files in messages in the thread's folder; return the messages, with entries in place of the files.
-
-    An entry has the name of the file, and the reason if it was refused.
-    """
+    """Store the files in messages in the thread's folder; return the messages with an entry in place of each file."""
     if not (pages.thread and any(map(file_blocks, messages))):
         return list(messages)
     folder = await in_thread(partial(attachments_folder, context.data_dir))
@@ -65,10 +62,7 @@ async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Cont
 
 
 def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
-    """Store a file under a valid name and return its entry.
-
-    A file that is empty, of an unknown format or beyond a limit is not stored; its entry says why.
-    """
+    """Store a file under a valid name and return its entry; if it is refused, the entry says why."""
     name = _NOT_IN_FILES.sub("_", re.split(r"[\\/]", block.name)[-1]).strip(" .") or "file"
     guessed = mimetypes.guess_extension(block.mime_type) or ""
     is_known = (PurePath(name).suffix and kind_of_file(name)) or name.lower().endswith(guessed)

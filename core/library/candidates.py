@@ -80,10 +80,7 @@ class Query(NamedTuple):
 
 
 def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -> Query:
-    """Analyse a question or search.
-
-    `total`: number of passages; `counted`: returns how many of them contain any of these words.
-    """
+    """Analyse a question or search; `counted` returns how many of the `total` passages contain any of these words."""
     content = [token for token in tokens(text) if token not in STOP_WORDS]
     distinctive = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
     by_stem = grouped(distinctive or content or tokens(text), stem)

@@ -154,10 +154,7 @@ class Root(NamedTuple):
         return f"{folder.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}" if self.is_folder else folder
 
     def path_of(self, address: str) -> str:
-        """Return the path below this root for an address, or "" if it is elsewhere.
-
-        For look-ups in the index only: no file is opened by this path.
-        """
+        """Return the path below this root for an address, or "" if it is elsewhere; for look-ups in the index only."""
         if not self.is_folder:
             return self.path.name if address in (self.address(""), self.uri("")) else ""
         by_name, by_uri = self.address(""), f"{self.path.as_uri().rstrip('/')}/"

@@ -62,7 +62,7 @@ _BEFORE_END, _BEHIND_BEGINNING = 3, 5
 """Minimum letters before a known end, and after a known beginning of a compound, whose end carries its meaning."""
 _SIMILARITY = 0.8
 """Minimum similarity of the stems of a word and a correction."""
-_MOST_LENGTH_DIFFERENCE = 2
+_LENGTH_DIFFERENCE = 2
 """Maximum difference in length between a word and a correction."""
 _CERTAIN_LETTERS = 3
 """Number of first letters that must be right if more than one other letter is wrong, which keeps the search small."""
@@ -113,10 +113,7 @@ def _any(terms: Iterable[str]) -> str:
 
 
 def _variants(stem: str) -> Iterator[str]:
-    """Yield the spellings that differ from a stem by one letter: left out, swapped with the next, replaced, or added.
-
-    Only among the first `_CERTAIN_LETTERS` letters, after the very first.
-    """
+    """Yield the spellings that differ by one letter among the first `_CERTAIN_LETTERS`, but not in the very first."""
     for index in range(1, min(_CERTAIN_LETTERS, len(stem))):
         before, letter, after = stem[:index], stem[index], stem[index + 1 :]
         yield before + after
@@ -194,11 +191,7 @@ class IndexReader:
         return int(self._connection.execute(_COUNT, (match, bound)).fetchone()[0]) if match else 0
 
     def with_name(self, name: str, limit: int, words: Sequence[str] = (), *, in_title: bool = False) -> list[int]:
-        """Return the numbers of the passages with a name, best first.
-
-        `words`: only passages that also contain any of these; `in_title`: only passages of documents whose title has
-        the name.
-        """
+        """Return the numbers of the passages with a name and any of `words`, if there are `words`, best first."""
         match = self._run(name)
         if not match:
             return []
@@ -216,7 +209,7 @@ class IndexReader:
         tag += separator
         begins, length = f"{tag}{stem[:_CERTAIN_LETTERS]}", len(term)
         near = self._connection.execute(
-            _TERMS_LIKE, (begins, begins + _LAST, length - _MOST_LENGTH_DIFFERENCE, length + _MOST_LENGTH_DIFFERENCE)
+            _TERMS_LIKE, (begins, begins + _LAST, length - _LENGTH_DIFFERENCE, length + _LENGTH_DIFFERENCE)
         )
         found = {*(found for (found,) in near), *self._known_terms(tag + other for other in _variants(stem))}
         stems = [other[len(tag) :] for other in found]

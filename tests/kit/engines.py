@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from deep_research.tools.engine import Found
+from deep_research.tools.engine import EngineFailed, Found, SearchEngine
 from deep_research.tools.engine_client import ApiEngine
 from deep_research.tools.engines.brave import Brave
 from deep_research.tools.engines.crossref import Crossref
@@ -224,6 +224,13 @@ def search_api() -> Iterator[SearchApi]:
     with closing(api.server):
         api.server.start()
         yield api
+
+
+async def failure_of(engine: SearchEngine) -> EngineFailed:
+    """The failure of a search by this engine."""
+    with pytest.raises(EngineFailed) as failed:
+        await engine.search("q", 5)
+    return failed.value
 
 
 def closed_port() -> str:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
-from kit.engines import Answer, SearchApi, closed_port, found, sent_to, serving
+from kit.engines import Answer, SearchApi, closed_port, failure_of, found, sent_to, serving
 from kit.files import FixedClock
 
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
-from deep_research.tools.engine import EngineBusy, EngineFailed, Found, SearchEngine
+from deep_research.tools.engine import EngineBusy, EngineFailed, Found
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
 from deep_research.tools.engines.wikipedia import Wikipedia
@@ -25,12 +25,6 @@ from deep_research.tools.run_engines import ask_engine
 from deep_research.tools.tool import Meter
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-async def failure(engine: SearchEngine, query: str = "q") -> EngineFailed:
-    with pytest.raises(EngineFailed) as failed:
-        await engine.search(query, 5)
-    return failed.value
 
 
 class Duck:
@@ -87,7 +81,7 @@ async def test_duckduckgo_alone_is_asked_with_dates_and_with_domains_unless_the_
 async def test_failures_of_duckduckgo_are_reported_without_its_own_text(
     error: Exception, words: str, is_lasting: bool
 ) -> None:
-    failed = await failure(DuckDuckGo(Context(), Duck(error=error)))
+    failed = await failure_of(DuckDuckGo(Context(), Duck(error=error)))
     assert words in failed.words
     assert "secret" not in failed.words
     assert failed.is_lasting == is_lasting
@@ -137,7 +131,7 @@ async def test_articles_come_in_the_order_of_wikipedia_and_its_own_words_for_a_f
     assert found == [TIDE, Found("Neap", "https://w.example/Neap", "Small.")]
     assert sent_to(server.requests[0])["gsrlimit"] == "20"
     with answering(body='{"error": {"code": "x", "info": "secret"}}') as server:
-        failed = await failure(Wikipedia(Context(), server.url))
+        failed = await failure_of(Wikipedia(Context(), server.url))
     assert failed.words == "Wikipedia rejected the query."
 
 
@@ -157,7 +151,7 @@ async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def failure_at(address: str) -> Any:
-        return failure(Arxiv(Context(limits=Limits(search_seconds=0.3)), address))
+        return failure_of(Arxiv(Context(limits=Limits(search_seconds=0.3)), address))
 
     with answering(status=503) as server:
         busy = await failure_at(server.url)
@@ -168,7 +162,7 @@ async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(
     down = await failure_at(closed_port())
     assert (down.words, down.is_lasting) == ("arXiv cannot be reached: check the network.", True)
     monkeypatch.setitem(sys.modules, "arxiv", None)
-    missing = await failure(Arxiv(Context()))
+    missing = await failure_of(Arxiv(Context()))
     assert 'pip install ".[arxiv]"' in missing.words and missing.is_lasting
 
 

@@ -20,13 +20,11 @@ from deep_research.app.embed import aresearch, build_graph
 from deep_research.core.records.research import Scope
 from deep_research.core.run.context import Context, within_scope
 from deep_research.core.run.errors import NoSearchTool, UnknownSetting
-from deep_research.core.run.limits import Limits
 from deep_research.core.run.user_settings import UserSettings
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools, researcher_tools
 from deep_research.tools.passed import passed_schema
 from deep_research.tools.run_engines import choose_engines
-from deep_research.tools.tool import Outcome
 
 LIT = "The Skerry Light was lit for the first time in 1844."
 KEPT = "Ada Moran kept the Skerry Light from 1901 to 1932."
@@ -69,11 +67,6 @@ def hanging(light: str) -> str:
     """Never return."""
     HANGS.wait(60)
     return light
-
-
-async def outcome(name: str, arguments: dict[str, Any], *tools: Any, seconds: float = 60, **limits: Any) -> Outcome:
-    context = Context(tools=tools, engines=(), limits=Limits.model_validate(limits))
-    return await used(name, context, seconds=seconds, **arguments)
 
 
 async def test_what_a_retriever_finds_is_a_source_whether_or_not_it_has_an_address() -> None:
@@ -120,7 +113,8 @@ async def test_a_tool_is_offered_by_its_own_arguments_and_what_it_says_is_cited(
 )
 async def test_what_goes_wrong_in_a_tool_is_its_result(given: BaseTool, arguments: dict[str, Any], words: str) -> None:
     HANGS.clear()
-    [problem] = (await outcome(given.name, arguments, given, seconds=0.2 if given is hanging else 60)).problems
+    context, seconds = Context(tools=(given,), engines=()), 0.2 if given is hanging else 60
+    [problem] = (await used(given.name, context, seconds=seconds, **arguments)).problems
     HANGS.set()
     assert problem.startswith(words)
     assert len(problem) < 600
@@ -159,7 +153,7 @@ async def test_content_in_blocks_is_read_whatever_is_in_it(content: Any, titles:
         """Return blocks of content, as servers of MCP do."""
         return content, {"structured_content": None}
 
-    found = await outcome("blocks", {"number": 1}, blocks)
+    found = await used("blocks", Context(tools=(blocks,), engines=()), number=1)
     assert [hit.source.title for hit in found.hits] == titles
     assert bool(found.problems) is not bool(titles)
 

@@ -5,18 +5,11 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from kit.engines import KEY, Answer, SearchApi, closed_port, found, refused
+from kit.engines import KEY, Answer, SearchApi, closed_port, failure_of, found, refused
 
 from deep_research.core.run.context import Context
-from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
+from deep_research.tools.engine import EngineBusy, Found, seconds_to_wait
 from deep_research.tools.engines.tavily import Tavily
-
-
-async def failure(answer: Answer, api: SearchApi) -> EngineFailed:
-    api.otherwise = answer
-    with pytest.raises(EngineFailed) as failed:
-        await Tavily(Context()).search("q", 5)
-    return failed.value
 
 
 async def test_tavily_is_sent_the_query_the_key_and_the_settings_and_nothing_else(
@@ -76,7 +69,8 @@ async def test_results_of_tavily_may_lack_anything(api: SearchApi) -> None:
 async def test_a_lasting_failure_of_tavily_names_the_setting_to_change(
     api: SearchApi, answer: Answer, words: str, setting: str
 ) -> None:
-    failed = await failure(answer, api)
+    api.otherwise = answer
+    failed = await failure_of(Tavily(Context()))
     assert words in failed.words
     assert failed.is_lasting
     assert setting in failed.words
@@ -97,7 +91,8 @@ async def test_a_lasting_failure_of_tavily_names_the_setting_to_change(
 async def test_a_temporary_failure_may_be_tried_again(
     api: SearchApi, answer: Answer, seconds: float, is_lasting: bool
 ) -> None:
-    failed = await failure(answer, api)
+    api.otherwise = answer
+    failed = await failure_of(Tavily(Context()))
     assert isinstance(failed, EngineBusy)
     assert (failed.seconds, failed.is_lasting) == (seconds, is_lasting)
 
