@@ -16,7 +16,6 @@ from ..core.run.store.pages import Pages
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
 _TRAILING = ".,;:!?*_…"
-"""Characters that do not belong to an address at its end."""
 _ALL = "all pages"
 """Key of the total among the numbers of fetched pages by host."""
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 _NOTICE = "`langchain-community` is being sunset"
-"""Beginning of a warning that importing langchain-community gives."""
 USER_AGENT = "deep-research (research assistant, run by its user)"
 _DEFAULT_WAIT = 1.0
 """Seconds to wait before a retry if the engine does not say how long."""

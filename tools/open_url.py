@@ -46,7 +46,7 @@ class WebPages:
         self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
     async def read(self, asked: str, reader: WebReader) -> Hit | NotRead | str:
-        """Return the page with its whole text as excerpt, or why it was not read; a string means that it was not requested."""
+        """Return the page, its whole text as excerpt, or why it was not read: a sentence if it was not requested."""
         try:
             address, _ = await self._addresses.known(asked)
         except Unread as refusal:

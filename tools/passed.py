@@ -38,7 +38,6 @@ from .tool import Hit, Outcome, ToolFailed, plain_schema
 _loaded: dict[str, tuple[BaseTool, ...]] = {}
 """The tools of each MCP server, by name and settings; loaded once per process."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Matches valid names of tools."""
 _UNPLAIN = re.compile(r"[^\w.-]+")
 """Matches characters of a name that do not belong into an address."""
 _DESCRIPTION_CHARACTERS = 2000
@@ -87,12 +86,10 @@ async def load_servers(context: Context) -> None:
 
 
 def _key(name: str, connection: Mapping[str, Any]) -> str:
-    """Return the key of an MCP server in `_loaded`."""
     return json.dumps([name, connection], sort_keys=True, default=str)
 
 
 def _client(name: str, connection: Mapping[str, Any]) -> Any:
-    """Return a client of the MCP adapters for this server; raises `ExtraMissing`."""
     try:
         from langchain_mcp_adapters.client import MultiServerMCPClient
     except ImportError:

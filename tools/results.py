@@ -127,7 +127,6 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
 
 
 def _plain(text: str) -> str:
-    """Return the text with single spaces between words."""
     return " ".join(text.split())
 
 

@@ -75,7 +75,6 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: TimeLim
 
 
 def _broken(words: str, kind: str) -> Outcome:
-    """Return the outcome of a call that failed."""
     return Outcome(problems=(words,), broken=(words,), failed=(kind,))
 
 

@@ -57,7 +57,6 @@ class DuckDuckGo:
 
 
 def _open(seconds: float) -> Any:
-    """Return a client of DuckDuckGo with this timeout."""
     from ddgs.engines.duckduckgo import Duckduckgo
     from ddgs.exceptions import DDGSException
 
@@ -85,7 +84,6 @@ def _open(seconds: float) -> Any:
 
 
 def _failure(error: Exception) -> EngineFailed:
-    """Return the failure for an exception of ddgs."""
     from ddgs.exceptions import RatelimitException, TimeoutException
 
     title, kind = DuckDuckGo.title, str(error).partition(":")[0]
