@@ -147,9 +147,7 @@ async def test_arxiv_shows_abstracts_and_finds_papers_by_words_or_number(monkeyp
 
 
 @pytest.mark.fault(26, 28)
-async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
     def failure_at(address: str) -> Any:
         return failure_of(Arxiv(Context(limits=Limits(search_seconds=0.3)), address))
 

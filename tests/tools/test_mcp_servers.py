@@ -63,12 +63,7 @@ async def test_what_a_server_of_tools_says_is_cited_and_its_failures_are_results
     written = "The Skerry Light was lit in 1844. [1] Ada Moran kept it until 1932. [2]"
     acts = [calls(call("lights_fail", light="x")), calls(call("lights_look_up", light="Skerry Light"))]
     thread = lab(
-        tmp_path,
-        researcher=[*acts, REPORT, written],
-        writer=[written],
-        docs=(),
-        engines=(),
-        mcp=servers(tmp_path),
+        tmp_path, researcher=[*acts, REPORT, written], writer=[written], docs=(), engines=(), mcp=servers(tmp_path)
     )
     state = await thread.ask()
     assert state.report is not None
