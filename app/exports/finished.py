@@ -103,7 +103,14 @@ def plain_words(markdown: str, joint: str = " ") -> str:
 
 
 def _words(tokens: Sequence[Token]) -> str:
-    return "".join(_words(t.children) if t.children else " " if "break" in t.type else t.content for t in tokens)
+    """Return the words of inline Markdown tokens; a line break becomes a space."""
+    words = list[str]()
+    for token in tokens:
+        if token.children:
+            words.append(_words(token.children))
+        else:
+            words.append(" " if "break" in token.type else token.content)
+    return "".join(words)
 
 
 @cache
