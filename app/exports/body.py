@@ -17,7 +17,7 @@ from ...core.evidence.citations.rendering import shown_title
 from ...core.evidence.citations.scanner import scan
 from ...core.records.report import ClaimCheck, Report
 from .chart import add_charts, mark_numbers
-from .finished import Finished, SourceQuote, quote_indexes, readable, safe_tree
+from .finished import Finished, SourceQuote, readable, safe_tree
 
 # Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the same way.
 _OPEN, _CLOSE = "⁅", "⁆"
@@ -101,7 +101,7 @@ class _MarkRenderer:
         self._claims = finished.report.claims
         self._titles = {source.number: readable(shown_title(source)) for source in finished.cited}
         self._labels = labels(finished.language_code)
-        self._quote_indexes = quote_indexes(quotes)
+        self._quote_indexes = {(quote.number, quote.claim): index for index, quote in enumerate(quotes)}
         self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
         self.claim: ClaimCheck | None = None
         """The checked sentence to which the next words belong; None between sentences."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -198,8 +198,3 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
 def sentence_words(markdown: str) -> str:
     """Return the words of a sentence or table row, without citations, verdict marks or markup."""
     return " ".join(plain_words(sentence.text) for sentence in sentences_of(without_marks(markdown)))
-
-
-def quote_indexes(quotes: Sequence[SourceQuote]) -> Mapping[tuple[int, int], int]:
-    """Return the position of each entry in `quotes`, keyed by (source number, sentence index)."""
-    return {(quote.number, quote.claim): index for index, quote in enumerate(quotes)}

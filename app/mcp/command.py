@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.library.earlier import ReadPage
 from ...core.records.research import Strategy
 from ...core.run.context import Context
 from ...core.run.errors import ExtraMissing
@@ -42,17 +41,10 @@ class LocalRuns(NamedTuple):
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """See `Runs.go_on`."""
-        await self.read(thread)
+        # An unknown thread must not be created.
+        await self.book.read(thread)
         given = {name: value for name, value in self.given.items() if name != "docs"}
         return await self.book.ask(thread, words, given, view)
-
-    async def read(self, thread: str) -> StoredRun:
-        """See `Runs.read`."""
-        return await self.book.read(thread)
-
-    async def search(self, words: str, most: int) -> list[ReadPage]:
-        """See `Runs.search`."""
-        return await self.book.search(words, most)
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
         """See `Runs.check`."""

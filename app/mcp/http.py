@@ -18,7 +18,6 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from ...core.library.earlier import ReadPage
 from ...core.records.research import Strategy
 from ...core.run.context import Context
 from ...core.run.conversation import check_question
@@ -102,6 +101,11 @@ class ServedRuns(NamedTuple):
         """The operator's settings, with the caller's documents."""
         return UserSettings().context_of(self.user)
 
+    @property
+    def book(self) -> RunBook:
+        """The user's stored runs, in the server's open database."""
+        return opened_books[-1]._replace(user=self.user)
+
     async def begin(
         self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
@@ -112,7 +116,7 @@ class ServedRuns(NamedTuple):
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """See `Runs.go_on`."""
-        stored = await self.read(thread)
+        stored = await self.book.read(thread)
         run, message = stored.state.run, stored.message(words)
         # A follow-up does not inherit the documents of the earlier question by itself.
         context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run.id else {}
@@ -122,21 +126,9 @@ class ServedRuns(NamedTuple):
             sent = {"command": {"resume": words} if message.resume else {"update": _said(words)}}
         return await self._run(thread, stored.strategy, words, view, context=context, **sent)
 
-    async def read(self, thread: str) -> StoredRun:
-        """See `Runs.read`."""
-        return await self._book.read(thread)
-
-    async def search(self, words: str, most: int) -> list[ReadPage]:
-        """See `Runs.search`."""
-        return await self._book.search(words, most)
-
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
         """See `Runs.check`."""
         return await check_for(self.user, report, name, on_notice)
-
-    @property
-    def _book(self) -> RunBook:
-        return opened_books[-1]._replace(user=self.user)
 
     async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
         from langgraph_api.asgi_transport import ASGITransport
@@ -180,7 +172,7 @@ class ServedRuns(NamedTuple):
                 for run in runs:
                     await client.runs.cancel(thread, run, wait=True)
                 raise
-        return await self.read(thread)
+        return await self.book.read(thread)
 
 
 def _said(words: str) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import override
 
 from ...core.evidence.citations.rendering import short_location
-from ...core.library.earlier import ReadPage
 from ...core.library.library import Library
 from ...core.records.research import Depth, Strategy, Value
 from ...core.records.sources import Source
@@ -34,7 +33,7 @@ from ...core.run.user_settings import documents_below
 from ..as_tool import CitedSource, cited_sources
 from ..check_file import CheckedFile, StatementOutcome
 from ..progress import PlainLines
-from ..runs import StoredRun
+from ..runs import RunBook, StoredRun
 
 _SHAPE = ConfigDict(frozen=True, use_attribute_docstrings=True)
 _INSTRUCTIONS = (
@@ -86,6 +85,10 @@ class Runs(Protocol):
     def settings(self) -> Context:
         """The operator's settings, with absolute document paths."""
 
+    @property
+    def book(self) -> RunBook:
+        """The caller's stored runs."""
+
     async def begin(
         self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
     ) -> StoredRun:
@@ -99,12 +102,6 @@ class Runs(Protocol):
 
         Returns as `begin` does; raises `UnknownThread`.
         """
-
-    async def read(self, thread: str) -> StoredRun:
-        """Return a stored run; raises `UnknownThread`, also for another user's run."""
-
-    async def search(self, words: str, most: int) -> list[ReadPage]:
-        """Return at most `most` pages that the caller's finished runs have read, best first."""
 
     async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
         """Check a report from elsewhere; the suffix of `name` determines its format (see `check_file`)."""
@@ -249,7 +246,7 @@ class ResearchServer(FastMCP[Any]):
     ) -> Annotated[CallToolResult, ResearchResult]:
         """Answer the question of a research; it continues and returns its report."""
         runs, view = self._runs(call), CallProgress("")
-        if not (await runs.read(thread)).asks:
+        if not (await runs.book.read(thread)).asks:
             raise UnknownSetting(f"Research {thread!r} has no open question; ask follow-up questions with `follow_up`.")
         return await self._run(call, thread, view, runs.go_on(thread, answer, view))
 
@@ -261,13 +258,13 @@ class ResearchServer(FastMCP[Any]):
         A research that was stopped or has failed resumes where it was, with your text as a hint.
         """
         runs, view = self._runs(call), CallProgress("")
-        if asks := (await runs.read(thread)).asks:
+        if asks := (await runs.book.read(thread)).asks:
             raise UnknownSetting(f"Research {thread!r} has a question; reply with `answer`: {asks}")
         return await self._run(call, thread, view, runs.go_on(thread, question, view))
 
     async def read_report(self, call: Call[Any, Any], thread: ThreadId) -> Annotated[CallToolResult, ResearchResult]:
         """Read the report of a research with its sources, or its status if there is no report yet."""
-        return _result(await self._runs(call).read(thread))
+        return _result(await self._runs(call).book.read(thread))
 
     async def search_documents(
         self, call: Call[Any, Any], query: QueryArgument, documents: Documents = None, passages: Passages = 10
@@ -291,7 +288,7 @@ class ResearchServer(FastMCP[Any]):
 
     async def search_earlier(self, call: Call[Any, Any], query: QueryArgument, passages: Passages = 10) -> SearchResult:
         """Search what the user's finished research has read; returns passages with their sources, best first."""
-        found = await self._runs(call).search(query, passages)
+        found = await self._runs(call).book.search(query, passages)
         passages_read = [
             _passage(page.source, page.passage, read_at=page.source.read_at, thread=page.thread) for page in found
         ]
@@ -325,7 +322,7 @@ class ResearchServer(FastMCP[Any]):
         except Exception as error:
             status = ""
             with suppress(DeepResearchError):
-                status = (await self._runs(call).read(thread)).status
+                status = (await self._runs(call).book.read(thread)).status
             if status not in ("failed", "stopped"):
                 raise
             kept = f"The research is saved: resume it with `follow_up` and the thread {thread}."

@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from deep_research import Context, build_graph, thread_id
 
-from .checks import split_report
+from deep_research_evaluation.checks import split_report
 
 _RESULT = re.compile(r'"document": (\d+), "title": "((?:[^"\\]|\\.)*)"')
 _SOURCE = re.compile(r"^\[(\d+)\] ([^;\n]+)", re.MULTILINE)
