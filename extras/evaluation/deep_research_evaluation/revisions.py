@@ -22,7 +22,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from typing_extensions import override
 
 from deep_research import Context, build_graph, thread_id
-
 from deep_research_evaluation.checks import split_report
 
 _RESULT = re.compile(r'"document": (\d+), "title": "((?:[^"\\]|\\.)*)"')
