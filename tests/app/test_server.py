@@ -281,7 +281,7 @@ async def test_citations_lead_to_a_page_that_shows_the_passage(server: Server, t
 def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(script: Script, server: Server) -> None:
     assert "http://127.0.0.1:2024" in script.text
     here = script.text.replace("http://127.0.0.1:2024", server.url)
-    done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "1844. [1]" in done.stdout
 

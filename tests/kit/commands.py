@@ -30,7 +30,7 @@ from kit.web import Exchange
 from kit.wire import END, FACTS, PADDING, WireLab, hand_out, plain_run, researched, role_of, task_of, wire_lab
 
 COMMAND = str(Path(sys.executable).with_name("deep-research"))
-SECONDS = 60.0
+SECONDS = 300.0
 STREAMS: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

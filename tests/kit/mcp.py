@@ -29,7 +29,7 @@ from mcp.types import (
 
 from kit.commands import COMMAND, Desk
 
-SECONDS = 60.0
+SECONDS = 300.0
 
 
 class Peer:

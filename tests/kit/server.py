@@ -38,7 +38,7 @@ USERS = f"alice:{ALICE} bob:{BOB}"
 """Two users and their tokens, as a server's setting."""
 THREE_TASKS = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
 """A question whose plan has three tasks."""
-SECONDS = 60.0
+SECONDS = 300.0
 PAUSE = 0.02
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
 _MEASURED = re.compile(r"Slow graph load\.|took longer than expected|exceeded the expected startup time")

@@ -13,7 +13,7 @@ from functools import cache
 from queue import SimpleQueue
 from typing import NamedTuple
 
-STARTING_SECONDS = 60.0
+STARTING_SECONDS = 300.0
 
 
 class Request(NamedTuple):

@@ -31,7 +31,7 @@ def printed(notebook: Any) -> list[list[str]]:
 def test_a_notebook_prints_what_is_kept_with_it(path: Path, tmp_path: Path) -> None:
     kept, notebook = read(path), read(path)
     resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=100, coalesce_streams=True, record_timing=False, resources=resources).execute()
+    NotebookClient(notebook, timeout=600, coalesce_streams=True, record_timing=False, resources=resources).execute()
     if os.environ.get("UPDATE_GOLDEN"):
         nbformat.write(notebook, path)  # type: ignore[no-untyped-call] # nbformat has no types
     assert printed(notebook) == printed(kept)

@@ -197,7 +197,7 @@ def test_a_script_without_a_main_guard_can_parse(tmp_path: Path) -> None:
     )
     # A module of this name in the working folder must not reach the child.
     (tmp_path / "lxml.py").write_text("raise SystemExit")
-    done = run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "deep\n", done.stderr
 
 

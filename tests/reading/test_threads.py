@@ -76,5 +76,5 @@ async def test_unanswered_lookups_time_out_and_block_nothing_else(web: Web, slow
 
 @pytest.mark.slow
 def test_an_unanswered_lookup_does_not_keep_the_program_from_ending() -> None:
-    result = subprocess.run([sys.executable, "-c", HANGING_SCRIPT], capture_output=True, text=True, timeout=60)
+    result = subprocess.run([sys.executable, "-c", HANGING_SCRIPT], capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "given up\n")

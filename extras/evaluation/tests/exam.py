@@ -74,7 +74,6 @@ class Exam(NamedTuple):
             env=self.environment | environment,
             capture_output=True,
             encoding="utf-8",
-            timeout=100,
             check=False,
         )
         return Ended(result.returncode, result.stdout, result.stderr)

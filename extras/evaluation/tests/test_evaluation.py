@@ -130,7 +130,7 @@ def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(tm
         model = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
         with exam.started(*exam.arguments("--model", "openai:slow", "--jobs", "1"), **model) as process:
             begun.append(process)
-            process.communicate(timeout=60)
+            process.communicate()
         assert len(server.requests) == 1
 
 
@@ -140,6 +140,6 @@ def stopped(exam: Exam, words: str, send: Callable[[int, int], None], signal_num
         lines = lines_until(process, words)
         send(process.pid, signal_number)
         # Every process of it holds these pipes: they end when the last of them has.
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate()
     assert "Traceback" not in err
     return Ended(process.returncode, out, "".join(lines) + err)
