@@ -17,7 +17,6 @@ GENERATE_REPORT = "generate_report"
 MAKE_PLAN = "make_plan"
 RECORD_SUMMARY = "record_summary"
 RECORD_ROUND = "record_round"
-REWRITE_SENTENCES = "rewrite_sentences"
 
 OURS = frozenset({INTERNAL_SEARCH, WEB_SEARCH, OPEN_URL, READ_DOCUMENTS, THINK_TOOL, GENERATE_REPORT})
 """Built-in tools of a researcher, except `calculate`; tools that an app passes in are not among them."""

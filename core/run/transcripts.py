@@ -293,11 +293,9 @@ def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[
     earlier = [finding for finding in findings.values() if finding.question_id != question_id]
     if not earlier:
         return []
-    calls = [
-        tool_call(name=tool_names.RESEARCH_AGENT, args={"task": finding.task}, id=finding.id) for finding in earlier
-    ]
-    results = [ToolMessage(result_of(finding), tool_call_id=finding.id) for finding in earlier]
-    return [AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}), *results]
+    message = research_message((finding.id, finding.task) for finding in earlier)
+    message.additional_kwargs[EARLIER] = True
+    return [message, *(ToolMessage(result_of(finding), tool_call_id=finding.id) for finding in earlier)]
 
 
 def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:

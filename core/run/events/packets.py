@@ -458,29 +458,14 @@ class OverallStop(Packet):
     """Seconds since the client started listening; in packets straight from the graph, the question's active seconds."""
 
 
-_PlanPacket = PlanStart | PlanDelta | EstimateMade | SectionEnd
-_ResearcherPacket = (
-    TopLevelBranching | ResearchAgentStart | ResearchAgentTitle | ReasoningStart | ReasoningDelta | ReasoningDone
-)
-_SearchPacket = SearchToolStart | SearchToolFilters | SearchToolQueries | SearchToolDocuments
-_PagePacket = OpenUrlStart | OpenUrlUrls | OpenUrlDocuments | ToolProblems
-_FindingPacket = FindingStart | FindingDelta | FindingCitedDocuments
-_MessagePacket = MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded | ReportAudited
-_StepPacket = PacketError | Activity | Summary | StepStarted | StepLearnings | StepAssessed | StepDone
-_BasisPacket = ContradictionsFound | ReportFraming | Sources | DocumentsIndexed
-_CallPacket = CallDelayed | CallContinued | CallFinished
-_RunPacket = ElapsedTime | ChatHeartbeat | OverallStop
 AnyPacket = Annotated[
-    _PlanPacket
-    | _ResearcherPacket
-    | _SearchPacket
-    | _PagePacket
-    | _FindingPacket
-    | _MessagePacket
-    | _StepPacket
-    | _BasisPacket
-    | _CallPacket
-    | _RunPacket,
+    PlanStart | PlanDelta | EstimateMade | SectionEnd | TopLevelBranching | ResearchAgentStart | ResearchAgentTitle
+    | ReasoningStart | ReasoningDelta | ReasoningDone | SearchToolStart | SearchToolFilters | SearchToolQueries
+    | SearchToolDocuments | OpenUrlStart | OpenUrlUrls | OpenUrlDocuments | ToolProblems | FindingStart | FindingDelta
+    | FindingCitedDocuments | MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded
+    | ReportAudited | PacketError | Activity | Summary | StepStarted | StepLearnings | StepAssessed | StepDone
+    | ContradictionsFound | ReportFraming | Sources | DocumentsIndexed | CallDelayed | CallContinued | CallFinished
+    | ElapsedTime | ChatHeartbeat | OverallStop,
     Field(discriminator="type"),
-]
+]  # fmt: skip
 """All packets, distinguished by `type`."""
