@@ -420,8 +420,9 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
 def serve(**options: Any) -> int:
     """Start the server with the web page.
 
-    Prints the address of the page, including the access token, and runs until Ctrl-C. The options apply to all runs on
-    the server. Without --docs, the server searches the documents of `deep-research demo`, if you have run it.
+    Prints the address of the page and runs until Ctrl-C; the address ends in an access token, unless you have set
+    tokens. The options apply to all runs on the server. Without --docs, the server searches the documents of
+    `deep-research demo`, if you have run it.
     """
     from .server.serve import serve
 
