@@ -58,7 +58,7 @@ _SETTINGS_OPTIONS = (
     click.option(
         "--mix-private",
         is_flag=True,
-        help="Allow web queries to contain a limited number of words that occur only in your documents. Default: none.",
+        help="Allow web queries to contain a few of the words that only your documents contain. Default: no such word.",
     ),
     click.option(
         "--no-open-copies",
@@ -114,7 +114,7 @@ _OUT = click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     callback=lambda _context, _option, path: None if path == Path("-") else path,
-    help="Write the report to this file (`-`: standard output).",
+    help="Write the result to this file (`-`: standard output).",
 )
 
 
@@ -239,7 +239,7 @@ def runs(data_dir: Path | None) -> int:
 @click.argument("words")
 @_DATA_DIR
 def search(words: str, data_dir: Path | None) -> int:
-    """Search the pages that your finished runs have read; prints passages with their sources, best first."""
+    """Search the pages that your finished runs have read, and print passages with their sources, best first."""
     from .stored import search_runs
 
     return search_runs(words, data_dir)
@@ -380,7 +380,7 @@ def check(file: str, output_format: CheckFormat | None, out: Path | None, repair
     "is no such file and all sentences still hold.",
 )
 def refresh(thread: str, out: Path | None, data_dir: Path | None, if_changed: bool, **options: Any) -> int:
-    """Read the sources of a finished report again and report, as Markdown, which sentences no longer hold.
+    """Read the sources of a finished report again and list, as Markdown, the sentences that no longer hold.
 
     Old and new passages are shown together. The run itself stays unchanged, and its settings apply. --model extractive
     only compares the wording of the sources, and needs the network only for the web pages that the report cites.
@@ -460,7 +460,7 @@ def mcp(**options: Any) -> int:
 )
 @_DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:
-    """Show what is configured, what is missing, and which setting fixes it.
+    """Check whether a run with these options could start: what is set, what is missing, what to change.
 
     Exit codes: 0 a run can start, 2 something must be fixed first.
     """

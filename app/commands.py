@@ -169,7 +169,7 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
     check_output(outlet.path)
     stored = _run_step(name, data_dir, step)
     while stored.asks and not (is_estimate and stored.is_planned) and can_ask():
-        answer = ask_at_terminal(stored.asks)
+        answer = ask_at_terminal(stored.asks, is_plan=stored.is_planned)
         if not answer:
             break
         stored = _run_step(name, data_dir, _resume_step(name.thread, answer, {}, is_estimate=is_estimate))

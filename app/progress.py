@@ -1,4 +1,4 @@
-"""Shows the progress of a run as plain lines, or its packets as JSON lines; contains the base class of all views."""
+"""Shows a run's progress as plain lines, or its packets (events for clients) as JSON; has the base of all views."""
 
 from __future__ import annotations
 

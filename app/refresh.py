@@ -200,7 +200,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
     events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
     filler = Filler(context, run, events, events.placement)
     if not is_extractive("verifier", context) and (wanted := await asyncio.to_thread(comparison.parts_to_judge)):
-        say(f"judging again: {counted(len(wanted), 'part')} of the report")
+        say(f"checking {counted(len(wanted), 'sentence')} of the report again")
         texts = {key: read.texts for key, read in now.items()}
         described = {key: read.source for key, read in now.items()}
         examination = Examination(comparison.text, report.keys, texts, described, context, filler, run.language_code)

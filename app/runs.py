@@ -45,9 +45,7 @@ from .stream import apackets
 from .words import default_strategy, strategy_of
 
 _APPROVED = "yes"
-_REVIEW = (
-    "Is this plan good? Write yes, what to change, or the whole plan as a numbered list that ends with an empty line."
-)
+_REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
 NOTES_KEY = "settings"
 """Store key of a thread's notes, in the namespace of its page texts."""
 

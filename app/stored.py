@@ -219,7 +219,7 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
         stored = run_interruptibly(_read(name))
         if not can_ask():
             raise UnknownSetting("Deleting a run needs confirmation, but there is no terminal to ask on: use --yes.")
-        if not click.confirm(f"Delete {stored.name or name.shown}: {stored.question[:80]!r}?", err=True):
+        if not click.confirm(f'Delete {stored.name or name.shown}: "{stored.question[:80]}"?', err=True):
             return DONE
     stored = run_interruptibly(delete())
     say(f"Deleted {stored.name or RunName(stored.thread, None).shown}.")

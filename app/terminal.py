@@ -59,12 +59,12 @@ def print_error(words: object) -> None:
     say(f"Error: {' '.join(str(words).split())}")
 
 
-def ask_at_terminal(words: str) -> str:
+def ask_at_terminal(words: str, *, is_plan: bool) -> str:
     """Print a question and return the answer that the user types; empty at the end of the input (Ctrl-D).
 
-    An answer is one line; a numbered list, such as an edited plan, goes on until an empty line.
+    An answer is one line, but an edited plan (`is_plan`), a numbered list, goes on until an empty line.
     """
-    say(f"\n{words}\n")
+    say(f"\n{words}{' End a list with an empty line.' if is_plan else ''}\n")
     lines = list[str]()
     while True:
         try:
@@ -78,7 +78,7 @@ def ask_at_terminal(words: str) -> str:
             return "\n".join(lines)
         if typed := safe_text(line).strip():
             lines.append(typed)
-        if lines and (not typed or not _LIST_ITEM.match(lines[0])):
+        if lines and not (typed and is_plan and _LIST_ITEM.match(lines[0])):
             return "\n".join(lines)
 
 

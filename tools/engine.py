@@ -139,7 +139,7 @@ def unreachable(title: str, error: Exception, setting: str = "") -> EngineFailed
 def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
     """Return the failure for an engine that did not answer in time."""
     within = "in time" if seconds is None else f"within {seconds:g} s"
-    return EngineFailed(f"{title} did not answer {within} (search_seconds).")
+    return EngineFailed(f"{title} did not answer {within} (limit search_seconds).")
 
 
 def seconds_to_wait(retry_after: str) -> float:

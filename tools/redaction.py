@@ -1,8 +1,9 @@
 """Keeps words found only in the user's documents out of queries to search engines.
 
 The thread records what the user said and which results were shown. Once documents are involved, a query may use words
-of the user, of public pages and of everyday language, and a limited number of letters of unseen words, such as a name
-that the model knows. All other words are dropped. SECURITY.md says what can still reach a search engine.
+of the user, of public pages and of everyday language, and a few words from none of these, such as a name that the
+model knows, up to a total number of letters. All other words are dropped. SECURITY.md says what can still reach a
+search engine.
 """
 
 from __future__ import annotations

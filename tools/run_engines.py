@@ -157,8 +157,8 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
             chosen.append(load_registered(ENGINES, engine)(context))
         else:
             raise UnknownSetting(
-                f"engines: unknown engine {engine!r}; choose from {', '.join([*_BUILT_IN, *registered(ENGINES)])}. An "
-                "engine object must be passed again when its question is resumed."
+                f"engines: unknown engine {engine!r}; choose from {', '.join([*_BUILT_IN, *registered(ENGINES)])}. To "
+                "resume a question that was asked with an engine object, pass that object again."
             )
     return tuple(chosen)
 
@@ -203,7 +203,7 @@ def load_engines(context: Context) -> None:
 
 
 def _dotted_engine(name: str, context: Context, setting: str = "engines") -> SearchEngine:
-    """Return the engine at `package.module:Name`, which is a LangChain retriever or tool, or a factory of an engine."""
+    """Return the engine at `package.module:Name`: a LangChain retriever or tool, or what a function returns."""
     try:
         with without_notice():
             made = _shared_instance(name)
@@ -215,7 +215,7 @@ def _dotted_engine(name: str, context: Context, setting: str = "engines") -> Sea
     is_own = setting == "retrievers"
     if not isinstance(given, BaseRetriever | BaseTool) and (is_own or not isinstance(given, Engine)):
         raise UnknownSetting(
-            f"{setting}: {name!r} is neither a LangChain retriever or tool nor a factory of an engine."
+            f"{setting}: {name!r} is not a LangChain retriever, a LangChain tool or a function that returns an engine."
         )
     return PassedEngine(given, name, is_own=is_own)
 

@@ -66,7 +66,7 @@ class WebSearch:
     def __init__(
         self, context: Context, engines: Sequence[SearchEngine], tool_context: ToolContext, *fallbacks: SearchEngine
     ) -> None:
-        """`engines`: each is sent every query, or only the first ones are if too few searches are left.
+        """`engines`: every query goes to all of them, or only to the first ones if too few searches are left.
 
         `fallbacks`: engines that are tried in order for a query without results.
         """

@@ -81,6 +81,6 @@ def _link(source: Source) -> str:
 
 
 def _path(source: Source) -> str:
-    """Return the path or address of a document; empty for a web page."""
+    """Return the path or URL of a document of the user; empty for a page from the web."""
     path = re.sub("^file:(//)?", "", source.location, flags=re.IGNORECASE)
     return unquote(path) if source.kind == "document" else ""

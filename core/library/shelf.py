@@ -110,9 +110,9 @@ class IndexShelf:
         return self._name_counts[name]
 
     def with_name(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
-        """Return passages with this name; empty if the name is too frequent to help.
+        """Return the passages with this name; none if `_MOST_COUNTED` passages or more have it.
 
-        If there are more than `limit`, only those with any of `words` or with the name in the title.
+        If more than `limit` have it: up to `limit` with any of `words`, and up to `limit` with it in their title.
         """
         if self.name_count(name) >= _MOST_COUNTED:
             return []

@@ -274,7 +274,7 @@ class Upkeep:
         self._clock = clock
 
     def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[FolderChanges]:
-        """Index new and changed files; return the changes. `on_progress` is called with the files done and in all."""
+        """Index new and changed files; return the changes. `on_progress` gets two numbers of files: done, and all."""
         # A damaged index is replaced with an empty one.
         changed = [
             self.run((root,), partial(compare, root.path, root.store, self._limits), is_filled=False) for root in roots

@@ -140,7 +140,7 @@ async def sse_data(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
 
 
 def parse_answer(data: bytes) -> Any:
-    """Parse a chunk or answer from JSON; one longer than `MOST_BYTES` is cut there, and marked as cut off."""
+    """Parse a chunk or answer from JSON; of more than `MOST_BYTES`, parse the beginning, marked as cut off."""
     if len(data) <= MOST_BYTES:
         return json.loads(data)
     begun = from_json(data[:MOST_BYTES].decode(errors="ignore"), allow_partial="trailing-strings")

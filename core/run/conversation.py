@@ -74,7 +74,7 @@ def question_of(messages: Sequence[AnyMessage]) -> str:
 
 
 def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the text of each of the user's messages since the last report or stopped question, in order."""
+    """Return the texts of the user's messages since the last report or the last run that the user ended, in order."""
     return [safe_text(message.text) for message in _said_since_report(messages)]
 
 

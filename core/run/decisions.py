@@ -112,7 +112,7 @@ def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, h
 
 
 def _mistaken(progress: Progress, answers: dict[str, str], limits: Limits, is_done: bool) -> Order:
-    """Ask the model again after a message without a call that could be carried out; give up after too many of them."""
+    """Ask the model again if no call of its message can be carried out; give up after too many such messages."""
     if progress.mistakes >= limits.max_mistakes:
         return _give_up(progress, answers, is_done)
     return Order("again", progress.model_copy(update={"mistakes": progress.mistakes + 1}), answers)

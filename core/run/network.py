@@ -33,7 +33,7 @@ def usable_proxy(address: str) -> str | None:
     proxy = proxy_for(address)
     if proxy and not re.fullmatch(r"https?://([^\s/@]*@)?[^\s/@:]+(:[0-9]{1,5})?/?", proxy):
         raise UnknownSetting(
-            "The proxy of the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) must be an address such as "
+            "The proxy set in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) must be an address such as "
             "http://proxy.example:3128; NO_PROXY lists servers that are reached without it."
         )
     return proxy

@@ -92,7 +92,7 @@ async def test_an_engine_named_by_its_import_path_searches_under_that_name(name:
         ("shelves_here:Nothing", "could not be loaded: there is no 'Nothing' in 'shelves_here'"),
         (":Archive", "could not be loaded: there is no 'Archive' in ''"),
         ("shelves_here:NUMBER", r"could not be loaded \(TypeError\)"),
-        ("shelves_here:number", "is neither a LangChain retriever or tool nor a factory of an engine"),
+        ("shelves_here:number", "is not a LangChain retriever, a LangChain tool or a function that returns an engine"),
     ],
 )
 def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) -> None:
@@ -118,9 +118,7 @@ async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_se
     context = within_scope(Context(), Scope(retrievers=("shelves_here:Archive",)))
     outcome = await used("internal_search", context, queries=["light"])
     assert "1844" in outcome.hits[0].excerpt
-    with pytest.raises(
-        UnknownSetting, match="retrievers: 'shelves_here:Shelf' is neither a LangChain retriever or tool"
-    ):
+    with pytest.raises(UnknownSetting, match="retrievers: 'shelves_here:Shelf' is not a LangChain retriever"):
         check_tools(Context(retrievers="shelves_here:Shelf"))
     with pytest.raises(ValueError, match="retrievers"):
         Context(retrievers="letters")

@@ -222,7 +222,7 @@ def test_a_question_is_resumed_with_the_objects_that_are_passed_again() -> None:
     scope = Scope(engines=("Archive",))
     [engine] = choose_engines(within_scope(Context(engines=(archive,)), scope))
     assert engine.name == "Archive"
-    with pytest.raises(UnknownSetting, match="passed again"):
+    with pytest.raises(UnknownSetting, match="pass that object again"):
         check_tools(within_scope(Context(), scope))
 
 

@@ -1,4 +1,4 @@
-"""Checks the units of a report against their cited sources without a model: only verbatim quotes count as supported.
+"""Checks the units of a report (sentences, headings, cells) against their sources without a model: quotes alone count.
 
 Also compares a second check of a report with the first, and finds source texts that have changed since.
 """

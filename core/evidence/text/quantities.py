@@ -104,7 +104,7 @@ class Number(NamedTuple):
 
 
 class Calculation(NamedTuple):
-    """Calculations written by a model."""
+    """The lines of arithmetic with which a model derives a number."""
 
     lines: tuple[str, ...] = ()
     """One calculation each, such as `(48 - 40) / 40 = 20 %`, or a count, such as `Ash, Birch, Elm = 3`."""
@@ -197,7 +197,7 @@ def _result(expression: str) -> float | None:
 
 
 def _is_free(value: float) -> bool:
-    """Whether a calculation may use a number without a source: up to twelve, 100, or a conversion factor."""
+    """Whether a calculation may use a number without a source: a whole number up to 12, 100, or a conversion factor."""
     is_small = value in range(1, _LARGEST_FREE + 1)
     return is_small or value == 100 or any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)
 

@@ -203,10 +203,11 @@ class Chooser:
         }
 
     def _fill(self, kept: list[QuotableUnit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
-        """Add the best units to `kept`, until it has `budget` words or no unit scores `least` of the best one's score.
+        """Add the best units to `kept` while it has at most `budget` words.
 
-        `most`: maximum number of units, which then form a chain (0: no maximum, no chain). `only`: number of the only
-        document to take units from (0: any).
+        `least`: minimum score of a unit, as a share (0 to 1) of the best one's. `most`: maximum number of units, which
+        then have to be linked to those before them (0: no maximum, no links). `only`: take units from the document
+        with this number only (0: from any).
         """
         room = budget - sum(unit.words for unit in kept)
         first = max(map(self._score, kept), default=0.0)

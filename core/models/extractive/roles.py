@@ -65,7 +65,7 @@ class ExtractiveCall(NamedTuple):
 
 
 class _Quote(NamedTuple):
-    """A unit as it is shown."""
+    """A quotable unit in the words in which a report or finding quotes it."""
 
     header: str
     """Header of its table; empty unless it is a table row with a header."""

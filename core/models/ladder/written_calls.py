@@ -206,7 +206,7 @@ def _call_of(tool: Tool | None, name: str, arguments: Any) -> CallInText:
 
 
 def _in_unknown_form(text: str, offer: Offer) -> list[CallSpan]:
-    """Return a call in a form that is not parsed, recognised by its tags or a tool's name; empty if there is none."""
+    """Return the first call in a form that is not parsed, recognised by tags or a tool's name: one span or none."""
     names = "|".join(map(re.escape, offer.tools))
     sign = re.compile(
         rf"{_MARKS}"

@@ -134,7 +134,7 @@ def signs_of(html: str, root: lxml.html.HtmlElement) -> tuple[Sign, ...]:
 
 
 def anchors(root: lxml.html.HtmlElement, base: str) -> Iterator[PageLink]:
-    """Yield the links that have words, with absolute addresses; only the first 5000 elements are examined."""
+    """Yield the links that have a text, with absolute addresses; only the first 5000 elements are examined."""
     for element in islice(root.iter("a"), _MOST_EXAMINED):
         # Such a link is around a whole card, with a heading and paragraphs whose words must not be joined.
         has_blocks = next(element.iter("div", "p", "li", "h1", "h2", "h3", "h4", "h5", "h6"), None) is not None
@@ -172,7 +172,7 @@ def _address(base: str, reference: str) -> str:
 
 
 def parse_html(data: bytes, charset: str = "", address: str = "", *, keeps_links: bool = False) -> Extract:
-    """Return title, main text, stated date and publisher of a page; if `address` is given, also its links and signs.
+    """Return title, main text, stated date and publisher of a page; if `address` is given, also links and `signs_of`.
 
     `charset` is the one that the server declared. With `keeps_links`, links in the text are written as Markdown.
     """

@@ -157,7 +157,7 @@ def emitter(question_id: str) -> Emitter:
 async def flush(thread_id: str, failure: str | None, store: BaseStore | None) -> None:
     """Store all packets of a thread whose run has ended, and record whether it failed.
 
-    `failure`: why the run failed, in one line; empty if it succeeded. None: the last record is kept.
+    `failure`: why the run failed, in one line; empty if it succeeded. None: leave what is recorded unchanged.
     """
     logs, namespace = _logs.get(), page_namespace(thread_id)
     names = [name for name in logs if name[0] == namespace]

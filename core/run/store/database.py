@@ -72,10 +72,10 @@ def resolve_location(name: str | Path) -> Path | str:
 
 @asynccontextmanager
 async def open_database(location: Path | str) -> AsyncIterator[Database]:
-    """Open an SQLite file, created if it is missing, or a PostgreSQL database, for the running event loop.
+    """Open an SQLite file (a new one if it is missing) or a PostgreSQL database, for the running event loop.
 
-    Raises `DatabaseUnusable` if the file is corrupt, foreign, locked or read-only, or the database is unreachable, and
-    `ExtraMissing` if the packages for PostgreSQL are not installed.
+    Raises `DatabaseUnusable` if the file is corrupt, not one of ours, locked or read-only, or the database is
+    unreachable, and `ExtraMissing` if the packages for PostgreSQL are not installed.
     """
     if isinstance(location, str):
         await asyncio.to_thread(_import_postgres)
