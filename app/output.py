@@ -236,7 +236,7 @@ def _depth(run: Run) -> str:
 
 
 def spent_line(spending: Mapping[str, Spent]) -> str:
-    """Return the total of what was spent in words: model calls, tokens, searches, opened documents and dollars."""
+    """Describe the costs of a run: model calls, tokens, searches, opened documents and dollars."""
     spent = total(spending)
     counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches}
     words = [counted(count, noun) for noun, count in counts.items() if count]

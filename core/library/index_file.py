@@ -183,6 +183,7 @@ def connect(file: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KILOBYTES}")
         _prepare(connection, file)
     except BaseException:
+        # Also if the thread is stopped: an open connection would keep the file locked.
         connection.close()
         raise
     return connection

@@ -37,7 +37,7 @@ _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
 
 
 class Total(NamedTuple):
-    """The sums of what was spent; see `Spent` for the fields."""
+    """Total costs; see `Spent` for the fields."""
 
     calls: int
     """Number of model calls."""
@@ -56,7 +56,7 @@ class Total(NamedTuple):
 
 
 def total(spending: Mapping[str, Spent]) -> Total:
-    """Add up what was spent; `spending` has an entry for each call of a model or tool."""
+    """Add up the costs; `spending` has an entry for each call of a model or tool."""
     entries = spending.values()
     calls = sum(1 for spent in entries if spent.input_tokens or spent.output_tokens)
     return Total(calls, *(sum(getattr(spent, name) for spent in entries) for name in Total._fields[1:]))

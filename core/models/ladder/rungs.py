@@ -1,7 +1,7 @@
 """The three ways ("rungs") to offer tools to a model, from the most to the least reliable.
 
-`native` uses the API's tool calls, `schema` has calls written as JSON that the server enforces by a schema, and `tags`
-has them written as tagged text.
+`native`: the API's tool calls. `schema`: the model writes calls as JSON, and the server enforces a schema. `tags`: the
+model writes calls as tagged text.
 """
 
 from __future__ import annotations

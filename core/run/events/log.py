@@ -110,7 +110,7 @@ class Log:
             try:
                 await self._pages.note({_part_name(self._question_id, self._parts): {"packets": packets}})
             except BaseException:
-                # They go into the next part.
+                # Also if the task is cancelled: the packets go into the next part.
                 self._waiting = [*packets, *self._waiting]
                 raise
             self._parts += 1

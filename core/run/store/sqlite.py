@@ -283,6 +283,7 @@ class PageStore(SqliteStore):
             try:
                 yield self.conn.cursor()
             except BaseException:
+                # Also if the thread is stopped: a transaction left open would lock out all other writers.
                 if self.conn.in_transaction:
                     self.conn.execute("ROLLBACK")
                 raise
