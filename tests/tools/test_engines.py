@@ -16,6 +16,7 @@ from kit.engines import Answer, SearchApi, closed_port, failure_of, found, sent_
 from kit.files import FixedClock
 
 from deep_research.core.run.context import Context
+from deep_research.core.run.errors import SearchRefused
 from deep_research.core.run.limits import Limits
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found
 from deep_research.tools.engines.arxiv import Arxiv
@@ -160,8 +161,8 @@ async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(m
     down = await failure_at(closed_port())
     assert (down.words, down.is_lasting) == ("arXiv cannot be reached: check the network.", True)
     monkeypatch.setitem(sys.modules, "arxiv", None)
-    missing = await failure_of(Arxiv(Context()))
-    assert 'pip install ".[arxiv]"' in missing.words and missing.is_lasting
+    with pytest.raises(SearchRefused, match=r'pip install "\.\[arxiv\]"'):
+        Arxiv(Context())
 
 
 # A process of its own, where nothing is imported yet, every warning is an error, and what blocks the loop raises.

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import partial
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
+from ...core.run.errors import SearchRefused
 from ...core.run.network import usable_proxy
 from ..engine import (
     USER_AGENT,
-    EngineFailed,
     Found,
     connection_broke_off,
     failed_status,
@@ -35,7 +36,15 @@ class Arxiv:
     parallel, gap = 1, 3.0
 
     def __init__(self, context: Context, address: str = "") -> None:
-        """`address`: the query API's URL, instead of the environment variable's."""
+        """`address`: the query API's URL, instead of the environment variable's.
+
+        Raises `SearchRefused` if the package is missing.
+        """
+        if not find_spec("arxiv"):
+            raise SearchRefused(
+                'Searching arXiv needs a package that is not installed: pip install ".[arxiv]" in the checkout of '
+                "deep_research."
+            )
         self._seconds = context.limits.search_seconds
         self._address = address or os.environ.get("ARXIV_URL") or _ADDRESS
 
@@ -44,15 +53,9 @@ class Arxiv:
         return await in_thread(partial(self._search, query, count))
 
     def _search(self, query: str, count: int) -> list[Found]:
-        try:
-            import arxiv
-            import requests
-        except ImportError:
-            words = (
-                "Searching arXiv needs a package that is not installed: "
-                'pip install ".[arxiv]" in the checkout of deep_research.'
-            )
-            raise EngineFailed(words, is_lasting=True) from None
+        import arxiv
+        import requests
+
         with without_notice():
             from langchain_community.utilities.arxiv import ArxivAPIWrapper
 
