@@ -1,4 +1,8 @@
-"""Tool names as models call them."""
+"""Tool names as models call them.
+
+All of them are reserved: a tool that an app passes in may have none of these names, and a call that a model writes into
+its prose under one of them is not shown.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ GENERATE_REPORT = "generate_report"
 MAKE_PLAN = "make_plan"
 RECORD_SUMMARY = "record_summary"
 RECORD_ROUND = "record_round"
+REWRITE_SENTENCES = "rewrite_sentences"
 
 OURS = frozenset({INTERNAL_SEARCH, WEB_SEARCH, OPEN_URL, READ_DOCUMENTS, THINK_TOOL, GENERATE_REPORT})
 """Built-in tools of a researcher, except `calculate`; tools that an app passes in are not among them."""

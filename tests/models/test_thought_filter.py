@@ -158,7 +158,7 @@ GUARDED = [
     '{"name": "look", "arguments": {"at": "x"}}',
     'internal_search(queries=["light"])',
     '```tool_code\nprint(default_api.web_search(queries=["light"]))\n```',
-    *("generate_report", "`generate_report()`"),
+    *("generate_report", "`generate_report()`", "rewrite_sentences(sentences=[])"),
 ]
 PROSE = [
     *("[1] says so.", "The light was lit in 1844 [1].", "# Light\n", "w", "[", "web", "", "\n\nLight."),
