@@ -200,10 +200,10 @@ class Caller(NamedTuple):
         """Make a call; yield each part of the answer together with the answer so far.
 
         A part of None means that the answer broke off and begins again, so all earlier parts are void; this happens
-        only if none of them was shown. The cost of each try is reported. If an earlier execution of the calling node
-        was stopped after it had received this answer, the stored answer is returned at no further cost. For the options
-        and errors, see `_timed_parts` and `RetryBudget.stream`. An answer that is much longer than `most_tokens`, or
-        repeats itself endlessly, is cut.
+        only if none of their text was shown. The cost of each try is reported. If an earlier execution of the calling
+        node was stopped after it had received this answer, the stored answer is returned at no further cost. For the
+        options and errors, see `_timed_parts` and `RetryBudget.stream`. An answer that is much longer than
+        `most_tokens`, or repeats itself endlessly, is cut.
         """
         answer, key = Assembly(), ""
         answers = None if is_extractive(self.role, self.context) else self.events.bill.answers

@@ -32,8 +32,7 @@ class Deltas:
     """Converts the chunks of one answer to OpenAI's exact format.
 
     Some servers send tool calls without an index or all with the same one, repeat names, send an id with every piece or
-    none, count tokens in every chunk, or finish twice. LangChain would merge such
-    chunks into garbage.
+    none, count tokens in every chunk, or finish twice. LangChain would merge such chunks into garbage.
     """
 
     def __init__(self) -> None:

@@ -65,7 +65,7 @@ class RetryBudget:
         may_repeat: Callable[[], bool],
         on_wait: OnWait,
     ) -> AsyncGenerator[AIMessage | None, None]:
-        """Make a call; yield the parts of its answer. `start` is called for each try, and raises if the try fails.
+        """Make a call; yield the parts of its answer. `start` is called for each try; its parts raise if the try fails.
 
         If a call breaks off after its first word and `may_repeat` returns True, it is repeated once; before that, None
         is yielded, which makes the earlier parts void. Raises the error of the last try.

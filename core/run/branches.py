@@ -56,7 +56,7 @@ class ResearcherState:
 
     task: Task
     notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
-    """The model's messages and the results of its calls; long results are references to texts in the store."""
+    """The model's messages and the results of its calls; results are references to texts in the store."""
     request: ToolRequest | None = None
     """The tool call that the model decided on; None while it decides."""
     iteration: int = 0

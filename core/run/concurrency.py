@@ -163,7 +163,7 @@ class Failed(NamedTuple):
 async def attempt(
     work: Coroutine[Any, Any, Value], seconds: float, recording: AbstractAsyncContextManager[None]
 ) -> Value | Failed:
-    """Return the result of a researcher's work, or `Failed` if it raises an error or takes more than `seconds`.
+    """Return the result of the work of a researcher or step; `Failed` if it raises or takes more than `seconds`.
 
     Errors that stop the whole run (`GraphBubbleUp`) are raised. `recording`: entered during the work; records its
     costs.

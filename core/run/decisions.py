@@ -52,8 +52,8 @@ def decide(calls: Calls, progress: Progress, limits: Limits, *, has_findings: bo
     """Return what a message of the orchestrator's model leads to.
 
     Of calls to several tools, the report takes precedence over a thought, and a thought over research and analysis.
-    The plan's steps are researched instead of a report if the model never assigned a task itself (not `has_assigned`),
-    which is all that models without tool calls can do.
+    If the model has to be given up without ever having assigned a task (not `has_assigned`), the plan's steps are
+    researched instead: it probably cannot call tools.
     """
     is_done = has_findings and has_assigned
     names = {call.name for call in calls.accepted}

@@ -41,7 +41,7 @@ _CHAIN = 4
 _LEADING_DOCUMENTS, _OF_LEADING = 8, 2
 """Number of top search results that may extend a chain, and the maximum units from each."""
 _TITLE_BONUS, _NAME_BONUS, _UNLINKED_PENALTY = 0.25, 0.2, 0.2
-"""Bonuses in a chain if a unit names another one's document or shares a rare name; penalty if nothing links them."""
+"""Bonuses in a chain if a unit names another one's document or shares a rare name; penalty if nothing links it."""
 _LEAST_FOR_QUESTION, _LEAST_FOR_TOPIC = 0.4, 0.1
 """Minimum score of a quote as a share of the best unit's score."""
 _RELEVANT, _RELEVANT_IN_QUOTED = 0.5, 0.1
@@ -205,9 +205,9 @@ class Chooser:
     def _fill(self, kept: list[QuotableUnit], budget: int, least: float, most: int = 0, only: int = 0) -> None:
         """Add the best units to `kept` while it has at most `budget` words.
 
-        `least`: minimum score of a unit, as a share (0 to 1) of the best one's. `most`: maximum number of units, which
-        then have to be linked to those before them (0: no maximum, no links). `only`: take units from the document
-        with this number only (0: from any).
+        `least`: minimum score of a unit, as a share (0 to 1) of the best one's. `most`: maximum number of units of a
+        chain (0: no chain, no maximum). `only`: take units from the document with this number only (0: from any).
+        For a question, links to the units in `kept` count in the score of a unit.
         """
         room = budget - sum(unit.words for unit in kept)
         first = max(map(self._score, kept), default=0.0)

@@ -271,7 +271,7 @@ class SearchToolStart(Packet):
 
     type: Literal["search_tool_start"] = "search_tool_start"
     is_internet_search: bool
-    """False: a search in the user's documents."""
+    """False: a search in the user's documents, or a call of a tool that the app or an MCP server provides."""
 
 
 class SearchToolQueries(Packet):
