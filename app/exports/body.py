@@ -12,9 +12,8 @@ import lxml.html
 from lxml.html import builder
 
 from ...core.evidence.citations.labels import labels
-from ...core.evidence.citations.markers import Marker
+from ...core.evidence.citations.markers import Marker, scan
 from ...core.evidence.citations.rendering import shown_title
-from ...core.evidence.citations.scanner import scan
 from ...core.records.report import ClaimCheck, Report
 from .chart import add_charts, mark_numbers
 from .finished import Finished, SourceQuote, readable, safe_tree

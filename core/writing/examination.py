@@ -13,9 +13,8 @@ from ..evidence.checking.source_text import SourceText, words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units, states_figures
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
-from ..evidence.citations.markers import Marker
+from ..evidence.citations.markers import Marker, scan
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.citations.scanner import scan
 from ..evidence.language import is_written_in
 from ..evidence.text.quantities import numbers_in, plain_figures
 from ..evidence.text.sentences import LINE_MARK

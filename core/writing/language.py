@@ -15,9 +15,8 @@ from langgraph.errors import GraphBubbleUp
 
 from ...prompts import render_prompt
 from ..evidence.citations.citing import Edit, with_edits
-from ..evidence.citations.markers import Marker, settle_fences
+from ..evidence.citations.markers import Marker, scan, settle_fences
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.citations.scanner import scan
 from ..evidence.language import detect_language, foreign_sections, is_written_in
 from ..evidence.text.words import UNSPACED
 from ..models.request import Request

@@ -11,7 +11,7 @@ from kit.reports import source_at
 
 from deep_research.core.evidence.citations.citing import UNKNOWN, numbers_of, without_unknown
 from deep_research.core.evidence.citations.draft import clean_draft
-from deep_research.core.evidence.citations.scanner import scan
+from deep_research.core.evidence.citations.markers import scan
 
 SOURCES = {
     3: source_at("https://gulls.test/a", "Gulls", number=3),

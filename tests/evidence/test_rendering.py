@@ -17,8 +17,8 @@ from markdown_it import MarkdownIt
 
 from deep_research.core.evidence.citations.citing import numbers_of
 from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.citations.markers import scan
 from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, source_list
-from deep_research.core.evidence.citations.scanner import scan
 from deep_research.core.records.sources import Source
 
 

@@ -9,9 +9,8 @@ from itertools import accumulate, groupby, pairwise, takewhile
 from typing import Literal, NamedTuple
 
 from ..citations.citing import UNKNOWN, numbers_of
-from ..citations.markers import Marker, code_lines, settle_fences
+from ..citations.markers import Marker, code_lines, scan, settle_fences
 from ..citations.rendering import refusal_spans
-from ..citations.scanner import scan
 from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import tokens

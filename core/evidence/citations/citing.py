@@ -13,8 +13,7 @@ import idna
 
 from ...records.research import Finding
 from ...records.sources import Source
-from .markers import Marker, ScannedPart, settle_fences
-from .scanner import KnownMarkers, scan
+from .markers import KnownMarkers, Marker, ScannedPart, scan, settle_fences
 
 UNKNOWN = 0
 """The number in a draft's citation of a source that is not known."""

@@ -14,9 +14,8 @@ from ...records.sources import DOCUMENT_SCHEME, Source
 from ..text.words import UNSPACED
 from .citing import Edit, bracketed, cited_numbers, without_unknown
 from .labels import Labels, all_labels
-from .markers import BEFORE_BLOCK, Marker
+from .markers import BEFORE_BLOCK, Marker, scan
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
-from .scanner import scan
 
 LONGEST_LINK_QUOTE = 60
 """Maximum length of a quote that is completely in a link, in characters; longer ones are cut to their two ends."""

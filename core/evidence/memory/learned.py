@@ -9,7 +9,7 @@ from ....state import ResearchState
 from ...records.plan import Fact, Learning, Observation
 from ...records.research import Finding
 from ...records.sources import Source
-from ..citations.scanner import KnownMarkers
+from ..citations.markers import KnownMarkers
 from ..origin import web_host
 from ..text.sentences import sentences_of
 from ..text.similarity import components, distinct, grouped, interleave, is_same_statement, meaning

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ..citations.markers import Marker, ScannedPart, code_lines, settle_fences
-from ..citations.scanner import scan
+from ..citations.markers import Marker, ScannedPart, code_lines, scan, settle_fences
 from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 PAGE_END = "\f"
