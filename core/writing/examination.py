@@ -13,7 +13,7 @@ from ..evidence.checking.source_text import SourceText, words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units, states_figures
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
-from ..evidence.citations.markers import Marker, scan
+from ..evidence.citations.markers import marker_numbers, replace_markers
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.language import is_written_in
 from ..evidence.text.quantities import numbers_in, plain_figures
@@ -136,7 +136,7 @@ def _replacement(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
     if set(stems(" ".join(before_words))).isdisjoint(stems(" ".join(new_words))):
         return ""
     # It must cite as many sources as before, or fewer if it has fewer words.
-    before, after = _markers(old), _markers(line)
+    before, after = marker_numbers(old), marker_numbers(line)
     if any(unit.is_cited for unit, _ in fault.wrong):
         least = 0 if len(new_words) < len(before_words) else len(before)
         is_cited = least <= len(after) <= len(before) and {*after} <= {*before, *numbers.values()}
@@ -147,12 +147,7 @@ def _replacement(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
 
 def _words_in(raw: str) -> list[str]:
     """Return the words of a text, without its citation markers."""
-    return tokens("".join(part if isinstance(part, str) else " " for part in scan(raw)))
-
-
-def _markers(raw: str) -> list[int]:
-    """Return the numbers that a text cites, in order."""
-    return [number for part in scan(raw) if isinstance(part, Marker) for number in part.numbers]
+    return tokens(replace_markers(raw, " "))
 
 
 def _keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[ReportUnit]) -> bool:

@@ -15,7 +15,7 @@ from langgraph.errors import GraphBubbleUp
 
 from ...prompts import render_prompt
 from ..evidence.citations.citing import Edit, with_edits
-from ..evidence.citations.markers import Marker, scan, settle_fences
+from ..evidence.citations.markers import marker_numbers, replace_markers, settle_fences
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.language import detect_language, foreign_sections, is_written_in
 from ..evidence.text.words import UNSPACED
@@ -157,7 +157,8 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
         log_failure(__name__, error, "A section could not be rewritten in %s and is left unchanged", run.language)
         return None
     text = text.strip()
-    if was_cut or _citations(text) != _citations(section) or not _figures(text) >= _figures(section):
+    has_same_citations = {*marker_numbers(text)} == {*marker_numbers(section)}
+    if was_cut or not has_same_citations or not _figures(text) >= _figures(section):
         return None
     if settle_fences(text) != text or await asyncio.to_thread(sanitized, text) != text:
         return None
@@ -166,15 +167,9 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
     return section.replace(section.strip(), text) if is_right_language else None
 
 
-def _citations(text: str) -> set[int]:
-    """Return the source numbers that a text cites."""
-    return {number for part in scan(text) if isinstance(part, Marker) for number in part.numbers}
-
-
 def _figures(text: str) -> set[str]:
     """Return the numbers in a text as digits only, without separators."""
-    words = "".join(part for part in scan(text) if isinstance(part, str))
-    return {"".join(filter(str.isdigit, figure)) for figure in _FIGURE.findall(words)}
+    return {"".join(filter(str.isdigit, figure)) for figure in _FIGURE.findall(replace_markers(text, ""))}
 
 
 async def into_one_language(text: str, run: Run, context: Context, events: CallEvents) -> tuple[str, tuple[str, ...]]:

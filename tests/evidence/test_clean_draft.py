@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from kit.reports import source_at
 
-from deep_research.core.evidence.citations.citing import UNKNOWN, numbers_of, without_unknown
+from deep_research.core.evidence.citations.citing import UNKNOWN, without_unknown
 from deep_research.core.evidence.citations.draft import clean_draft
-from deep_research.core.evidence.citations.markers import scan
+from deep_research.core.evidence.citations.markers import marker_numbers
 
 SOURCES = {
     3: source_at("https://gulls.test/a", "Gulls", number=3),
@@ -143,7 +143,7 @@ drafts = st.lists(st.sampled_from(INLINE + BLOCKS), max_size=22).map("".join) | 
 @pytest.mark.fault("R14")
 @given(drafts)
 def test_any_draft_keeps_only_markers_of_known_numbers_and_zero(draft: str) -> None:
-    assert {*numbers_of(scan(clean_draft(draft, SOURCES)[0]))} <= {*SOURCES, UNKNOWN}
+    assert {*marker_numbers(clean_draft(draft, SOURCES)[0])} <= {*SOURCES, UNKNOWN}
 
 
 @given(lines, st.sampled_from(LISTS))

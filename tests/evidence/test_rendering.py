@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from kit.reports import source_at, streamed
 from markdown_it import MarkdownIt
 
-from deep_research.core.evidence.citations.citing import numbers_of
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.evidence.citations.markers import scan
+from deep_research.core.evidence.citations.markers import marker_numbers
 from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, source_list
 from deep_research.core.records.sources import Source
 
@@ -150,7 +149,7 @@ def test_each_number_of_a_text_links_to_its_source(text: str) -> None:
     tokens = MarkdownIt("commonmark").parse(f"{body}\n\n{listed}")
     inner = [child for token in tokens for child in token.children or []]
     links = [(link.attrs["href"], after.content) for link, after in pairwise(inner) if link.attrs.get("href") in hosts]
-    assert links == [(hosts[number - 1], str(number)) for number in (*numbers_of(scan(text)), 1, 2)]
+    assert links == [(hosts[number - 1], str(number)) for number in (*marker_numbers(text), 1, 2)]
     assert not any(child.attrs.get("src") in hosts for child in inner)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise, takewhile
 from typing import Literal, NamedTuple
 
-from ..citations.citing import UNKNOWN, numbers_of
-from ..citations.markers import Marker, code_lines, scan, settle_fences
+from ..citations.citing import UNKNOWN
+from ..citations.markers import Marker, code_lines, marker_numbers, replace_markers, scan, settle_fences
 from ..citations.rendering import refusal_spans
 from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
@@ -129,7 +129,7 @@ def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportU
     bounds = [(hashes.end() if hashes else 0, len(sentence.raw))] if is_heading else _bounds(sentence.raw)
     for start, end in bounds:
         raw = sentence.raw[start:end]
-        numbers, words = _numbers(raw), whole if len(bounds) == 1 else _words(raw)
+        numbers, words = marker_numbers(raw), whole if len(bounds) == 1 else _words(raw)
         if not is_heading and (not tokens(words) or not (numbers or _LETTER.search(words))):
             # Only a list number.
             continue
@@ -183,25 +183,27 @@ def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Itera
     head = [] if _RULE.fullmatch(head_line) else list(_cut(head_line))
     lines = [row for row in rows[1:] if not _RULE.fullmatch(row[1])]
     body = [list(_cut(line)) for _, line in lines]
-    of_columns = [_numbers(raw) for _, raw in head]
+    of_columns = [marker_numbers(raw) for _, raw in head]
     # A column that contains only citations is in no source.
-    worded = {column for cells in body for column, (_, raw) in enumerate(cells) if _words(raw) or not _numbers(raw)}
+    worded = {
+        column for cells in body for column, (_, raw) in enumerate(cells) if _words(raw) or not marker_numbers(raw)
+    }
     quoted_head = _row_of(head, worded)
     # A header that is empty or has only escaped bars has no cells.
     first, last = (head[0][0], head[-1][0] + len(head[-1][1])) if head else (0, 0)
     raw_head = head_line[first:last]
-    of_head, head_at = _keys(_numbers(raw_head), sources), head_start + first
+    of_head, head_at = _keys(marker_numbers(raw_head), sources), head_start + first
     if tokens(_words(raw_head)):
         yield ReportUnit(raw_head, head_at, quoted_head, of_head, bool(of_head), head_line, head_start, kind="head")
     for (line_start, line), cells in zip(lines, body, strict=True):
         # A citation applies to the whole row if it is alone in a cell, or else if it is in the first cell.
-        alone = [_numbers(raw) for _, raw in cells if _numbers(raw) and not _words(raw)]
-        of_row = alone[0] if alone else _numbers(cells[0][1]) if cells else ()
+        alone = [marker_numbers(raw) for _, raw in cells if marker_numbers(raw) and not _words(raw)]
+        of_row = alone[0] if alone else marker_numbers(cells[0][1]) if cells else ()
         quoted_row = _row_of(cells, worded)
         for column, (start, raw) in enumerate(cells):
             words = _words(raw)
-            numbers = _numbers(raw) or of_row or (of_columns[column] if column < len(of_columns) else ())
-            is_label = not column and not _numbers(raw)
+            numbers = marker_numbers(raw) or of_row or (of_columns[column] if column < len(of_columns) else ())
+            is_label = not column and not marker_numbers(raw)
             if not tokens(words):
                 continue
             label = _words(cells[0][1]) if column else ""
@@ -235,10 +237,6 @@ def _cut(line: str) -> Iterator[tuple[int, str]]:
         yield start + len(raw) - len(raw.lstrip()), raw.strip()
 
 
-def _numbers(raw: str) -> tuple[int, ...]:
-    return numbers_of(scan(raw))
-
-
 def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]:
     """Return the keys of the sources that have these numbers."""
     return tuple(sources[number] for number in dict.fromkeys(numbers) if number in sources)
@@ -246,8 +244,7 @@ def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]
 
 def _words(raw: str) -> str:
     """Return a part of a line without citation markers, emphasis and list marks."""
-    parts = "".join(part if isinstance(part, str) else "\0" for part in scan(raw))
-    plain = _IN_BRACKETS.sub("[…]", parts).replace("\0", "")
+    plain = _IN_BRACKETS.sub("[…]", replace_markers(raw, "\0")).replace("\0", "")
     return _EMPHASIS.sub("", re.sub(r"\s+([,.;:)])", r"\1", " ".join(LINE_MARK.sub("", plain).split())))
 
 

@@ -13,7 +13,7 @@ import idna
 
 from ...records.research import Finding
 from ...records.sources import Source
-from .markers import KnownMarkers, Marker, ScannedPart, scan, settle_fences
+from .markers import KnownMarkers, Marker, ScannedPart, marker_numbers, settle_fences
 
 UNKNOWN = 0
 """The number in a draft's citation of a source that is not known."""
@@ -87,15 +87,10 @@ class CitationStream:
             yield Cited(number, self._numbers[number], is_first)
 
 
-def numbers_of(parts: Iterable[ScannedPart]) -> tuple[int, ...]:
-    """Return the numbers in all markers among these parts, in order, including repeats."""
-    return tuple(number for part in parts if isinstance(part, Marker) for number in part.numbers)
-
-
 def cited_numbers(text: str, known: Iterable[int]) -> tuple[int, ...]:
     """Return the numbers among `known` that a text cites, in order of first appearance."""
     allowed = set(known)
-    return tuple(dict.fromkeys(number for number in numbers_of(scan(text)) if number in allowed))
+    return tuple(dict.fromkeys(number for number in marker_numbers(text) if number in allowed))
 
 
 class Edit(NamedTuple):
@@ -117,7 +112,7 @@ def with_edits(text: str, edits: Iterable[Edit]) -> str:
 
 def without_unknown(text: str) -> str:
     """Return a draft without its citations of unknown sources (`[0]`)."""
-    return _bracketed(text, {*numbers_of(scan(text))} - {UNKNOWN})
+    return _bracketed(text, {*marker_numbers(text)} - {UNKNOWN})
 
 
 def _bracketed(text: str, numbers: Container[int]) -> str:

@@ -286,6 +286,16 @@ def scan(text: str) -> list[ScannedPart]:
     return scanner.feed(text) + scanner.finish()
 
 
+def marker_numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers in all markers of a text, in order, including repeats."""
+    return tuple(number for part in scan(text) if isinstance(part, Marker) for number in part.numbers)
+
+
+def replace_markers(text: str, sign: str) -> str:
+    """Return a text with `sign` in place of each marker."""
+    return "".join(part if isinstance(part, str) else sign for part in scan(text))
+
+
 class KnownMarkers:
     """Splits streamed Markdown into text and citation markers, and removes numbers that are not known.
 

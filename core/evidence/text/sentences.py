@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ..citations.markers import Marker, ScannedPart, code_lines, scan, settle_fences
+from ..citations.markers import Marker, ScannedPart, code_lines, replace_markers, scan, settle_fences
 from .words import ABBREVIATIONS, CLOSING_ABBREVIATIONS, STOP_WORDS
 
 PAGE_END = "\f"
@@ -169,8 +169,8 @@ def prose_of(markdown: str) -> str:
     lines, prose = settle_fences(markdown).split("\n"), list[str]()
     for line, is_code in zip(lines, code_lines(lines), strict=True):
         if not is_code and not _NO_PROSE.match(line):
-            parts = scan(_QUOTE.sub(" ", _ADDRESS.sub(" ", _LINK.sub(" ", _CODE.sub(" ", line)))))
-            prose.append("".join(" " if isinstance(part, Marker) else part for part in parts))
+            plain = _QUOTE.sub(" ", _ADDRESS.sub(" ", _LINK.sub(" ", _CODE.sub(" ", line))))
+            prose.append(replace_markers(plain, " "))
     return "\n".join(prose).strip()
 
 
