@@ -11,6 +11,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from ...prompts import fence, render_prompt
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
+from ..evidence.checking.proof import Known
+from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.memory.learned import own_learnings
 from ..evidence.text.quantities import plain_figures
@@ -100,6 +102,15 @@ def documents_in(results: Iterable[Result]) -> tuple[ShownDocument, ...]:
             is_whole=result.get("is_whole", False) or known.is_whole,
         )
     return tuple(found.values())
+
+
+def known_from(results: Iterable[Result]) -> dict[int, Known]:
+    """Return the texts of tool results, by source number."""
+    found: dict[int, Known] = {}
+    for result in results:
+        known = found.get(result["document"], Known((), f"{result['title']} {result.get('date', '')}"))
+        found[result["document"]] = known._replace(texts=(*known.texts, SourceText("", result["text"])))
+    return found
 
 
 def shown_learnings(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[ShownLearning, ...]:

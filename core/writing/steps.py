@@ -18,6 +18,7 @@ from ...tools.internal_search import documents_first
 from ...tools.offer import offered_tools
 from ...tools.results import results_in, shortener
 from ...tools.tool import as_lines
+from ..evidence.checking.proof import with_found_citations
 from ..evidence.citations.citing import cited_numbers
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
 from ..evidence.memory.observations import close_gap, open_gaps
@@ -37,8 +38,7 @@ from ..run.events.log import Emitter
 from ..run.events.packets import SectionEnd
 from ..run.limits import Limits
 from ..run.spending import shared_task_fields
-from .attribution import known_from, with_found_citations
-from .facts import MOST_OTHERS, facts_of_step
+from .facts import MOST_OTHERS, facts_of_step, known_from
 from .fill_in import Filler
 from .forms import Judged, LearnedFact, RecordRound
 from .turn import AnyTurn, BranchTurn

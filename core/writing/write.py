@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from ...prompts import fence, render_prompt
 from ...state import ResearchState
-from ..evidence.checking.proof import Known
+from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
 from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
@@ -40,7 +40,6 @@ from ..run.transcripts import (
     was_cut_off,
     with_findings,
 )
-from .attribution import with_found_citations
 from .basis import disagreement_in_thread, report_basis, source_texts
 from .facts import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, facts_of_run, facts_request, omitted_facts
 from .report import ReportEvents

@@ -6,6 +6,7 @@ import asyncio
 
 from typing_extensions import override
 
+from ...core.evidence.checking.proof import with_found_citations
 from ...core.evidence.checking.units import report_units, states_figures
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
@@ -21,8 +22,7 @@ from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
 from ...core.run.transcripts import contradictions_in, count_withheld, missing_in, results_in_order, was_cut_off
-from ...core.writing.attribution import known_from, with_found_citations
-from ...core.writing.facts import facts_of_researcher, with_other_sources
+from ...core.writing.facts import facts_of_researcher, known_from, with_other_sources
 from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt

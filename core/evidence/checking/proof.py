@@ -1,4 +1,4 @@
-"""Checks whether the words of sources that a model quotes for a unit are in the sources and prove its numbers."""
+"""Checks whether quoted words are in the sources and prove a unit's numbers; adds citations that are missing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ..citations.citing import Edit, with_edits
 from ..text.quantities import (
     Calculation,
     Number,
@@ -18,9 +19,9 @@ from ..text.quantities import (
     months_in,
     numbers_in,
 )
-from ..text.words import QUOTED, dates_in, stems, tokens
-from .source_text import SourceText, comparable
-from .units import ReportUnit
+from ..text.words import QUOTED, dates_in, names, stems, tokens
+from .source_text import SourceText, comparable, words_and_figures
+from .units import ReportUnit, report_units
 
 _SHORTEST_QUOTATION = 3
 """Minimum number of words of a quotation that must be in a source verbatim."""
@@ -30,6 +31,8 @@ _NUMBERED = re.compile(r"^[^\W\d_]+ \d+[.:] ")
 """The number of a table or figure at the start of its caption: `Table 1: `."""
 _LIKELIEST = 12
 """Number of windows of a text, the most similar ones, that are searched for words."""
+_LEAST_SHARED = 0.5
+"""Minimum share of a statement's words and figures in a passage that does not match verbatim."""
 
 
 class ProofPassage(NamedTuple):
@@ -214,3 +217,41 @@ def _misquoted(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
     texts = [text for known in sources.values() for text in known.texts]
     is_misquoted = any(not any(_holds(text, words) for text in texts) for words in long)
     return "no source has the words in quotation marks" if is_misquoted else ""
+
+
+def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
+    """Cite the source of each uncited statement whose source can be identified; `sources` by number.
+
+    Small models often state what a source says but omit its number, which would make every statement unsupported.
+    That is the first source with a verbatim match, or the only source that has all of the statement's numbers, months
+    and names and half of its words in one or two windows. A statement without numbers and names needs a verbatim match.
+    """
+    stated = (unit for unit in report_units(text, {}) if unit.kind == "statement" and not unit.is_cited)
+    found = ((unit, _source_of(unit, sources)) for unit in stated)
+    return with_edits(text, [Edit(unit.end, unit.end, f" [{number}]") for unit, number in found if number])
+
+
+def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
+    """Return the number of the source that states a unit; None if there is none, or no single one."""
+    for number, known in sources.items():
+        if any(stands_in(unit.text.rstrip(" .!"), text.text) for text in known.texts):
+            return number
+    own_names = names(unit.text)
+    if not (own_names or numbers_in(unit.text)):
+        return None
+    matching = [number for number, known in sources.items() if _says(known, unit, own_names)]
+    return matching[0] if len(matching) == 1 else None
+
+
+def _says(known: Known, unit: ReportUnit, own_names: list[str]) -> bool:
+    """Whether one or two windows of a source's text prove a unit and have its names and half of its words."""
+    wanted = words_and_figures(unit.text)
+    for text in known.texts:
+        windows = text.windows
+        for most in (1, 2):
+            words = "\n".join(words for _, words in windows.joined(windows.best(unit.text, most)))
+            has_names = all(stands_in(name, f"{words} {known.about}") for name in own_names)
+            shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
+            if has_names and shared >= _LEAST_SHARED and not prove(unit, words, Calculation(), {"": known}).fault:
+                return True
+    return False
