@@ -11,10 +11,19 @@ from typing import Any, Literal, NamedTuple
 from urllib.request import getproxies
 
 from ..core.library.library import Library
-from ..core.models.abilities import load_ability, location_of, remember_ability
+from ..core.models.abilities import (
+    Check,
+    Speed,
+    check_rung,
+    check_window,
+    find_ability,
+    load_ability,
+    location_of,
+    measure_speed,
+    remember_ability,
+)
 from ..core.models.caller import Caller
 from ..core.models.faults import explain
-from ..core.models.ladder.probe import Check, Speed, check_rung, check_window, find_ability, measure_speed
 from ..core.models.quirks import describe_traits
 from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of

@@ -17,7 +17,7 @@ from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
-from deep_research.core.models.ladder.probe import Check, Speed, check_rung, check_window, find_ability, measure_speed
+from deep_research.core.models.abilities import Check, Speed, check_rung, check_window, find_ability, measure_speed
 from deep_research.core.models.ladder.rungs import Ability
 from deep_research.core.models.resolve import resolve_model
 
