@@ -23,8 +23,8 @@ from ..core.run.store.pages import text_hash
 from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
 from .open_copies import OpenCopies
+from .results import passages, read_on, window
 from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, take, unread_words
-from .window import passages, read_on, window
 
 _MAX_LINKS = 20
 """Maximum number of links per page that a model is shown and may follow."""

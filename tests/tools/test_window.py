@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deep_research.tools.window import CUT, passages, read_on, window
+from deep_research.tools.results import CUT, passages, read_on, window
 
 WORDS = "The lamp was seen from twenty miles away. " * 2000
 NEEDLE = "It was replaced in 1911 by a brighter one, which a keeper of the name of Moran had to wind up at dawn."
