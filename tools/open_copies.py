@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..core.reading.addresses import doi_in, parse_address
-from ..core.reading.records import Unread
-from ..core.reading.web_page import WebPage, WebReader
+from ..core.reading.records import Extract, Unread
+from ..core.reading.web_page import WebReader
 from ..core.run.concurrency import PerLoop
 from ..core.run.context import Context
 from .addresses import Addresses
@@ -43,7 +43,7 @@ class OpenCopies:
         # Without web search, no third party is asked.
         self._is_on = context.open_copies and context.engines != ()
 
-    async def read(self, address: str) -> WebPage:
+    async def read(self, address: str) -> Extract:
         """Return the page, or a copy under the page's address; raises the `Unread` of the page itself."""
         try:
             page = await self._reader.read(address)
@@ -54,7 +54,7 @@ class OpenCopies:
         doi = page.doi or doi_in(page.address)
         return await self._of_paper(doi, page) if doi and self._is_on else page
 
-    async def _instead(self, address: str, refusal: Unread) -> WebPage | None:
+    async def _instead(self, address: str, refusal: Unread) -> Extract | None:
         """Return a copy of a page that could not be read, or None; raises `Unread` for a retracted paper."""
         if refusal.code == "gone":
             if not await self._reader.is_public(address) or not (found := await self._ask(_ARCHIVE, address)):
@@ -66,13 +66,13 @@ class OpenCopies:
         doi = refusal.doi or doi_in(address)
         if not doi or not (refusal.code == "paywall" or refusal.status == 403):
             return None
-        empty = WebPage(address, "", "", "", (), is_cut=False, origin="scholarly", doi=doi)
+        empty = Extract("", "", origin="scholarly", doi=doi, address=address)
         paper = await self._of_paper(doi, empty)
         if paper.is_retracted and not paper.text:
             raise Unread(refusal.code, f"{refusal}; Crossref lists a retraction of this paper") from refusal
         return paper if paper.text else None
 
-    async def _of_paper(self, doi: str, page: WebPage) -> WebPage:
+    async def _of_paper(self, doi: str, page: Extract) -> Extract:
         """Return the page of a paper; with the text of an open copy if it shows only the abstract."""
         title, is_retracted = await self._ask(_CROSSREF, doi) or ("", False)
         page = page._replace(title=page.title or title, is_retracted=is_retracted)
@@ -108,7 +108,7 @@ class OpenCopies:
                 self._meter.asked.append(directory.name)
         return None
 
-    async def _read_copy(self, address: str, hosts: set[str]) -> WebPage | None:
+    async def _read_copy(self, address: str, hosts: set[str]) -> Extract | None:
         """Return the page at an address; None if it cannot be read or its host is in `hosts`, to which it is added."""
         try:
             host = parse_address(address).authority
@@ -127,7 +127,7 @@ class OpenCopies:
         return self._meter.most_fetches is not None and self._meter.fetches >= self._meter.most_fetches
 
 
-def _shows_abstract(page: WebPage) -> bool:
+def _shows_abstract(page: Extract) -> bool:
     """Whether the page of a paper has so little text that it shows only the abstract."""
     return bool(page.doi) and len(page.text) < _ABSTRACT_CHARACTERS
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct
 from ..core.library.library import Library
-from ..core.reading.records import Unread
-from ..core.reading.web_page import WebPage, WebReader
+from ..core.reading.records import Extract, Unread
+from ..core.reading.web_page import WebReader
 from ..core.records.sources import NotRead, Source
 from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
@@ -80,7 +80,7 @@ class WebPages:
         record = await self._pages.read_note(opened_note(address))
         return await self._hit(record) if record else None
 
-    async def _kept(self, address: str, page: WebPage) -> Hit:
+    async def _kept(self, address: str, page: Extract) -> Hit:
         """Store the page, unless it was already read under another address; return it."""
         given, known = await self._addresses.known(page.address)
         if known and "failure" not in known:

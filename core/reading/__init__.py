@@ -4,7 +4,7 @@ Owns web addresses (parsing, comparing, joining, DOIs), the rules for which of t
 connections, redirects and limits of downloads, the browser, and every parser of bytes: charsets, control characters,
 PDF, office files, HTML, OCR.
 
-`web_page` reads a page: `policy` says which addresses may be read, `fetch` downloads through `connection`,
-`browser` renders pages that need scripts. `documents` contains the parsers and their child processes, `records` the
+`web_page` reads a page, and renders it if it needs scripts: `policy` says which addresses may be read, `fetch`
+downloads through `connection`. `documents` contains the parsers and their child processes, `records` the
 results and refusals. Start with `web_page`.
 """

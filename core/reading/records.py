@@ -77,7 +77,7 @@ class PageLink(NamedTuple):
 
 
 class Extract(NamedTuple):
-    """The text of one file; headings are lines that start with `#`."""
+    """The text of a file or web page; headings are lines that start with `#`."""
 
     title: str
     text: str
@@ -87,7 +87,7 @@ class Extract(NamedTuple):
     is_cut: bool = False
     """Whether a part of the file is missing in `text`, because of a limit or a page that was not read."""
     links: tuple[PageLink, ...] = ()
-    """Links on a web page; those whose words are in `text` come first."""
+    """At most 200 links on a web page; those whose words are in `text` come first."""
     signs: tuple[Sign, ...] = ()
     """Signs that a web page's text is not its real content."""
     changed: str = ""
@@ -104,6 +104,14 @@ class Extract(NamedTuple):
     """Name of the publisher, as stated; for an e-mail, the sender's domain."""
     doi: str = ""
     """DOI of the work shown on a web page."""
+    address: str = ""
+    """Final address of a web page, after redirects; used in citations."""
+    is_rendered: bool = False
+    """Whether a browser ran the scripts of a web page."""
+    copy_address: str = ""
+    copied_on: str = ""
+    is_retracted: bool = False
+    """`copy_address`, `copied_on` and `is_retracted` are explained in `records.sources.Source`."""
 
 
 class Unreadable(Exception):

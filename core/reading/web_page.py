@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import subprocess
+from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from importlib.util import find_spec
+from typing import Any
 from urllib.parse import unquote
 
-from ..records.sources import Origin
-from ..run.concurrency import Threads
+from ..run.concurrency import Threads, in_thread, slot
 from ..run.context import Context
 from ..run.limits import Limits
 from .addresses import doi_in, parse_address
-from .browser import render_page
-from .documents.pool import CHILDREN, Parser, shared_parser
+from .documents.pool import CHILDREN, Parser, shared_parser, start_child
+from .documents.worker import receive, send
 from .fetch import Fetched, Fetcher, Resolver
-from .records import Extract, PageLink, Reason, RefusalCode, Unread, Unreadable
+from .records import Extract, Reason, RefusalCode, Unread, Unreadable
 
 _EMPTY_CHARACTERS = 50
 """A page with less text than this counts as empty."""
@@ -35,34 +38,21 @@ _CODES: dict[Reason, RefusalCode] = {
 """Why a web page is refused, by the reason why the parser found no text; `broken` for all other reasons."""
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _THREADS = Threads("parse", CHILDREN)
-
-
-class WebPage(NamedTuple):
-    """A web page with its text."""
-
-    address: str
-    """Final address, after redirects; used in citations."""
-    title: str
-    text: str
-    """Visible main content; headings are lines that start with `#`."""
-    date: str
-    """Publication date that the page states (ISO 8601); empty if it states none."""
-    links: tuple[PageLink, ...]
-    """At most 200 links from its content; those whose words are in `text` come first."""
-    is_cut: bool
-    """Whether the page was too long, so that `text` is only its beginning."""
-    period: str = ""
-    """Reporting period; see `records.sources.Source.period`."""
-    origin: Origin = "other"
-    """Kind of its publisher, as far as the page states it."""
-    doi: str = ""
-    """DOI of the work shown on the page; empty if it states none."""
-    copy_address: str = ""
-    copied_on: str = ""
-    is_retracted: bool = False
-    """`copy_address`, `copied_on` and `is_retracted` are explained in `records.sources.Source`."""
-    is_rendered: bool = False
-    """Whether a browser ran its scripts."""
+_NOT_INSTALLED = (
+    "its scripts need the extra 'browser': pip install \".[browser]\" in the checkout of deep_research, and Chromium "
+    "(Debian: apt install chromium; elsewhere: playwright install chromium; setting browser)"
+)
+_NO_SANDBOX = (
+    "Chromium's sandbox does not work here (as for root, and in some containers): run as another user, or "
+    "turn it off with DEEP_RESEARCH_BROWSER='chromium --no-sandbox' (setting browser)"
+)
+_BROWSERS, _PARALLEL = 2, 6
+"""Maximum number of concurrently rendered pages, and of concurrent requests per page."""
+_ENDING_SECONDS = 10.0
+"""How long the child process may take to stop its browser before it is killed."""
+_WORKER = "deep_research.core.reading.browser_worker"
+# Only shown where scripts do not run.
+_NOSCRIPT = re.compile(rb"<noscript\b.*?</noscript>", re.IGNORECASE | re.DOTALL)
 
 
 def start_parsers(limits: Limits) -> None:
@@ -83,7 +73,7 @@ class WebReader(Fetcher):
         self._context = context
         self._parser = _parser(context.limits)
 
-    async def read(self, address: str) -> WebPage:
+    async def read(self, address: str) -> Extract:
         """Return the page at an address; a browser renders it if it is empty without its scripts. Raises `Unread`."""
         page, is_rendered = await self.fetch(address), False
         try:
@@ -93,18 +83,8 @@ class WebReader(Fetcher):
                 raise
             page, is_rendered = await render_page(page, str(shell), self._context, self._resolve), True
             extract = await self._extracted(page)
-        return WebPage(
-            address=page.address,
-            title=extract.title,
-            text=extract.text,
-            date=extract.date,
-            links=extract.links,
-            is_cut=page.is_cut or extract.is_cut,
-            period=extract.period,
-            origin=extract.origin,
-            doi=extract.doi,
-            is_rendered=is_rendered,
-        )
+        is_cut = page.is_cut or extract.is_cut
+        return extract._replace(address=page.address, is_cut=is_cut, is_rendered=is_rendered)
 
     async def _extracted(self, page: Fetched) -> Extract:
         """Parse a page. Raises `Unread` if it has no text, or only that of a bot challenge or before a paywall."""
@@ -129,3 +109,82 @@ class WebReader(Fetcher):
         if length < _LITTLE_CHARACTERS and "script only" in signs:
             raise Unread("empty shell", "there is no text in it without running its scripts")
         return extract
+
+
+async def render_page(page: Fetched, shell: str, context: Context, resolve: Resolver | None) -> Fetched:
+    """Return a page with its HTML after its scripts have run, in a browser without network access in a child process.
+
+    `Fetcher` makes the page's requests, so that the rules for addresses, robots.txt and limits apply to each. `shell`
+    is the reason why the page cannot be read without its scripts. Raises `Unread` with this reason if they do not run
+    or take too long.
+    """
+    limits, command = context.limits, context.browser
+    if command == "off" or not find_spec("playwright"):
+        raise Unread("empty shell", shell if command == "off" else f"{shell}; {_NOT_INSTALLED}")
+    async with slot("browser", _BROWSERS), Fetcher(context, resolve, parse_address(page.address).host) as fetcher:
+        child = await in_thread(partial(start_child, _WORKER, stderr=subprocess.PIPE))
+        try:
+            async with asyncio.timeout(limits.render_seconds):
+                options = {**limits.model_dump(), "address": page.address, "charset": page.charset, "command": command}
+                header, html = await _rendered(child, fetcher, limits.render_bytes, options, page.data)
+        except TimeoutError:
+            reason = f"its scripts take longer than {limits.render_seconds:g} seconds (limit render_seconds)"
+            raise Unread("empty shell", f"{shell}; {reason}") from None
+        finally:
+            await asyncio.shield(in_thread(partial(_end, child)))
+    if error := header.get("error"):
+        if "sandboxing failed" in error:
+            reason = _NO_SANDBOX
+        elif "doesn't exist" in error:
+            reason = _NOT_INSTALLED
+        else:
+            # The library's message comes first, the browser's last error is often more precise.
+            first, *others = error.splitlines()
+            reason = f"the browser failed: {[first, *(line for line in others if '[err]' in line)][-1]}"
+        raise Unread("empty shell", f"{shell}; {reason}")
+    return page._replace(data=_NOSCRIPT.sub(b"", html), charset="utf-8", is_cut=len(html) == limits.max_page_bytes)
+
+
+async def _rendered(
+    child: subprocess.Popen[bytes], fetcher: Fetcher, bytes_left: int, options: dict[str, Any], page: bytes
+) -> tuple[dict[str, Any], bytes]:
+    """Send a page to the child process and answer its requests, of up to `bytes_left` bytes together.
+
+    Returns the child's last message: the HTML, or a header with the key `error`.
+    """
+    stdin, stdout = child.stdin, child.stdout
+    assert stdin and stdout
+    slots, sender, loads = asyncio.Semaphore(_PARALLEL), Threads("browser", 1), set[asyncio.Task[None]]()
+
+    async def load(number: int, address: str) -> None:
+        nonlocal bytes_left
+        response, data = dict[str, Any](number=number), b""
+        with suppress(Unread):
+            async with slots:
+                headers, data = await fetcher.fetch_part(address, max(0, bytes_left))
+            bytes_left -= len(data)
+            if bytes_left >= 0:
+                response["headers"] = headers
+        await sender.run(partial(send, stdin, response, data))
+
+    try:
+        # A child that failed to start has closed its pipe.
+        with suppress(OSError):
+            await sender.run(partial(send, stdin, options, page))
+        while message := await in_thread(partial(receive, stdout)):
+            if "number" not in message[0]:
+                return message
+            loads.add(asyncio.create_task(load(**message[0])))
+        return {"error": "it ended early"}, b""
+    finally:
+        for task in loads:
+            task.cancel()
+        await asyncio.gather(*loads, return_exceptions=True)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Close the pipe, which makes the child stop its browser; blocks until it has."""
+    try:
+        child.communicate(timeout=_ENDING_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()

@@ -15,8 +15,8 @@ from kit import web as web_pages
 from kit.files import reading
 from kit.web import Web
 
-from deep_research.core.reading.records import Unread
-from deep_research.core.reading.web_page import WebPage, WebReader
+from deep_research.core.reading.records import Extract, Unread
+from deep_research.core.reading.web_page import WebReader
 
 SHORT_SECONDS = 0.5
 # CPU time of the event loop's thread; parsing one of the large pages there would take several times as long.
@@ -39,7 +39,7 @@ async def code_of(reader: WebReader, address: str) -> str:
     except Unread as error:
         assert str(error)
         return error.code
-    assert isinstance(page, WebPage)
+    assert isinstance(page, Extract)
     return ""
 
 
