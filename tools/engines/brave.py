@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import Found
-from ..engine_client import ApiEngine, ApiRequest, day_of, plain_text, with_domains
+from ..engine import ApiEngine, ApiRequest, Found, day_of, plain_text, with_domains
 
 _MOST_RESULTS = 20
 """Maximum number of results per answer."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import Found
-from ..engine_client import ApiEngine, ApiRequest, doi_address, plain_text
+from ..engine import ApiEngine, ApiRequest, Found, doi_address, plain_text
 
 _FIELDS = "DOI,title,abstract,issued"
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
-from ..engine import EngineBlocked, EngineFailed, Found, connection_broke_off, too_slow, unreachable
-from ..engine_client import with_domains
+from ..engine import EngineBlocked, EngineFailed, Found, connection_broke_off, too_slow, unreachable, with_domains
 from .tavily import Tavily
 
 _ALL_REGIONS = "wt-wt"

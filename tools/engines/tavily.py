@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ..engine import USER_AGENT, Found, failed_request
-from ..engine_client import ApiEngine, connection_options, day_of, sent_domains, text_of
+from ..engine import USER_AGENT, ApiEngine, Found, connection_options, day_of, failed_request, sent_domains, text_of
 
 if TYPE_CHECKING:
     import httpx

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine import EngineFailed, Found
-from ..engine_client import ApiEngine, ApiRequest, text_of
+from ..engine import ApiEngine, ApiRequest, EngineFailed, Found, text_of
 
 _MOST_RESULTS = 20
 """Maximum number of introductions per request."""
