@@ -134,7 +134,7 @@ class LeasedGraph(DrawableGraph):
         settings = with_configurable(next((found for found in contexts if isinstance(found, Context)), None), own)
         pages = Pages(getattr(runtime, "store", None) or self.store or InMemoryStore(), thread)
         update = {**holder, "messages": await take_files(messages, pages, settings)}
-        clear = partial(delete_files, await in_thread(partial(attachments_folder, settings.data_dir)), thread)
+        clear = partial(delete_files, await in_thread(attachments_folder, settings.data_dir), thread)
         if isinstance(saver, InMemorySaver):
             atexit.register(clear)
         given = replace(given, update=update) if isinstance(given, Command) else update

@@ -26,7 +26,7 @@ import html
 import os
 import re
 from collections.abc import Callable, Mapping
-from functools import partial, reduce
+from functools import reduce
 from operator import getitem
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -333,7 +333,7 @@ class ApiEngine:
     async def search(self, query: str, count: int) -> list[Found]:
         """Return at most `count` results, best first; raises `EngineFailed`."""
         # Importing the client and reading certificates block.
-        return await in_thread(partial(self._search, query, count))
+        return await in_thread(self._search, query, count)
 
     def _search(self, query: str, count: int) -> list[Found]:
         import httpx

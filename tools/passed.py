@@ -9,7 +9,6 @@ import re
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import Any
@@ -69,7 +68,7 @@ async def load_servers(context: Context) -> None:
         key = _key(name, connection)
         if key in _loaded:
             continue
-        client = await in_thread(partial(_client, name, connection))
+        client = await in_thread(_client, name, connection)
         try:
             async with asyncio.timeout(context.limits.search_seconds):
                 tools = await client.get_tools()
@@ -244,7 +243,7 @@ async def _invoke(given: BaseRetriever | BaseTool, value: Any) -> Any:
         # Some define the method only to raise that it is not implemented.
         with suppress(NotImplementedError, AssertionError):
             return await given.ainvoke(value)
-    return await in_thread(partial(given.invoke, value))
+    return await in_thread(given.invoke, value)
 
 
 def records_of(result: Any, name: str, title: str, most: int, *, are_own: bool = False) -> list[Found]:

@@ -48,7 +48,7 @@ async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Cont
     """Store the files in messages in the thread's folder; return the messages with an entry in place of each file."""
     if not (pages.thread and any(map(file_blocks, messages))):
         return list(messages)
-    folder = await in_thread(partial(attachments_folder, context.data_dir))
+    folder = await in_thread(attachments_folder, context.data_dir)
     # Record the folder before writing the files, so that they are always deleted with the thread.
     await pages.note({ATTACHMENTS: {"folder": str(folder)}})
     own_folder = thread_folder(folder, pages.thread)
@@ -56,7 +56,7 @@ async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Cont
     for message in messages:
         blocks = file_blocks(message)
         contents = [block for block in blocks if not block.link]
-        files = [await in_thread(partial(_store, block, own_folder, context.limits)) for block in contents]
+        files = [await in_thread(_store, block, own_folder, context.limits) for block in contents]
         taken.append(with_attached(message, [*attached_to(message), *files]) if blocks else message)
     return taken
 

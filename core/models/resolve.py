@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -325,7 +324,7 @@ async def load_models(context: Context) -> None:
     """Create the models and ask each server once for their windows; errors are left for `check_models` to raise."""
     for role in {str(_chosen(role, context)): role for role in ROLES}.values():
         with suppress(DeepResearchError):
-            await in_thread(partial(resolve_model, role, context))
+            await in_thread(resolve_model, role, context)
             model, name = resolve_model(role, context), profile_of(role, context).at_server
             if not context.window and name not in windows_at_servers and hasattr(model, "read_window"):
                 windows_at_servers[name] = await model.read_window()

@@ -11,7 +11,6 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Self
 
@@ -88,7 +87,7 @@ class Connections:
         self._agent = ""
 
     async def __aenter__(self) -> Self:
-        self._agent = f"{AGENT}/{await in_thread(partial(version, AGENT))}"
+        self._agent = f"{AGENT}/{await in_thread(version, AGENT)}"
         self._transports[None] = await in_thread(_transport)
         return self
 
@@ -126,7 +125,7 @@ class Connections:
 
         if proxy := self.proxy(address):
             if proxy not in self._transports:
-                self._transports[proxy] = await in_thread(partial(_transport, proxy))
+                self._transports[proxy] = await in_thread(_transport, proxy)
             return await self._transports[proxy].handle_async_request(self._request(address))
         transport, (*others, last) = self._transports[None], ips[:_TRIED_IPS]
         for ip in others:

@@ -10,7 +10,6 @@ import socket
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import PurePosixPath
 from typing import NamedTuple, Self, TypeVar
 
@@ -262,13 +261,13 @@ class Fetcher:
                     async with asyncio.timeout(_ROBOTS_SHARE * self._limits.page_seconds):
                         data = await self._follow(there, lambda _, body: body.upto(_ROBOTS_BYTES), obeys_robots=False)
                 text = data.decode("utf-8-sig", errors="replace")
-                self._robots[here.site] = await in_thread(partial(Robots, text, AGENT))
+                self._robots[here.site] = await in_thread(Robots, text, AGENT)
         # Use a thread, because a hostile site may have thousands of rules.
-        if not await in_thread(partial(self._robots[here.site].allows, here.target)):
+        if not await in_thread(self._robots[here.site].allows, here.target):
             raise Unread("robots", f"the robots.txt of {here.host} forbids it (setting robots)")
 
 
 async def resolve_host(host: str, port: int) -> list[str]:
     """Return the IP addresses of a host that the system's resolver knows. Raises `OSError`."""
-    found = await _NAMES.run(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
+    found = await _NAMES.run(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     return [str(endpoint[0]) for *_, endpoint in found]

@@ -122,7 +122,7 @@ async def render_page(page: Fetched, shell: str, context: Context, resolve: Reso
     if command == "off" or not find_spec("playwright"):
         raise Unread("empty shell", shell if command == "off" else f"{shell}; {_NOT_INSTALLED}")
     async with slot("browser", _BROWSERS), Fetcher(context, resolve, parse_address(page.address).host) as fetcher:
-        child = await in_thread(partial(start_child, _WORKER, stderr=subprocess.PIPE))
+        child = await in_thread(start_child, _WORKER, stderr=subprocess.PIPE)
         try:
             async with asyncio.timeout(limits.render_seconds):
                 options = {**limits.model_dump(), "address": page.address, "charset": page.charset, "command": command}
@@ -131,7 +131,7 @@ async def render_page(page: Fetched, shell: str, context: Context, resolve: Reso
             reason = f"its scripts take longer than {limits.render_seconds:g} seconds (limit render_seconds)"
             raise Unread("empty shell", f"{shell}; {reason}") from None
         finally:
-            await asyncio.shield(in_thread(partial(_end, child)))
+            await asyncio.shield(in_thread(_end, child))
     if error := header.get("error"):
         if "sandboxing failed" in error:
             reason = _NO_SANDBOX
@@ -165,13 +165,13 @@ async def _rendered(
             bytes_left -= len(data)
             if bytes_left >= 0:
                 response["headers"] = headers
-        await sender.run(partial(send, stdin, response, data))
+        await sender.run(send, stdin, response, data)
 
     try:
         # A child that failed to start has closed its pipe.
         with suppress(OSError):
-            await sender.run(partial(send, stdin, options, page))
-        while message := await in_thread(partial(receive, stdout)):
+            await sender.run(send, stdin, options, page)
+        while message := await in_thread(receive, stdout):
             if "number" not in message[0]:
                 return message
             loads.add(asyncio.create_task(load(**message[0])))

@@ -70,7 +70,9 @@ class Threads:
         self._tasks: deque[Callable[[], None]] = deque()
         self._work = threading.Condition()
 
-    async def run(self, work: Callable[[], Value]) -> Value:
+    async def run(
+        self, work: Callable[Arguments, Value], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Value:
         """Run the work in a free thread with the caller's context; returns its result or raises its error."""
         future: Future[Value] = Future()
         context = contextvars.copy_context()
@@ -78,7 +80,7 @@ class Threads:
         def finish() -> None:
             if future.set_running_or_notify_cancel():
                 try:
-                    future.set_result(context.run(work))
+                    future.set_result(context.run(work, *args, **kwargs))
                 except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
                     future.set_exception(error)
 
@@ -107,9 +109,9 @@ class Threads:
 _all_work = Threads("work", 64)
 
 
-async def in_thread(work: Callable[[], Value]) -> Value:
+async def in_thread(work: Callable[Arguments, Value], /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
     """Run the work in a daemon thread; returns its result or raises its error."""
-    return await _all_work.run(work)
+    return await _all_work.run(work, *args, **kwargs)
 
 
 class ShieldedTasks:

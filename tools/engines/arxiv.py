@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import partial
 from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
@@ -50,7 +49,7 @@ class Arxiv:
 
     async def search(self, query: str, count: int) -> list[Found]:
         """Return papers with their abstracts, most relevant first; raises `EngineFailed`."""
-        return await in_thread(partial(self._search, query, count))
+        return await in_thread(self._search, query, count)
 
     def _search(self, query: str, count: int) -> list[Found]:
         import arxiv

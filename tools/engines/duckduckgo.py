@@ -6,7 +6,6 @@ import math
 import os
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ...core.run.concurrency import in_thread
@@ -36,7 +35,7 @@ class DuckDuckGo:
 
     async def search(self, query: str, count: int) -> list[Found]:
         """Return results from the HTML page that needs no JavaScript; raises `EngineFailed`."""
-        return await in_thread(partial(self._search, query, count))
+        return await in_thread(self._search, query, count)
 
     def _search(self, query: str, count: int) -> list[Found]:
         from ddgs.exceptions import DDGSException

@@ -12,7 +12,7 @@ import shutil
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -364,7 +364,7 @@ def _in_thread(name: str) -> Callable[..., Any]:
     # LangGraph inspects the signature.
     @wraps(getattr(BaseCheckpointSaver, f"a{name}"))
     async def method(self: ThreadedSaver, *args: Any, **settings: Any) -> Any:
-        return await in_thread(partial(getattr(self.saver, name), *args, **settings))
+        return await in_thread(getattr(self.saver, name), *args, **settings)
 
     return method
 

@@ -260,7 +260,7 @@ class PageStore(SqliteStore):
         """Run the operations in a thread."""
         batch = list(ops)
         threads = self._readers if all(isinstance(op, GetOp) for op in batch) else self._writers
-        return await threads.run(partial(self.batch, batch))
+        return await threads.run(self.batch, batch)
 
     def _read(self, gets: Iterable[GetOp]) -> list[Result]:
         # LangGraph would write a new expiry date for each item read; nothing here expires.
