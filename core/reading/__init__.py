@@ -5,6 +5,6 @@ connections, redirects and limits of downloads, the browser, and every parser of
 PDF, office files, HTML, OCR.
 
 `web_page` reads a page, and renders it if it needs scripts: `policy` says which addresses may be read, `fetch`
-downloads through `connection`. `documents` contains the parsers and their child processes, `records` the
-results and refusals. Start with `web_page`.
+downloads. `documents` contains the parsers and their child processes, `records` the results and refusals. Start with
+`web_page`.
 """
