@@ -97,7 +97,7 @@ class Meter:
     calls: int = 0
     """Tool calls carried out."""
     asked: list[str] = field(default_factory=list)
-    """Third parties asked about papers and pages; see `open_copies`."""
+    """Third parties asked about papers and pages; see `OpenCopies`."""
 
     def spent(self, tool: str) -> Spent:
         """Return the cost of a call of this tool."""
@@ -138,7 +138,7 @@ class Outcome(NamedTuple):
     failed: tuple[str, ...] = ()
     """Types of errors raised by the tool, and names of time limits it exceeded."""
     asked: tuple[str, ...] = ()
-    """Third parties asked about papers and pages; see `open_copies`."""
+    """Third parties asked about papers and pages; see `OpenCopies`."""
     fault: str = ""
     """Why no further search can succeed, in one line that names the setting or cause; empty if one might."""
 
