@@ -190,22 +190,11 @@ class Library:
     def _source(self, root: Root, found: IndexedFile) -> Source:
         """Return the source for a document of the index."""
         uri, read_at = root.uri(found.path), self._context.clock.now().isoformat(timespec="seconds")
+        to_come = found.valid_from if found.valid_from > read_at[: len(found.valid_from)] else ""
+        shared = {name: value for name, value in found._asdict().items() if name in Source.model_fields}
+        address = root.address(found.path)
         return Source(
-            key=uri,
-            title=found.title,
-            location=uri,
-            address=root.address(found.path),
-            kind="document",
-            date=found.date,
-            date_kind=found.date_kind,
-            period=found.period,
-            publisher=found.publisher,
-            is_draft=bool(found.is_draft),
-            superseded_by=found.superseded_by,
-            in_force_from=found.valid_from if found.valid_from > read_at[: len(found.valid_from)] else "",
-            is_cut=bool(found.is_cut),
-            content_hash=found.content_hash,
-            read_at=read_at,
+            **shared, key=uri, location=uri, address=address, kind="document", in_force_from=to_come, read_at=read_at
         )
 
 

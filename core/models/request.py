@@ -72,8 +72,6 @@ class Facts(NamedTuple):
     """What the researcher's tools returned; for the report of a quick run, the results of its only search."""
     findings: tuple[TaskFinding, ...] = ()
     learnings: tuple[ShownLearning, ...] = ()
-    gaps: tuple[str, ...] = ()
-    """Open questions; the prompt numbers them from 1 in this order."""
 
 
 class Request(NamedTuple):

@@ -9,13 +9,12 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ..evidence.checking.proof import Known, Proof, ProofPassage, prove, stands_in
-from ..evidence.checking.source_text import SourceText, Windows
+from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.quantities import Calculation
 from ..evidence.text.words import tokens
@@ -95,11 +94,6 @@ class Evidence:
         self.numbers = {key: number for number, key in keys.items() if key in texts}
         """Source numbers by key."""
 
-    @cached_property
-    def _windows(self) -> dict[str, list[Windows]]:
-        """The windows (passages of a few lines) of each source's texts, by key."""
-        return {key: [text.windows for text in own] for key, own in self._texts.items()}
-
     @property
     def is_empty(self) -> bool:
         """Whether no source has a stored text."""
@@ -107,8 +101,8 @@ class Evidence:
 
     def _nearest(self, unit: ReportUnit) -> list[str]:
         """Return the keys of uncited sources that may support a unit, best first."""
-        others = [key for key in self._windows if key not in unit.sources]
-        shares = {key: max((text.share(unit.text) for text in self._windows[key]), default=0.0) for key in others}
+        others = {key: own for key, own in self._texts.items() if key not in unit.sources}
+        shares = {key: max((text.windows.share(unit.text) for text in own), default=0.0) for key, own in others.items()}
         return sorted((key for key in others if shares[key] >= _SHARE), key=lambda key: -shares[key])[:_NEAREST]
 
     def shown(self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
@@ -124,8 +118,8 @@ class Evidence:
         found = list[dict[str, Any]]()
         for key in (key for key in self.numbers if key in wanted):
             source, passages = self._sources[key], list[str]()
-            for windows in self._windows[key]:
-                passages += windows.shown(number for text in wanted[key] for number in windows.best(text, most))
+            for windows in (text.windows for text in self._texts[key]):
+                passages += windows.shown(number for words in wanted[key] for number in windows.best(words, most))
             seen = {"seen": _READ_IN_PART[source.extent]} if source.extent in _READ_IN_PART else {}
             date = {"date": source.date} if source.date else {}
             found.append({"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages})
@@ -143,7 +137,7 @@ class Evidence:
     def has_more(self, unit: ReportUnit) -> bool:
         """Whether a second look shows more passages than the first."""
         has_windows = any(
-            len(text.windows) > _FIRST_LOOK for key in _cited_near(unit) for text in self._windows.get(key, ())
+            len(text.windows.windows) > _FIRST_LOOK for key in _cited_near(unit) for text in self._texts.get(key, ())
         )
         return has_windows or (bool(unit.sources) and bool(self._nearest(unit)))
 

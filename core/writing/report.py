@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
@@ -203,24 +202,17 @@ def reader_of(context: Context, pages: Pages) -> str | None:
     return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/" if address else address
 
 
-class DraftText(NamedTuple):
-    """Text by the writer's model, cleaned for the draft."""
+def clean_for_draft(written: str, sources: Mapping[str, Source]) -> tuple[str, dict[int, str], int]:
+    """Return a model's text with citations of the thread's sources only, and without markup that is unsafe or ours.
 
-    text: str
-    cited: dict[int, str]
-    """Keys of the sources that it cites, by number."""
-    removed_markers: int
-    """Number of markers removed because they named no source."""
-
-
-def clean_for_draft(written: str, sources: Mapping[str, Source]) -> DraftText:
-    """Return a model's text with citations of the thread's sources only, and without markup that is unsafe or ours."""
+    Also return the keys of the sources that it cites, by number, and how many markers were removed.
+    """
     numbered = by_number(sources.values())
     # Only the verification may mark sentences.
     cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
     keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
-    return DraftText(text, cited, removed)
+    return text, cited, removed
 
 
 def unchecked(draft: Draft) -> Report:

@@ -61,11 +61,6 @@ class Proof(NamedTuple):
     fault: str = ""
     """Why they do not prove the unit, in words for the reader; empty if they do."""
 
-    @property
-    def words(self) -> str:
-        """The text of the passages."""
-        return " … ".join(dict.fromkeys(passage.words for passage in self.passages))
-
 
 class Known(NamedTuple):
     """What was read of a source."""
