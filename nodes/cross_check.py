@@ -8,9 +8,16 @@ from itertools import product
 from langchain_core.messages import HumanMessage
 
 from ..core.evidence.memory.learned import facts_of, fitting_learnings, own_learnings, own_observations
-from ..core.evidence.memory.observations import close_gap, contradiction_of, contradictions, insights, open_gaps
+from ..core.evidence.memory.observations import (
+    close_gap,
+    confirmed_contradictions,
+    contradiction_of,
+    contradictions,
+    insights,
+    open_gaps,
+)
 from ..core.records.plan import FINAL_CHECK, Learning, Observation
-from ..core.writing.basis import disagreement, disagreement_packets
+from ..core.writing.basis import disagreement_packets
 from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import RecordInconsistencies
 from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
@@ -30,7 +37,7 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     turn.announce("cross_check")
     async with turn.paid():
         memory = await _check(state, own, turn)
-    found = disagreement(replace(state, memory={**state.memory, **memory}))
+    found = confirmed_contradictions(replace(state, memory={**state.memory, **memory}))
     turn.emit(*disagreement_packets(found, turn.placement))
     return {**turn.update(), "memory": memory}
 

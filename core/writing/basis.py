@@ -123,17 +123,10 @@ def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFr
     return [*packets, Sources(placement=placement, documents=documents, cited=cited)]
 
 
-def disagreement(state: ResearchState, question_id: str | None = None) -> list[ConfirmedPair]:
-    """Return the confirmed contradictions of a question; by default, of the current one."""
-    asked, memory = state.run.id if question_id is None else question_id, state.memory.values()
-    is_typed = state.has_typed_plan
-    return confirmed_contradictions(memory, state.learnings, state.sources, asked, were_checked=is_typed)
-
-
 def disagreement_in_thread(state: ResearchState) -> list[ConfirmedPair]:
     """Return the confirmed contradictions of all questions of the thread."""
     questions = dict.fromkeys(observation.question_id for observation in state.memory.values())
-    return [pair for question_id in questions for pair in disagreement(state, question_id)]
+    return [pair for question_id in questions for pair in confirmed_contradictions(state, question_id)]
 
 
 def disagreement_with(state: ResearchState, text: str) -> list[ConfirmedPair]:
@@ -144,7 +137,7 @@ def disagreement_with(state: ResearchState, text: str) -> list[ConfirmedPair]:
         words = set(stems(claim))
         return any(2 * len(words & sentence) >= len(words) for sentence in sentences)
 
-    return [pair for pair in disagreement(state) if any(map(is_stated, pair.claims))]
+    return [pair for pair in confirmed_contradictions(state) if any(map(is_stated, pair.claims))]
 
 
 def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]:

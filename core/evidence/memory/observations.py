@@ -199,24 +199,17 @@ class ConfirmedPair(NamedTuple):
         return max(self.sources, key=lambda source: source.time)
 
 
-def confirmed_contradictions(
-    memory: Iterable[Observation],
-    learnings: Mapping[str, Learning],
-    sources: Mapping[str, Source],
-    question_id: str,
-    *,
-    were_checked: bool,
-) -> list[ConfirmedPair]:
-    """Return the contradictions found for a question in which both claims have a source.
+def confirmed_contradictions(state: ResearchState, question_id: str | None = None) -> list[ConfirmedPair]:
+    """Return the contradictions found for a question (by default the current one) in which both claims have a source.
 
-    If the final check compared all learnings (`were_checked`), only those that it found count. `learnings` are by id,
-    `sources` by key.
+    Since the final check of a typed plan compares all learnings, only those that it found count for such a plan.
     """
-    own = (observation for observation in memory if observation.question_id == question_id)
-    confirmed = [observation for observation in own if observation.step == FINAL_CHECK or not were_checked]
-    pairs = [[learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
+    asked = state.run.id if question_id is None else question_id
+    own = (observation for observation in state.memory.values() if observation.question_id == asked)
+    confirmed = [observation for observation in own if observation.step == FINAL_CHECK or not state.has_typed_plan]
+    pairs = [[state.learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
     return [
-        ConfirmedPair((first.text, second.text), (sources[first.source], sources[second.source]))
+        ConfirmedPair((first.text, second.text), (state.sources[first.source], state.sources[second.source]))
         for first, second in pairs
         if first.source and second.source
     ]
