@@ -118,12 +118,7 @@ def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
 
 
 def _start(
-    name: RunName,
-    question: str,
-    given: dict[str, Any],
-    outlet: Outlet,
-    strategy: Strategy | None,
-    is_estimate: bool,
+    name: RunName, question: str, given: dict[str, Any], outlet: Outlet, strategy: Strategy | None, is_estimate: bool
 ) -> int:
     """Ask a question on the thread `name` and return the exit code."""
 

@@ -32,16 +32,7 @@ from ..run.transcripts import (
 from .abilities import ability_of, other_ability, remember_ability, with_learned
 from .caller import Assembly, Caller, bind_call
 from .extractive.chat import ExtractiveChatModel
-from .faults import (
-    AnswerRefused,
-    FaultKind,
-    PromptCut,
-    broken_off,
-    explain,
-    fault_kind,
-    is_transient,
-    retry_reason,
-)
+from .faults import AnswerRefused, FaultKind, PromptCut, broken_off, explain, fault_kind, is_transient, retry_reason
 from .ladder.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split_thoughts
 from .ladder.rungs import Ability, prepare
 from .ladder.written_calls import CallGuard

@@ -247,12 +247,7 @@ class Caller(NamedTuple):
             self._report_cost(answer, messages, key)
 
     async def _timed_parts(
-        self,
-        model: Runnable[Any, Any],
-        messages: Sequence[AnyMessage],
-        *,
-        is_long: bool,
-        is_streamed: bool,
+        self, model: Runnable[Any, Any], messages: Sequence[AnyMessage], *, is_long: bool, is_streamed: bool
     ) -> AsyncGenerator[AIMessage, None]:
         """Make one try; yield the parts of its answer (a single one unless `is_streamed`).
 
