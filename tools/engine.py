@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
+import html
+import os
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import reduce
+from operator import getitem
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.parse import quote
 
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import parse_address
 from ..core.reading.documents.decode import clean_text, without_controls
-from ..core.reading.policy import Policy
+from ..core.reading.policy import Policy, domains_of
 from ..core.reading.records import Unread
 from ..core.records.sources import Source
+from ..core.run.concurrency import in_thread
 from ..core.run.context import Context
-from ..core.run.network import connection_problem
+from ..core.run.errors import SearchRefused
+from ..core.run.network import connection_problem, trusted_certificates, usable_proxy
 from ..core.run.store.pages import text_hash
 from .tool import Hit
-
-if TYPE_CHECKING:
-    import httpx
-import html
-import os
-import re
-from collections.abc import Callable, Mapping
-from functools import reduce
-from operator import getitem
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
-
-from ..core.reading.policy import domains_of
-from ..core.run.concurrency import in_thread
-from ..core.run.errors import SearchRefused
-from ..core.run.network import trusted_certificates, usable_proxy
 
 if TYPE_CHECKING:
     import httpx

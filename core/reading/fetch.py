@@ -41,7 +41,6 @@ _SNIFFED_BYTES = 1024
 _WORD_BYTES = 10_000
 """A large page is cut at the last word boundary, at most this many bytes before the limit."""
 _ROBOTS_BYTES = 500_000
-
 _MEDIA_TYPES: dict[DocumentKind, str] = {
     "html": "text/html application/xhtml+xml",
     "text": "text/plain",

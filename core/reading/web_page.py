@@ -26,7 +26,6 @@ _LITTLE_CHARACTERS = 250
 """A page with less text than this counts as empty if it asks for JavaScript."""
 _SHORT_CHARACTERS = 1500
 """A page with at least this much text is read even if it has the signs of a bot challenge or a paywall."""
-
 _CODES: dict[Reason, RefusalCode] = {
     "empty": "empty shell",
     "no text": "not text",

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lxml.html
 from lxml import etree
@@ -22,7 +22,6 @@ from .raised import resolve_raised
 
 if TYPE_CHECKING:
     from ...records.sources import Origin
-from typing import NamedTuple
 
 _UNSEEN = (
     "script", "style", "noscript", "template", "iframe", "object", "svg", "annotation", "canvas", "audio", "video",
@@ -96,8 +95,6 @@ _NOT_XML = re.compile(
 # Books close empty elements as in XML, which HTML parsers read as unclosed.
 _DOCUMENT_TYPE = re.compile(r"<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _CLOSED = re.compile(r"<([a-zA-Z][\w:-]*)((?:\s[^<>]*)?)/>")
-
-
 _LinkedData = list[dict[str, Any]]
 _Meta = dict[str, list[str]]
 _LITTLE_TEXT = 250
@@ -110,7 +107,6 @@ _LINKED_SHARE = 0.6
 """A block with a higher share of link text is navigation."""
 _LINKS = 2
 """Minimum number of links in navigation."""
-
 _BLOCKS = frozenset(
     ("div", "section", "ul", "ol", "form", "article", "header", "dl", "p", "li", "figure", "center", "details")
 )
