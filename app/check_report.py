@@ -17,12 +17,12 @@ from ..core.evidence.language import detect_language
 from ..core.models.resolve import check_models, load_models, profile_of
 from ..core.records.report import Audit, Draft, Report
 from ..core.records.research import Run
-from ..core.records.sources import Source
+from ..core.records.sources import Source, text_hash
 from ..core.run.context import Context
 from ..core.run.conversation import safe_text
 from ..core.run.settings import read_context
 from ..core.run.spending import carry_over
-from ..core.run.store.pages import OWNER, Pages, text_hash
+from ..core.run.store.pages import OWNER, Pages
 from ..core.run.store.serializer import StrictSerializer
 from ..core.run.tracing import tracing_if
 from ..core.writing.language import named_language

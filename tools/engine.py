@@ -21,12 +21,11 @@ from ..core.reading.addresses import parse_address
 from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.reading.policy import Policy, domains_of
 from ..core.reading.records import Unread
-from ..core.records.sources import Source
+from ..core.records.sources import Source, text_hash
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context
 from ..core.run.errors import SearchRefused
 from ..core.run.network import connection_problem, trusted_certificates, usable_proxy
-from ..core.run.store.pages import text_hash
 from .tool import Hit
 
 if TYPE_CHECKING:

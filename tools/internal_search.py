@@ -14,11 +14,10 @@ from ..core.library.earlier import ReadPage, search_read
 from ..core.library.library import MOST_LISTED, Library
 from ..core.models.resolve import is_extractive, profile_of
 from ..core.reading.web_page import WebReader
-from ..core.records.sources import NotRead, Source
+from ..core.records.sources import NotRead, Source, text_hash
 from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
-from ..core.run.store.pages import text_hash
 from .addresses import Addresses, opened_note
 from .engine import Found, SearchEngine, allowed_results, hit_of
 from .open_url import WebPages

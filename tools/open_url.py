@@ -20,13 +20,12 @@ from ..core.library.library import Library
 from ..core.reading.addresses import doi_in, parse_address
 from ..core.reading.records import Extract, Unread
 from ..core.reading.web_page import WebReader
-from ..core.records.sources import NotRead, Source
+from ..core.records.sources import NotRead, Source, text_hash
 from ..core.run import tool_names
 from ..core.run.concurrency import PerLoop, gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError
 from ..core.run.logs import log_failure
-from ..core.run.store.pages import text_hash
 from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
 from .results import passages, read_on, window

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from ..core.records.research import Action, Scope, Spent, Task
-from ..core.records.sources import Source, short_hash
+from ..core.records.sources import Source, short_hash, text_hash
 from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, SearchFailed
@@ -22,7 +22,7 @@ from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
 from ..core.run.logs import Secrets, log_failure
 from ..core.run.spending import Bill, total
-from ..core.run.store.pages import Pages, text_hash
+from ..core.run.store.pages import Pages
 from ..core.run.tracing import traced_tool
 from ..core.run.transcripts import NOT_RUN
 from .addresses import Addresses

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from ..evidence.checking.source_text import Windows
 from ..evidence.text.similarity import distinct, interleave, rarity
-from ..records.sources import Source
+from ..records.sources import Source, text_hash
 from ..run.context import Context
-from ..run.store.pages import LOCAL_USER, Pages, text_hash
+from ..run.store.pages import LOCAL_USER, Pages
 from .candidates import terms_of
 
 _READ = "read by the finished run"

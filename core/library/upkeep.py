@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 from ..evidence.standing import standing_of
 from ..reading.documents.pool import WORKERS, Parser
 from ..reading.records import Extract, Unreadable, kind_of_file
+from ..records.sources import text_hash
 from ..run.context import Clock
 from ..run.errors import DatabaseUnusable
 from ..run.limits import Limits
@@ -228,7 +229,7 @@ def _with_extract(entry: IndexedFile, extract: Extract | Unreadable, changes: Fo
         return entry._replace(seconds=before.seconds, tries=before.tries + 1)
     known = {name: getattr(extract, name) for name in _EXTRACTED}
     stated = standing_of(extract.title, PurePath(entry.path).name, extract.text)._asdict()
-    return entry._replace(**known, **stated, content_hash=hashlib.sha256(extract.text.encode()).hexdigest())
+    return entry._replace(**known, **stated, content_hash=text_hash(extract.text))
 
 
 def _remove_old(folder: Path, now: float) -> None:

@@ -19,11 +19,11 @@ from langgraph.constants import TAG_NOSTREAM
 from ...prompts import with_equal_fences
 from ..evidence.text.continuation import SHORTEST_LOOP, loop_start
 from ..records.research import Spent
+from ..records.sources import text_hash
 from ..run.context import Context, Role
 from ..run.errors import ModelFailed
 from ..run.events.call import CallEvents
 from ..run.network import is_loopback
-from ..run.store.pages import text_hash
 from ..run.tracing import untraced
 from ..run.transcripts import message_from_chunks
 from .deltas import plausible_counts

@@ -31,7 +31,12 @@ class Record(BaseModel):
 
 def short_hash(*parts: str) -> str:
     """Return the first 16 hex digits of the SHA-256 of the parts; ("ab", "c") and ("a", "bc") differ."""
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return text_hash("\0".join(parts))[:16]
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of a text in hex digits, which is its key in the store."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def time_of(date: str, period: str) -> str:

@@ -39,8 +39,7 @@ from deep_research.app.output import run_json
 from deep_research.core.evidence.citations.labels import all_labels, labels
 from deep_research.core.evidence.citations.rendering import with_marks
 from deep_research.core.records.report import Report
-from deep_research.core.records.sources import Source
-from deep_research.core.run.store.pages import text_hash
+from deep_research.core.records.sources import Source, text_hash
 
 TABLE = """## Debt
 

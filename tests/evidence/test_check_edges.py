@@ -23,7 +23,8 @@ from deep_research.core.evidence.citations.markers import settle_fences
 from deep_research.core.evidence.citations.rendering import with_marks, without_marks
 from deep_research.core.evidence.text.sentences import sentences_of
 from deep_research.core.records.report import ClaimCheck, Report
-from deep_research.core.run.store.pages import DAMAGED, Pages, text_hash
+from deep_research.core.records.sources import text_hash
+from deep_research.core.run.store.pages import DAMAGED, Pages
 
 TALL = "It stands 83 metres tall. [1]"
 

@@ -5,7 +5,6 @@ Also compares a second check of a report with the first, and finds source texts 
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections import defaultdict
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Report, SupportVerdict
-from ...records.sources import Source
+from ...records.sources import Source, text_hash
 from ..citations.rendering import without_marks
 from ..text.sentences import page_of, printed_page
 from .proof import ProofPassage
@@ -253,7 +252,7 @@ def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tupl
         text = next((text.text for text in stored if text.content_hash == passage.content_hash), None)
         if text is None:
             faults.append(f"The text of {source} is no longer stored, or cannot be read.")
-        elif hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != passage.content_hash:
+        elif text_hash(text) != passage.content_hash:
             faults.append(f"The text of {source} has changed since it was read.")
         elif text[passage.start : passage.end] != passage.quote:
             faults.append(f"A quote is no longer at its position in {source}: {passage.quote[:80]!r}.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import json
 import shutil
 import zlib
@@ -23,6 +22,7 @@ from langgraph.config import get_config
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from langgraph.store.memory import InMemoryStore
 
+from ...records.sources import text_hash
 from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
 
@@ -58,11 +58,6 @@ _UNKEPT = InMemoryStore()
 def page_namespace(thread_id: str) -> tuple[str, str]:
     """Return the store namespace of a thread's texts and notes; dots are escaped, since they separate its parts."""
     return (thread_id.replace("%", "%25").replace(".", "%2E"), "pages")
-
-
-def text_hash(text: str) -> str:
-    """Return the SHA-256 of a text in hex digits, which is its key in the store."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Pages:
@@ -194,7 +189,7 @@ def attachments_folder(data_dir: Path) -> Path:
 
 def thread_folder(folder: Path, thread_id: str) -> Path:
     """Return the path of the folder of a thread's files, inside `folder`, that of all threads; it may not exist."""
-    return folder / hashlib.sha256(thread_id.encode()).hexdigest()[:32] / "attached"
+    return folder / text_hash(thread_id)[:32] / "attached"
 
 
 def delete_files(folder: Path, thread_id: str) -> None:
