@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..core.evidence.citations.citing import by_number, known_citations
+from ..core.evidence.citations.markers import code_lines
 from ..core.evidence.citations.rendering import plain_citations
 from ..core.records.report import Draft
 from ..core.run.events.packets import ReportCitation, ReportRevised
-from ..core.writing.additions import insert_blocks, known_findings, passage_after, text_blocks
 from ..core.writing.forms import AddToReport
 from ..core.writing.report import changed_draft_messages, clean_for_draft, reader_of
 from ..core.writing.turn import NodeRuntime, begin_turn
-from ..core.writing.write import describe_sources
+from ..core.writing.write import describe_sources, known_findings
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+
+_LINE = re.compile(r"\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
+"""Matches the start of a list item or table row."""
 
 
 async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -78,3 +83,40 @@ def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
             "is_graded": draft.is_graded and text == draft.text,
         }
     )
+
+
+def text_blocks(text: str) -> list[str]:
+    """Split a text into blocks (paragraphs, headings, lists, tables) at empty lines outside code."""
+    lines = text.split("\n")
+    blocks, begun = list[str](), list[str]()
+    for line, is_code in zip([*lines, ""], [*code_lines(lines), False], strict=True):
+        if line.strip() or is_code:
+            begun.append(line)
+        elif begun:
+            blocks.append("\n".join(begun))
+            begun = []
+    return blocks
+
+
+def passage_after(block: str, text: str, *, is_continued: bool) -> str:
+    """Return a passage with its separator: a space or line break if it continues `block`, else an empty line."""
+    first, text = block.lstrip()[:1], text.strip()
+    if not is_continued or first in ("#", "`", "~") or text.startswith("#"):
+        return f"\n\n{text}"
+    is_line = _LINE.match(text) is not None
+    if is_line != (_LINE.match(block) is not None):
+        return f"\n\n{text}"
+    return f"\n{text}" if is_line else f" {text}"
+
+
+def insert_blocks(text: str, additions: Mapping[int, Sequence[str]]) -> str:
+    """Insert passages into a text after the blocks with these numbers (from 1; 0: at the start).
+
+    Each passage starts with its separator (see `passage_after`). The rest of the text does not change.
+    """
+    pieces, end = [f"{passage.lstrip()}\n\n" for passage in additions.get(0, ())], 0
+    for number, block in enumerate(text_blocks(text), 1):
+        start = text.index(block, end)
+        pieces += [text[end:start], block, *additions.get(number, ())]
+        end = start + len(block)
+    return "".join([*pieces, text[end:]])

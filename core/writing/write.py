@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ...prompts import fence, render_prompt
+from ...prompts import fence, fenced_knowledge, render_prompt
 from ...state import ResearchState
 from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
@@ -33,6 +33,7 @@ from ..run.logs import log_failure
 from ..run.plan_text import split_plan
 from ..run.store.pages import Pages
 from ..run.transcripts import (
+    CHARACTERS_PER_TOKEN,
     earlier_findings,
     mark_withheld,
     research_calls,
@@ -164,6 +165,20 @@ def describe_sources(state: ResearchState) -> str:
         )
         lines.append(f"[{number}] {'; '.join(filter(None, marks))}")
     return fence("\n".join(lines)) if lines else ""
+
+
+def known_findings(state: ResearchState, tokens: int) -> str:
+    """Return the question's findings, shortened to `tokens` in all, and what was not found, as fenced JSON."""
+    own = [finding for finding in state.findings.values() if finding.question_id == state.run.id and finding.text]
+    room = tokens * CHARACTERS_PER_TOKEN // max(1, len(own))
+    texts = [finding.numbered or finding.text for finding in own if not finding.is_withheld]
+    shown = [text if len(text) <= room else cited_sentences(text, room / len(text)) for text in texts]
+    # The orchestrator's list of gaps may be less precise than those of the researchers.
+    not_found = [
+        *missing_of(state.run, own, state.memory.values()),
+        *(gap for finding in own for gap in finding.missing),
+    ]
+    return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
 
 
 def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:

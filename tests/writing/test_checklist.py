@@ -17,7 +17,7 @@ from langchain_core.language_models import ModelProfile
 from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import RateLimited
 from deep_research.core.run.plan_text import read_plan, split_plan
-from deep_research.core.writing.additions import insert_blocks, passage_after, text_blocks
+from deep_research.nodes.add_to_report import insert_blocks, passage_after, text_blocks
 from deep_research.state import ResearchState
 
 CHECKLIST = ("When the light was lit", "Its keeper and her years", "Its range at sea")
