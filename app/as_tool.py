@@ -23,11 +23,10 @@ from ..core.evidence.text.similarity import grouped
 from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
-from ..core.run.context import Context, Settings
+from ..core.run.context import Context, Settings, read_context
 from ..core.run.errors import DeepResearchError
 from ..core.run.events.packets import CallFinished, OverallStop, StopReason
 from ..core.run.limits import Limits
-from ..core.run.settings import read_context
 from ..core.run.spending import total
 from .embed import ResearchGraph, build_graph, thread_config
 from .loops import wait_for

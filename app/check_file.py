@@ -24,10 +24,9 @@ from ..core.reading.documents.pool import shared_parser
 from ..core.reading.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
 from ..core.records.sources import Source
-from ..core.run.context import Context
+from ..core.run.context import Context, read_context
 from ..core.run.conversation import safe_text
 from ..core.run.errors import ReportUnreadable
-from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages
 from .check_report import check_in_graph, load_verifier, run_for_check
 from .endings import reports_errors, run_interruptibly

@@ -18,9 +18,8 @@ from ..core.models.resolve import check_models, load_models, profile_of
 from ..core.records.report import Audit, Draft, Report
 from ..core.records.research import Run
 from ..core.records.sources import Source, text_hash
-from ..core.run.context import Context
+from ..core.run.context import Context, read_context
 from ..core.run.conversation import safe_text
-from ..core.run.settings import read_context
 from ..core.run.spending import carry_over
 from ..core.run.store.pages import OWNER, Pages
 from ..core.run.store.serializer import StrictSerializer

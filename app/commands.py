@@ -11,9 +11,9 @@ from typing import Any
 from ..core.evidence.memory.observations import own_actions
 from ..core.records.research import Strategy
 from ..core.run import tool_names
+from ..core.run.context import read_context
 from ..core.run.conversation import safe_text
 from ..core.run.errors import UnknownSetting
-from ..core.run.settings import read_context
 from .embed import thread_id
 from .endings import exit_code_of, run_interruptibly
 from .live_view import progress_view

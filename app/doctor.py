@@ -27,7 +27,7 @@ from ..core.models.faults import explain
 from ..core.models.quirks import describe_traits
 from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of, resolve_model
 from ..core.models.retries import retry_budget_of
-from ..core.run.context import ROLES, Context, Role
+from ..core.run.context import ROLES, Context, Role, read_context
 from ..core.run.conversation import safe_text
 from ..core.run.errors import DeepResearchError
 from ..core.run.events.call import CallEvents
@@ -35,7 +35,6 @@ from ..core.run.events.log import Emitter
 from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
 from ..core.run.network import shown, usable_proxy
-from ..core.run.settings import read_context
 from ..core.run.store.database import check_whole, open_database, runs_location
 from ..core.run.tracing import tracing_notices
 from ..core.writing.language import check_language

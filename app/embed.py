@@ -30,11 +30,10 @@ from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.run.concurrency import in_thread
-from ..core.run.context import Context, Settings
+from ..core.run.context import Context, Settings, read_context, with_configurable
 from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, stop_message
 from ..core.run.events.log import flush
 from ..core.run.logs import log_failure
-from ..core.run.settings import read_context, with_configurable
 from ..core.run.store.database import Database, open_database, resolve_location
 from ..core.run.store.lease import TOKEN, Lease
 from ..core.run.store.pages import Pages, attachments_folder, delete_files

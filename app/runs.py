@@ -23,13 +23,12 @@ from ..core.library.index import open_roots
 from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
 from ..core.records.research import Estimate, Strategy
-from ..core.run.context import ROLES, Context
+from ..core.run.context import ROLES, Context, read_context
 from ..core.run.conversation import DRAFT, check_question, mark_of, question_line, safe_text
 from ..core.run.errors import UnknownSetting, UnknownThread, UserMistake
 from ..core.run.events.log import read_failure
 from ..core.run.limits import Limits
 from ..core.run.plan_text import PLAN_TITLE_CHARACTERS
-from ..core.run.settings import read_context
 from ..core.run.store.database import Database, open_database, runs_location
 from ..core.run.store.lease import Lease
 from ..core.run.store.pages import LOCAL_USER, OWNER, Pages, note_value, page_namespace

@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..core.run.context import read_context
 from ..core.run.errors import DeepResearchError, UnknownSetting
-from ..core.run.settings import read_context
 
 _SETTINGS = {"model": "models", "domain": "domains_allow", "not_domain": "domains_deny", "after": "published_after"}
 """Setting name for each option whose name differs from its setting."""

@@ -15,7 +15,7 @@ from langgraph.types import Command
 from pydantic import TypeAdapter
 
 from ..core.records.research import Run
-from ..core.run.context import Clock, Context, SystemClock
+from ..core.run.context import Clock, Context, SystemClock, read_context
 from ..core.run.errors import UnknownThread, UserMistake, stop_message
 from ..core.run.events.call import STOP_REASONS
 from ..core.run.events.log import read_log
@@ -30,7 +30,6 @@ from ..core.run.events.packets import (
     Placement,
     StopReason,
 )
-from ..core.run.settings import read_context
 from ..core.run.store.pages import Pages
 from ..state import ResearchState
 from .embed import ResearchGraph, thread_config

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.records.research import Strategy
-from ...core.run.context import Context
+from ...core.run.context import Context, read_context
 from ...core.run.errors import ExtraMissing
-from ...core.run.settings import read_context
 from ...core.run.user_settings import documents_below, with_absolute_paths
 from ..check_file import CheckedFile, check_file
 from ..endings import reports_errors, run_interruptibly

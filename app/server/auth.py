@@ -15,10 +15,9 @@ from langchain_core.messages import convert_to_messages
 from langgraph_sdk import Auth, get_client
 
 from ...core.library.attachments import messages_with_files, take_files
-from ...core.run.context import Context
+from ...core.run.context import Context, read_settings
 from ...core.run.conversation import message_words
 from ...core.run.errors import UserMistake
-from ...core.run.settings import read_settings
 from ...core.run.store.database import query_database, runs_location
 from ...core.run.store.pages import LOCAL_USER, OWNER, Pages
 from ...core.run.user_settings import UserSettings

@@ -13,10 +13,9 @@ from typing import Any
 
 from ...core.library.index import open_roots
 from ...core.models.resolve import quotes_only
-from ...core.run.context import ROLES
+from ...core.run.context import ROLES, read_context
 from ...core.run.errors import ExtraMissing, UnknownSetting
 from ...core.run.limits import ENVIRONMENT_PREFIX
-from ...core.run.settings import read_context
 from ...core.run.store.pages import LOCAL_USER
 from ...core.run.tracing import traced_to, tracing_notices
 from ...core.run.user_settings import USER_PLACEHOLDER, with_absolute_paths

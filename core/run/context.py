@@ -1,4 +1,7 @@
-"""`Context`, the settings of a run: models, documents, search engines, language, depth, limits, clock."""
+"""`Context`, the settings of a run: models, documents, search engines, language, depth, limits, clock.
+
+`read_context` reads them from a dict and the environment, and makes a wrong one a one-line error.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, get_args, runtime_checkable
 
 import platformdirs
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, tool
-from pydantic import Field, InstanceOf, WithJsonSchema, field_validator
+from pydantic import BaseModel, Field, InstanceOf, ValidationError, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 from typing_extensions import TypedDict, Unpack
 
 from ..records.research import Depth, Scope
@@ -33,6 +37,13 @@ ToolCalls = Literal["auto", "native", "schema", "tags"]
 Effort = Literal["auto", "low", "medium", "high"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
+Kind = TypeVar("Kind", bound=BaseModel)
+_EXAMPLES = {
+    "limits": '{"max_cycles": 4}',
+    "mcp": '{"NAME": {"command": "COMMAND", "args": []}}',
+    "prices": '{"NAME": [0.25, 2.0]}',
+}
+"""Example values, for error messages, of settings that are JSON in the environment."""
 
 
 @runtime_checkable
@@ -362,3 +373,67 @@ def within_scope(context: Context, scope: Scope) -> Context:
             "published_after": date.fromisoformat(scope.published_after) if scope.published_after else None,
         }
     )
+
+
+def read_context(given: Mapping[str, Any]) -> Context:
+    """Return the settings of a run: those in the dict, else those of the environment, else the defaults.
+
+    Raises `UnknownSetting`, with one line for the user, for an unknown name or a wrong value.
+    """
+    return read_settings(Context, given)
+
+
+def with_configurable(given: Context | None, configurable: Mapping[str, Any]) -> Context:
+    """Return the settings of a run that LangGraph passed as `context` (`given`) and in `configurable`.
+
+    Keys of `configurable` that are not settings are ignored. Raises `UnknownSetting` for a wrong setting, and for one
+    that was given two different values.
+    """
+    named = {name: value for name, value in configurable.items() if name in Context.model_fields}
+    if given is None or not named:
+        return given or read_context(named)
+    configured, environment = read_context(named), read_context({})
+    for name in named.keys() & given.model_fields_set:
+        value = getattr(given, name)
+        is_from_environment = name in environment.model_fields_set and value == getattr(environment, name)
+        if not is_from_environment and value != getattr(configured, name):
+            raise UnknownSetting(f"{name}: `context` and `configurable` give different values; set it in only one.")
+    return given.model_copy(update={name: getattr(configured, name) for name in named})
+
+
+def read_settings(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
+    """Return settings of this class, otherwise like `read_context`."""
+    try:
+        return kind(**given)
+    except ValidationError as error:
+        # Each branch of a union reports a fault.
+        faults = dict.fromkeys(map(_described, error.errors()))
+        raise UnknownSetting(f"Wrong settings: {'; '.join(faults)}.") from error
+    except SettingsError as error:
+        # Only its message names the field.
+        field = str(error).split('"')[1]
+        raise UnknownSetting(
+            f"Wrong settings: {_variable(field)}: this is not JSON such as {_EXAMPLES[field]}."
+        ) from error
+
+
+def _described(fault: ErrorDetails) -> str:
+    """Describe a validation error for the user; a value that came from the environment is named by its variable."""
+    *above, name = map(str, fault["loc"])
+    is_limit = above == ["limits"]
+    if fault["type"] == "extra_forbidden":
+        return f"{name}: {fault['msg']}{'; `deep-research limits` lists all' if is_limit else ''}"
+    if fault["loc"][0] == "models":
+        return f"models: give a name such as 'openai:NAME', or one per role ({', '.join(ROLES)})"
+    # A fault in a list has the index of the entry as its last part.
+    field = above[0] if above and not is_limit else name
+    value = os.environ.get(_variable(field), "")
+    setting = f"limit {name}" if is_limit else ".".join([*above, name])
+    if value and fault["input"] in (value, *re.split(r"[\s,]+", value)):
+        setting = _variable(field)
+    return f"{setting}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"
+
+
+def _variable(name: str) -> str:
+    """Return the environment variable of a setting or limit."""
+    return f"{ENVIRONMENT_PREFIX}{name.upper()}"
