@@ -31,9 +31,8 @@ from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Settings, read_context, with_configurable
-from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, stop_message
+from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, log_failure, stop_message
 from ..core.run.events.log import flush
-from ..core.run.logs import log_failure
 from ..core.run.store.database import Database, open_database, resolve_location
 from ..core.run.store.lease import TOKEN, Lease
 from ..core.run.store.pages import Pages, attachments_folder, delete_files

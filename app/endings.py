@@ -12,9 +12,8 @@ from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from ..core.run.context import Context
-from ..core.run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake
+from ..core.run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake, log_failure
 from ..core.run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits, nearest
-from ..core.run.logs import log_failure
 from .progress import PacketLines
 from .server.users import ServerSettings
 from .settings import RunName

@@ -16,10 +16,9 @@ from ..core.models.resolve import settings_of
 from ..core.records.research import Action, Task
 from ..core.run.branches import BranchUpdate, ResearcherState, StepState, StepTask, placement_of
 from ..core.run.context import Context
-from ..core.run.errors import failure_of
+from ..core.run.errors import failure_of, log_failure
 from ..core.run.events.call import researcher_failed, step_failed
 from ..core.run.events.log import emitter
-from ..core.run.logs import log_failure
 from ..core.run.store.pages import pages_of
 from ..core.run.transcripts import NOT_RUN
 from ..core.writing.report import end_packets, reader_of, report_messages, unchecked

@@ -24,8 +24,8 @@ from ..core.records.sources import NotRead, Source, text_hash
 from ..core.run import tool_names
 from ..core.run.concurrency import PerLoop, gather_or_cancel
 from ..core.run.context import Context
-from ..core.run.errors import DeepResearchError
-from ..core.run.logs import log_failure
+from ..core.run.errors import DeepResearchError, log_failure
+from ..core.run.store.pages import text_hash
 from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
 from .results import passages, read_on, window

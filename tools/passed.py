@@ -27,8 +27,7 @@ from ..core.records.sources import short_hash
 from ..core.run import tool_names
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Engine, engine_name
-from ..core.run.errors import ExtraMissing, UnknownSetting
-from ..core.run.logs import log_failure
+from ..core.run.errors import ExtraMissing, UnknownSetting, log_failure
 from ..core.run.registered import TOOLS, load_registered, registered
 from .engine import OVERSAMPLING, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
 from .results import shortened

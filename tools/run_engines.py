@@ -17,8 +17,7 @@ from langchain_core.tools import BaseTool
 
 from ..core.run.concurrency import PerLoop
 from ..core.run.context import AnyEngine, Context, Engine, engine_name
-from ..core.run.errors import SearchRefused, UnknownSetting
-from ..core.run.logs import log_failure
+from ..core.run.errors import SearchRefused, UnknownSetting, log_failure
 from ..core.run.registered import ENGINES, is_dotted, load_dotted, load_registered, registered
 from . import engines
 from .engine import EngineBlocked, EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow, without_notice

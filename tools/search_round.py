@@ -16,9 +16,8 @@ from ..core.run import tool_names
 from ..core.run.branches import StepState, placement_of
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context, Watch
-from ..core.run.errors import failure_of
+from ..core.run.errors import failure_of, log_failure
 from ..core.run.events.log import Emitter
-from ..core.run.logs import log_failure
 from ..core.run.spending import Bill
 from ..core.run.store.pages import Pages, reference_to
 from .addresses import Addresses

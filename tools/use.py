@@ -15,12 +15,12 @@ from ..core.records.research import Action, Scope, Spent, Task
 from ..core.records.sources import Source, short_hash, text_hash
 from ..core.run import tool_names
 from ..core.run.context import Context
-from ..core.run.errors import DeepResearchError, SearchFailed
+from ..core.run.errors import DeepResearchError, SearchFailed, log_failure
 from ..core.run.events.call import tool_call_packets, tool_result_packets
 from ..core.run.events.log import Emitter
 from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
-from ..core.run.logs import Secrets, log_failure
+from ..core.run.masking import Secrets
 from ..core.run.spending import Bill, total
 from ..core.run.store.pages import Pages
 from ..core.run.tracing import traced_tool

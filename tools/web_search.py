@@ -14,8 +14,7 @@ from ..core.evidence.text.similarity import distinct, grouped, interleave
 from ..core.run import tool_names
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context
-from ..core.run.errors import DeepResearchError
-from ..core.run.logs import log_failure
+from ..core.run.errors import DeepResearchError, log_failure
 from .addresses import Addresses
 from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
 from .passed import PassedEngine, plain_name

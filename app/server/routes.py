@@ -21,9 +21,8 @@ from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line
 from ...core.run.context import Context
 from ...core.run.conversation import DRAFT, attached_to, clean_nested, mark_of, safe_text
-from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake
+from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
 from ...core.run.events.log import LogTail, read_log
-from ...core.run.logs import log_failure
 from ...core.run.spending import check_account, total
 from ...core.run.store.pages import LOCAL_USER, Pages, announce_change, followed_threads, next_change
 from ...core.run.user_settings import UserSettings

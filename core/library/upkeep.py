@@ -19,9 +19,8 @@ from ..reading.documents.pool import WORKERS, Parser
 from ..reading.records import Extract, Unreadable, kind_of_file
 from ..records.sources import text_hash
 from ..run.context import Clock
-from ..run.errors import DatabaseUnusable
+from ..run.errors import DatabaseUnusable, log_failure
 from ..run.limits import Limits
-from ..run.logs import log_failure
 from .folder import FoundFile, LeftOut, read_file, scan_folder
 from .index import Index, Root, unreadable
 from .index_file import (

@@ -20,9 +20,8 @@ from langchain_core.runnables import Runnable
 
 from ..run.concurrency import Locks
 from ..run.context import Context, Role
-from ..run.errors import ToolsMissing, UserMistake
+from ..run.errors import ToolsMissing, UserMistake, log_failure
 from ..run.events.packets import Activity
-from ..run.logs import log_failure
 from ..run.transcripts import CHARACTERS_PER_TOKEN, was_cut_off
 from .caller import Caller, bind_call, spent_on
 from .faults import ToolsUnbound, explain, fault_kind, message_of

@@ -17,9 +17,9 @@ from ..evidence.citations.rendering import read_body
 from ..run import tool_names
 from ..run.context import Context, Role
 from ..run.conversation import mark_of, safe_text
-from ..run.errors import DeepResearchError, UserMistake
+from ..run.errors import DeepResearchError, UserMistake, log_failure
 from ..run.events.call import CallEvents
-from ..run.logs import Secrets, log_failure
+from ..run.masking import Secrets
 from ..run.transcripts import (
     BROKEN,
     CHARACTERS_PER_TOKEN,

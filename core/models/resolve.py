@@ -17,8 +17,7 @@ from pydantic import SecretStr
 from ..records.research import Spent
 from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role, read_settings, with_configurable
-from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
-from ..run.logs import log_failure
+from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall, log_failure
 from ..run.network import usable_proxy
 from ..run.user_settings import UserSettings
 from .extractive.chat import ExtractiveChatModel

@@ -16,8 +16,7 @@ from weakref import WeakValueDictionary
 from langgraph.errors import GraphBubbleUp
 
 from ..records.research import Value
-from .errors import RESEARCHER_TIME_OVER, failure_of
-from .logs import log_failure
+from .errors import RESEARCHER_TIME_OVER, failure_of, log_failure
 
 LoopValue = TypeVar("LoopValue")
 _IDLE_SECONDS = 10.0

@@ -1,4 +1,4 @@
-"""All exceptions of this package: one class for each problem that a user can fix.
+"""All exceptions of this package, one class for each problem that a user can fix, and how errors are worded and logged.
 
 DeepResearchError
 ├── UserMistake                 exit code 2: the call or a setting must change
@@ -38,10 +38,18 @@ researcher or step, all others become a gap in the report. A few modules declare
 
 from __future__ import annotations
 
+import logging
+
 from langgraph.errors import GraphBubbleUp
+
+from .masking import masked
 
 RESEARCHER_TIME_OVER = "its time was over (researcher_seconds_hard)"
 """Reason of a researcher that was stopped, worded for the reader."""
+_CHARACTERS = 500
+"""Maximum length of an error's text in the log."""
+_WITHHELD = "its text is logged at the level DEBUG"
+"""Logged instead of the text of a third-party error."""
 
 
 class DeepResearchError(Exception):
@@ -199,3 +207,28 @@ def failure_of(error: BaseException) -> str:
     if isinstance(error, DeepResearchError):
         return str(error).rstrip(".")
     return f"an error stopped it ({type(error).__name__})"
+
+
+def log_failure(name: str, error: BaseException, message: str, *arguments: object, keeps_text: bool = False) -> None:
+    """Log an error as a warning, with its traceback and with secrets masked; `name`: `__name__` of the calling module.
+
+    The text of a third-party error may quote prompts and documents, so it is logged only at `DEBUG`. `keeps_text`: the
+    error comes from the app's own code, so its text is part of the warning.
+    """
+    logger = logging.getLogger(name)
+    logger.warning(message, *arguments, exc_info=_shown(error, keeps_text), stacklevel=2)
+    logger.debug("The text of this %s: %s", type(error).__name__, masked(str(error)), stacklevel=2)
+
+
+def _shown(error: BaseException, keeps_text: bool) -> BaseException:
+    """Return a copy of the error for the log: of a type with the same name, with its traceback, and its text masked.
+
+    Its causes are copied in the same way.
+    """
+    kind, is_own = type(error), isinstance(error, DeepResearchError)
+    text = " ".join(masked(str(error)).split())[:_CHARACTERS] if keeps_text or is_own else _WITHHELD
+    shown: BaseException = type(kind.__name__, (Exception,), {"__module__": kind.__module__})(text)
+    shown.__cause__ = error.__cause__ and _shown(error.__cause__, keeps_text)
+    shown.__context__ = error.__context__ and _shown(error.__context__, keeps_text)
+    shown.__suppress_context__ = error.__suppress_context__
+    return shown.with_traceback(error.__traceback__)

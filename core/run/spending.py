@@ -24,9 +24,8 @@ from langgraph.errors import GraphBubbleUp
 
 from ..records.research import Run, Spent, Value
 from .context import Context
-from .errors import DailyLimitReached, DatabaseUnusable, UserMistake
+from .errors import DailyLimitReached, DatabaseUnusable, UserMistake, log_failure
 from .limits import Limits
-from .logs import log_failure
 from .store.pages import Pages
 
 _CENT = 0.01

@@ -19,10 +19,10 @@ from ..models.request import Facts, Request
 from ..models.resolve import EXTRACTIVE, with_model
 from ..records.research import Run, Task
 from ..run.context import Context, Role
-from ..run.errors import ModelFailed, failure_of
+from ..run.errors import ModelFailed, failure_of, log_failure
 from ..run.events.call import CallEvents, step_failed
 from ..run.events.packets import Placement
-from ..run.logs import Secrets, log_failure
+from ..run.masking import Secrets
 from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
 from .forms import Form, form_name, form_schema
 

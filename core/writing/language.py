@@ -24,9 +24,8 @@ from ..models.resolve import is_extractive
 from ..records.research import Entry, Run
 from ..run.context import Context
 from ..run.conversation import words_since_report
-from ..run.errors import UnknownSetting
+from ..run.errors import UnknownSetting, log_failure
 from ..run.events.call import CallEvents
-from ..run.logs import log_failure
 from .write import write_silently
 
 _MAIN_CODES = {"nb": "no", "fil": "tl"}

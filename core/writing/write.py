@@ -27,9 +27,8 @@ from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..records.research import Finding
 from ..run.context import Context
 from ..run.conversation import text_only
-from ..run.errors import DeepResearchError
+from ..run.errors import DeepResearchError, log_failure
 from ..run.events.call import CallEvents, ProseEvents, SilentEvents
-from ..run.logs import log_failure
 from ..run.plan_text import split_plan
 from ..run.store.pages import Pages
 from ..run.transcripts import (

@@ -18,8 +18,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import StreamWriter
 
 from ..concurrency import PerLoop
-from ..errors import DatabaseUnusable
-from ..logs import log_failure
+from ..errors import DatabaseUnusable, log_failure
 from ..store.pages import Pages, announce_change, page_namespace, pages_of
 from .packets import Packet
 

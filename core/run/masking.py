@@ -1,9 +1,8 @@
-"""Masks keys and passwords in logs and in what models write; logs errors that do not stop the run."""
+"""Masks keys and passwords in logs and in what models write."""
 
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 from base64 import b64encode, urlsafe_b64encode
@@ -11,24 +10,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from .errors import DeepResearchError
-
 MASK = "***"
 """Replacement of a secret."""
 _SHORTEST = 12
 """Minimum length of a secret in what models write: shorter values may be ordinary words."""
 _SHORTEST_LOGGED = 8
 """Minimum length of a secret in the log."""
-_CHARACTERS = 500
-"""Maximum length of an error's text in the log."""
 _NAME = re.compile(r"KEY(?!WORD|BOARD)|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH(?!OR(?!I))|HEADERS")
 """Parts of the names of environment variables whose values are secrets."""
 _PASSWORD = re.compile(r"://[^/\s@:]*:([^/\s@]+)@")
 """The password in an address."""
 _WORD = re.compile(r"[^\s\"'{}\[\],;:=]++(?![\"']?\s*[:=]\s*[\"']?\w)")
 """A word of a value such as `NAME:TOKEN` or `Authorization: Bearer TOKEN`, unless it names the next word."""
-_WITHHELD = "its text is logged at the level DEBUG"
-"""Logged instead of the text of a third-party error."""
 _PATTERN = re.compile(
     r"(?i)(?<=://)[^/\s@]+(?=@)|(?<=bearer )\S+|(?<=key[=:])\s*[^\s&,;]+|(?<=(?:token|sword|ecret)[=:])\s*[^\s&,;]+"
     r"|\b(?:sk|lsv2|tvly|ghp|xox[abp])[-_][\w*-]{8,}"
@@ -36,34 +29,9 @@ _PATTERN = re.compile(
 """Passwords in addresses, bearer tokens, values named as secrets, and keys with well-known prefixes."""
 
 
-def log_failure(name: str, error: BaseException, message: str, *arguments: object, keeps_text: bool = False) -> None:
-    """Log an error as a warning, with its traceback and with secrets masked; `name`: `__name__` of the calling module.
-
-    The text of a third-party error may quote prompts and documents, so it is logged only at `DEBUG`. `keeps_text`: the
-    error comes from the app's own code, so its text is part of the warning.
-    """
-    logger = logging.getLogger(name)
-    logger.warning(message, *arguments, exc_info=_shown(error, keeps_text), stacklevel=2)
-    logger.debug("The text of this %s: %s", type(error).__name__, masked(str(error)), stacklevel=2)
-
-
 def masked(text: str) -> str:
     """Return the text with the environment's secrets, and all that looks like a key or password, replaced by `MASK`."""
     return _PATTERN.sub(MASK, Secrets({}, _SHORTEST_LOGGED).masked(text))
-
-
-def _shown(error: BaseException, keeps_text: bool) -> BaseException:
-    """Return a copy of the error for the log: of a type with the same name, with its traceback, and its text masked.
-
-    Its causes are copied in the same way.
-    """
-    kind, is_own = type(error), isinstance(error, DeepResearchError)
-    text = " ".join(masked(str(error)).split())[:_CHARACTERS] if keeps_text or is_own else _WITHHELD
-    shown: BaseException = type(kind.__name__, (Exception,), {"__module__": kind.__module__})(text)
-    shown.__cause__ = error.__cause__ and _shown(error.__cause__, keeps_text)
-    shown.__context__ = error.__context__ and _shown(error.__context__, keeps_text)
-    shown.__suppress_context__ = error.__suppress_context__
-    return shown.with_traceback(error.__traceback__)
 
 
 class Secrets:
