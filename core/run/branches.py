@@ -25,29 +25,12 @@ from ..records.research import (
     merge_findings,
 )
 from ..records.sources import Record, Source, merge_sources
-from . import tool_names
 from .concurrency import Failed
 from .events.packets import Placement
+from .transcripts import ToolRequest
 
 PLAN_TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 """Reason for ending a step early, worded for the reader."""
-
-
-class ToolRequest(Record):
-    """The tool call that a researcher runs next."""
-
-    id: str
-    tool: str
-    arguments: dict[str, Any]
-    """Its arguments, merged with those of further calls to the same tool."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Its queries or addresses; for a tool that an app passed in, all arguments as `name: value`."""
-        if self.tool not in tool_names.OURS:
-            return tuple(f"{name}: {value}" for name, value in self.arguments.items())
-        values: Any = next(iter(self.arguments.values()), ())
-        return tuple(map(str, values)) if isinstance(values, list | tuple) else (str(values),)
 
 
 @dataclass

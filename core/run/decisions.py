@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from ..records.research import ConflictingClaims, Decision, Progress, Spent, Task
 from . import tool_names
-from .branches import ResearcherState, ToolRequest
+from .branches import ResearcherState
 from .limits import Limits
 from .spending import total
-from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, RunnableCall, contradictions_in, missing_in
+from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, ToolRequest, contradictions_in, missing_in
 
 _ACT = "act"
 """Reminder (see `Progress.nudges`) after a message that called no tool."""
@@ -56,7 +56,7 @@ def decide(calls: Calls, progress: Progress, limits: Limits, *, has_findings: bo
     researched instead: it probably cannot call tools.
     """
     is_done = has_findings and has_assigned
-    names = {call.name for call in calls.accepted}
+    names = {call.tool for call in calls.accepted}
     if not calls.message.tool_calls:
         if progress.cycle or _ACT in progress.nudges:
             return _give_up(progress, {}, is_done)
@@ -64,7 +64,7 @@ def decide(calls: Calls, progress: Progress, limits: Limits, *, has_findings: bo
     if tool_names.GENERATE_REPORT in names:
         if has_findings or _RESEARCH_FIRST in progress.nudges:
             answers = _answer_all(calls, _NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
-            asked = next(call for call in calls.accepted if call.name == tool_names.GENERATE_REPORT)
+            asked = next(call for call in calls.accepted if call.tool == tool_names.GENERATE_REPORT)
             return Order("report", progress, answers, missing=missing_in(asked.arguments))
         answers = _answer_all(calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED})
         return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
@@ -87,9 +87,9 @@ def _give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Orde
 
 def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, has_findings: bool) -> Order:
     """Return what calls for research or for an analysis lead to; an analysis has to be the only kind of call."""
-    answers = {refusal.id: refusal.reason for refusal in calls.refused}
+    answers = dict(calls.refused)
     tasks: list[tuple[str, str]] = []
-    analyses = [call for call in calls.accepted if call.name == tool_names.ANALYZE_FINDINGS]
+    analyses = [call for call in calls.accepted if call.tool == tool_names.ANALYZE_FINDINGS]
     is_analysis = len(analyses) == len(calls.accepted)
     for call in calls.accepted:
         given = call.arguments.get("task")
@@ -124,8 +124,8 @@ def _nudged(progress: Progress, nudge: str) -> Progress:
 
 def _answer_all(calls: Calls, others: str, by_name: Mapping[str, str]) -> dict[str, str]:
     """Return an answer to each call: by the name of its tool, `others` for all other tools, or why it is refused."""
-    answers = {call.id: by_name.get(call.name, others) for call in calls.accepted}
-    return answers | {refusal.id: refusal.reason for refusal in calls.refused}
+    answers = {call.id: by_name.get(call.tool, others) for call in calls.accepted}
+    return answers | calls.refused
 
 
 class NextAction(NamedTuple):
@@ -155,8 +155,8 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits, calculat
     The first call that is neither a thought nor a calculation is run, together with other calls to the same tool; the
     rest are refused. `calculated`: results of the calculations by call id.
     """
-    answers = {refusal.id: refusal.reason for refusal in calls.refused}
-    acting = [call for call in calls.accepted if call.name not in (tool_names.THINK_TOOL, tool_names.CALCULATE)]
+    answers = dict(calls.refused)
+    acting = [call for call in calls.accepted if call.tool not in (tool_names.THINK_TOOL, tool_names.CALCULATE)]
     if not calls.accepted:
         # The first message without a call is answered with a nudge; each further one costs an iteration.
         silent = not calls.message.tool_calls
@@ -168,19 +168,19 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits, calculat
         return NextAction(answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think)
     first = acting[0]
     # Only our own tools accept lists for certain.
-    is_ours = first.name in tool_names.OURS
+    is_ours = first.tool in tool_names.OURS
     same = [
         call
         for call in acting
-        if call is first or (is_ours and call.name == first.name and _unmergeable(call) == _unmergeable(first))
+        if call is first or (is_ours and call.tool == first.tool and _unmergeable(call) == _unmergeable(first))
     ]
     refusal_of_same = _ONE_POSITION if is_ours else _ONE_CALL
     answers |= {
-        call.id: refusal_of_same if call.name == first.name else _ONE_KIND for call in acting if call not in same
+        call.id: refusal_of_same if call.tool == first.tool else _ONE_KIND for call in acting if call not in same
     }
-    answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.name == tool_names.THINK_TOOL}
+    answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.tool == tool_names.THINK_TOOL}
     answers |= calculated
-    if first.name == tool_names.GENERATE_REPORT:
+    if first.tool == tool_names.GENERATE_REPORT:
         answers |= {call.id: ACKNOWLEDGED for call in same}
         disputed = contradictions_in(first.arguments, state.numbered)
         missing = missing_in(first.arguments) or ()
@@ -191,14 +191,14 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits, calculat
         for name, value in call.arguments.items():
             if isinstance(value, str | list | tuple):
                 merged[name] = [*_as_list(merged.get(name)), *_as_list(value)]
-    request = ToolRequest(id=first.id, tool=first.name, arguments=merged)
+    request = first.model_copy(update={"arguments": merged})
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
     if made >= limits.max_repeats and not request.arguments.get("start"):
         return NextAction(answers | {first.id: _REPEATED.format(made=made)}, is_finished=True)
     return NextAction(answers, request)
 
 
-def _unmergeable(call: RunnableCall) -> dict[str, Any]:
+def _unmergeable(call: ToolRequest) -> dict[str, Any]:
     """Return the arguments that cannot be merged with another call's: neither text nor list, such as an offset."""
     return {
         name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)

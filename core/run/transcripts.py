@@ -27,6 +27,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 
 from ...prompts import fence
 from ..records.research import ConflictingClaims, Finding
+from ..records.sources import Record
 from . import tool_names
 from .conversation import clean_nested
 
@@ -68,20 +69,21 @@ _NO_WORK = (tool_names.THINK_TOOL, tool_names.CALCULATE, tool_names.GENERATE_REP
 """Tools whose results contain nothing that was found."""
 
 
-class RunnableCall(NamedTuple):
+class ToolRequest(Record):
     """A tool call that can be run."""
 
     id: str
-    name: str
+    tool: str
     arguments: dict[str, Any]
+    """Its arguments; when a researcher runs it, merged with those of its further calls to the same tool."""
 
-
-class Refusal(NamedTuple):
-    """A tool call that cannot be run."""
-
-    id: str
-    reason: str
-    """The call's result: why it was not run, worded for the model."""
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Its queries or addresses; for a tool that an app passed in, all arguments as `name: value`."""
+        if self.tool not in tool_names.OURS:
+            return tuple(f"{name}: {value}" for name, value in self.arguments.items())
+        values: Any = next(iter(self.arguments.values()), ())
+        return tuple(map(str, values)) if isinstance(values, list | tuple) else (str(values),)
 
 
 class Calls(NamedTuple):
@@ -89,8 +91,9 @@ class Calls(NamedTuple):
 
     message: AIMessage
     """The message, with a unique id for every call."""
-    accepted: tuple[RunnableCall, ...]
-    refused: tuple[Refusal, ...]
+    accepted: tuple[ToolRequest, ...]
+    refused: dict[str, str]
+    """The results of the calls that cannot be run, by call id: why not, worded for the model."""
 
 
 def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str]) -> Calls:
@@ -106,7 +109,8 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
         fault = error.removesuffix(".") if error.startswith(UNREAD_FORM) else "its arguments are not valid JSON"
         entries.append((call["id"], call["name"] or "unknown", {}, fault))
     cut_off = was_cut_off(message)
-    used, calls, accepted, refused = set(taken), [], [], []
+    used, refused = set(taken), dict[str, str]()
+    calls, accepted = list[ToolCall](), list[ToolRequest]()
     for number, (given, name, arguments, fault) in enumerate(entries):
         call_id = wanted = given or f"call-{number}"
         suffixes = count(2)
@@ -119,15 +123,15 @@ def read_calls(message: AIMessage, tools: Collection[str], taken: Collection[str
         elif not fault and name not in tools:
             fault = f"there is no tool {name!r}; the tools are {', '.join(sorted(tools))}"
         if fault:
-            refused.append(Refusal(call_id, f"{NOT_RUN} {fault}."))
+            refused[call_id] = f"{NOT_RUN} {fault}."
         else:
-            accepted.append(RunnableCall(call_id, name, arguments))
+            accepted.append(ToolRequest(id=call_id, tool=name, arguments=arguments))
     # Only the text of the content is kept: its tool call blocks have the model's own ids.
     thought = {name: clean_nested(value) for name, value in message.additional_kwargs.items() if name == REASONING}
     kept = AIMessage(content=message.text, tool_calls=calls, id=message.id, additional_kwargs=thought)
     if refused:
         logging.getLogger(__name__).info("%d calls of a message are not carried out", len(refused))
-    return Calls(kept, tuple(accepted), tuple(refused))
+    return Calls(kept, tuple(accepted), refused)
 
 
 def was_cut_off(message: AIMessage) -> bool:

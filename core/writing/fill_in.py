@@ -109,7 +109,7 @@ class Filler:
 def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
     """Return the form with secrets masked, or an error message about the calls."""
     if not calls.accepted:
-        return calls.refused[0].reason.removeprefix(NOT_RUN).strip(" .") if calls.refused else "no tool was called"
+        return next(iter(calls.refused.values()), "no tool was called").removeprefix(NOT_RUN).strip(" .")
     try:
         return form.model_validate(json.loads(secrets.masked(json.dumps(calls.accepted[0].arguments))))
     except ValidationError as error:

@@ -10,7 +10,7 @@ from langchain_core.messages.tool import tool_call
 from ...core.models.ask import Reply, ask_model, withheld_result
 from ...core.records.research import Action
 from ...core.run import tool_names
-from ...core.run.branches import BranchUpdate, ResearcherState, ToolRequest
+from ...core.run.branches import BranchUpdate, ResearcherState
 from ...core.run.concurrency import Failed
 from ...core.run.context import Context
 from ...core.run.decisions import allowance_used_up, choose_action
@@ -19,7 +19,7 @@ from ...core.run.events.packets import ResearchAgentStart, ResearchAgentTitle
 from ...core.run.limits import Limits
 from ...core.run.spending import seconds_left
 from ...core.run.store.pages import Pages
-from ...core.run.transcripts import call_ids, estimated_tokens, read_calls, results_for, results_in_order
+from ...core.run.transcripts import ToolRequest, call_ids, estimated_tokens, read_calls, results_for, results_in_order
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...prompts import render_prompt
@@ -68,7 +68,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         return {**spent, "ended": "partial", "reason": reply.reason, "request": None, "failures": failures}
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
-    results = {call.id: calculated(call.arguments) for call in calls.accepted if call.name == tool_names.CALCULATE}
+    results = {call.id: calculated(call.arguments) for call in calls.accepted if call.tool == tool_names.CALCULATE}
     action = choose_action(calls, state, context.limits, {key: "\n".join(lines) for key, lines in results.items()})
     done = [Action(id=key, tool=tool_names.CALCULATE, inputs=lines) for key, lines in results.items()]
     # A message without calls had no effect and is not shown again.

@@ -74,8 +74,8 @@ def test_a_call_in_an_unknown_form_is_answered_with_how_to_write_it(text: str) -
         message = read(said)
         assert message.tool_calls == []
         assert message.text == ("" if said == text else "I look first.")
-        [refusal] = read_calls(message, NAMES, ()).refused
-        first, *how = refusal.reason.split("\n")
+        [refusal] = read_calls(message, NAMES, ()).refused.values()
+        first, *how = refusal.split("\n")
         assert first == "Not run: it was written in a form that is not read"
         assert how[1] == '<tool name="internal_search">{"queries": ["…"], "limit": 1}</tool>'
 
@@ -105,9 +105,7 @@ def test_any_text_of_a_model_can_be_parsed(parts: list[str]) -> None:
 )
 def test_a_truncated_call_is_answered(text: str) -> None:
     calls_read = read_calls(read(text, finish_reason="length"), NAMES, ())
-    assert [refusal.reason for refusal in calls_read.refused] == [
-        "Not run: the message was cut off at the output limit; write less."
-    ]
+    assert [*calls_read.refused.values()] == ["Not run: the message was cut off at the output limit; write less."]
 
 
 @pytest.mark.fault(11, 12, logs="INFO core.run.transcripts")
@@ -115,8 +113,8 @@ def test_a_truncated_call_is_answered(text: str) -> None:
 def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(arguments: str) -> None:
     message = read(f'{{"name": "internal_search", "arguments": {arguments}' + "}" * (arguments[0] != "{"))
     assert message.tool_calls == []
-    [refusal] = read_calls(message, NAMES, ()).refused
-    assert refusal.reason == "Not run: its arguments are not valid JSON."
+    [refusal] = read_calls(message, NAMES, ()).refused.values()
+    assert refusal == "Not run: its arguments are not valid JSON."
 
 
 @pytest.mark.fault(13, logs="INFO core.run.transcripts")
@@ -124,8 +122,8 @@ def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(ar
     "form", ["<tool_call>{}</tool_call>", '{{"calls": [{}]}}', "```json\n{}\n```", '<tool name="nope">{{}}</tool>']
 )
 def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(form: str) -> None:
-    [refusal] = read_calls(read(form.format('{"name": "nope", "arguments": {}}')), NAMES, ()).refused
-    assert "there is no tool 'nope'; the tools are generate_report, internal_search" in refusal.reason
+    [refusal] = read_calls(read(form.format('{"name": "nope", "arguments": {}}')), NAMES, ()).refused.values()
+    assert "there is no tool 'nope'; the tools are generate_report, internal_search" in refusal
 
 
 @pytest.mark.fault(13)
