@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..core.evidence.citations.citing import number_findings
-from ..core.records.plan import Learning, PlanStep
-from ..core.records.research import Finding
-from ..core.records.sources import Source, short_hash
+from ..core.records.plan import PlanStep
+from ..core.records.sources import short_hash
 from ..core.run import tool_names
 from ..core.run.branches import StepState
 from ..core.run.concurrency import gather_or_cancel
@@ -28,50 +25,35 @@ _NAMED_PAGES = "0"
 """Id of the step that represents the pages named by the user."""
 
 
-class NamedPages(NamedTuple):
-    """What the pages named by the user say; empty if none were named."""
-
-    findings: list[Finding]
-    learnings: dict[str, Learning]
-    sources: dict[str, Source]
-
-
 async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Summarize the conversation and read the named pages at the same time."""
     turn = await begin_turn(state, runtime)
     turn.announce("summarize")
     async with turn.paid():
-        summary, read = await gather_or_cancel([_summary(state, turn), _read_named(state, turn)])
-    assert isinstance(summary, str) and isinstance(read, NamedPages)
-    turn.emit(Summary(placement=turn.placement, summary=summary))
-    findings, cited = number_findings(read.findings, {**state.sources, **read.sources})
-    return {
-        **turn.update(),
-        "brief": state.brief.model_copy(update={"summary": summary, "began": turn.state.run.active_seconds}),
-        "findings": findings,
-        "learnings": read.learnings,
-        "sources": {**read.sources, **cited},
-    }
+        summarized, read = await gather_or_cancel([_summary(state, turn), _read_named(state, turn)])
+    turn.emit(Summary(placement=turn.placement, summary=summarized["brief"].summary))
+    return {**turn.update(), **summarized, **read}
 
 
-async def _summary(state: ResearchState, turn: Turn) -> str:
-    """Return the summary; the question itself if it is the only message or the model gives no answer."""
+async def _summary(state: ResearchState, turn: Turn) -> StateUpdate:
+    """Note the summary; the question itself if it is the only message or the model gives no answer."""
     conversation = latest_messages(state.messages, turn.context.limits.context_messages)
-    question = question_of(state.messages)
-    if len(conversation) == 1:
-        return question
-    form = await turn.filler.ask_if_possible(
-        RecordSummary, "planner", "summarize", conversation, facts=facts_of_run(state, turn.context)
-    )
-    return (form.summary.strip() if form else "") or question
+    summary = question_of(state.messages)
+    if len(conversation) > 1:
+        form = await turn.filler.ask_if_possible(
+            RecordSummary, "planner", "summarize", conversation, facts=facts_of_run(state, turn.context)
+        )
+        summary = (form.summary.strip() if form else "") or summary
+    began = turn.state.run.active_seconds
+    return {"brief": state.brief.model_copy(update={"summary": summary, "began": began})}
 
 
-async def _read_named(state: ResearchState, turn: Turn) -> NamedPages:
+async def _read_named(state: ResearchState, turn: Turn) -> StateUpdate:
     """Open the pages named in the question and record learnings; the finding says which could not be read."""
     run = turn.state.run
     addresses = addresses_in(question_of(state.messages))[: turn.context.limits.max_open]
     if not addresses:
-        return NamedPages([], {}, {})
+        return {"findings": {}, "learnings": {}, "sources": {}}
     # An answer to a clarifying question, which `begin` has not seen, may name pages too.
     await note_user(turn.pages, state.messages, run)
     # The reading is recorded as a plan step.
@@ -88,4 +70,5 @@ async def _read_named(state: ResearchState, turn: Turn) -> NamedPages:
     step.learnings = learned_in(form, step, numbers.values()).learnings if form else {}
     if outcome.problems:
         step.ended, step.reason = "partial", " ".join(outcome.problems).rstrip(".")
-    return NamedPages([finding_of(step, filler.failures, 0.0)], step.learnings, sources)
+    findings, cited = number_findings([finding_of(step, filler.failures, 0.0)], {**state.sources, **sources})
+    return {"findings": findings, "learnings": step.learnings, "sources": {**sources, **cited}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from .sources import Record, short_hash
@@ -189,7 +188,8 @@ class StepOutcome(Record):
     @property
     def verdict(self) -> Verdict | None:
         """The last verdict; None if there is none."""
-        return last_verdict(self.iterations)
+        verdicts = [verdict for iteration in self.iterations for verdict in iteration.verdicts]
+        return verdicts[-1] if verdicts else None
 
     @property
     def is_complete(self) -> bool:
@@ -200,9 +200,3 @@ class StepOutcome(Record):
     def confidence(self) -> float:
         """Confidence of the last iteration; 0 if there is none."""
         return self.iterations[-1].confidence if self.iterations else 0.0
-
-
-def last_verdict(iterations: Iterable[Iteration]) -> Verdict | None:
-    """Return the last verdict of these iterations; None if there is none."""
-    verdicts = [verdict for iteration in iterations for verdict in iteration.verdicts]
-    return verdicts[-1] if verdicts else None

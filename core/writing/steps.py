@@ -25,7 +25,7 @@ from ..evidence.memory.observations import close_gap, open_gaps
 from ..evidence.text.sentences import LINE_MARK
 from ..models.request import Request
 from ..models.resolve import is_small
-from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion, last_verdict
+from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion
 from ..records.research import Finding, Value
 from ..records.sources import short_hash
 from ..run import tool_names
@@ -298,7 +298,7 @@ def gap_left_by(state: StepState, finding: Finding) -> dict[str, Observation]:
 
     A step that found only known facts is complete. `cross_check` closes the gap if other steps have answered it.
     """
-    verdict = last_verdict(state.iterations)
+    verdict = outcome_of(state).verdict
     is_complete = bool(state.learnings) if verdict is None else verdict.is_complete
     has_answer = is_complete and bool(state.learnings or state.task.known)
     is_declared = any(noted.kind == "gap" and noted.is_open for noted in state.memory.values())
