@@ -18,6 +18,7 @@ from .core.records.report import Brief, Draft, Report
 from .core.records.research import (
     NO_RUN,
     SNAPSHOT_UPDATES,
+    Action,
     Finding,
     Plan,
     Progress,
@@ -76,6 +77,31 @@ class ResearchState:
     def has_typed_plan(self) -> bool:
         """Whether the run executes a typed plan: planned strategy, and not a quick answer."""
         return self.run.strategy == "planned" and not self.run.is_quick
+
+    @property
+    def own_findings(self) -> list[Finding]:
+        """The findings for the current question."""
+        return [finding for finding in self.findings.values() if finding.question_id == self.run.id]
+
+    @property
+    def own_actions(self) -> list[Action]:
+        """The tool calls made for the current question."""
+        return [*self.brief.actions, *(action for finding in self.own_findings for action in finding.actions)]
+
+    @property
+    def own_learnings(self) -> list[Learning]:
+        """What was learned for the current question, in order."""
+        return [learning for learning in self.learnings.values() if learning.question_id == self.run.id]
+
+    @property
+    def own_observations(self) -> list[Observation]:
+        """The observations made for the current question."""
+        return [observation for observation in self.memory.values() if observation.question_id == self.run.id]
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the thread's numbered sources, by source key."""
+        return {source.key: source.number for source in self.sources.values() if source.number}
 
 
 class StateUpdate(TypedDict, total=False):

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core.evidence.memory.observations import own_actions
 from ..core.records.research import Strategy
 from ..core.run import tool_names
 from ..core.run.context import read_context
@@ -192,7 +191,7 @@ def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:
 def _exit_code(stored: StoredRun) -> int:
     """Return the exit code of a finished run: `FAILED`, with an error, if all its searches failed and found nothing."""
     report = stored.state.report
-    searches = [action for action in own_actions(stored.state) if action.tool != tool_names.OPEN_URL]
+    searches = [action for action in stored.state.own_actions if action.tool != tool_names.OPEN_URL]
     failed = [action for action in searches if action.fault or action.broken or action.failed]
     if not failed or failed != searches or any(action.found for action in searches) or (report and report.sources):
         return DONE

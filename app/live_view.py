@@ -119,11 +119,10 @@ class LiveView(ProgressView):
     def recall(self, state: ResearchState) -> None:
         """Show the plan of a resumed run, its findings for the question, and the tasks it was working on."""
         self.plan = state.plan.text if state.plan else ""
-        for finding in state.findings.values():
-            if finding.question_id == state.run.id:
-                # Negative turns sort before those of the resumed run, which begin at 1.
-                branch = (finding.cycle - len(state.findings), finding.position)
-                self.researchers[branch] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
+        for finding in state.own_findings:
+            # Negative turns sort before those of the resumed run, which begin at 1.
+            branch = (finding.cycle - len(state.findings), finding.position)
+            self.researchers[branch] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
         for task in state.tasks:
             step = task.step if isinstance(task, StepTask) else None
             words = f"{step.id} {step.title}" if step else task.title or task.text

@@ -12,7 +12,6 @@ from urllib.request import url2pathname
 
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.citations.rendering import short_location
-from ..core.evidence.memory.learned import own_observations
 from ..core.evidence.memory.observations import contradictions, open_gaps, research_gaps, unanswered
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
@@ -47,7 +46,7 @@ def run_json(stored: StoredRun) -> str:
         }
         for finding in _findings(state)
     ]
-    observed = own_observations(state)
+    observed = state.own_observations
     planned = {
         "strategy": stored.strategy,
         "plan": list(state.plan.steps) if state.plan else [],
@@ -91,7 +90,7 @@ def run_page(stored: StoredRun, name: RunName) -> str:
                 facts += [counted(len(outcome.iterations), "iteration"), f"confidence {outcome.confidence:.2g}"]
             lines.append(f"{indent}{step.id} {step.title} – {', '.join(facts)}")
             lines += [f"{indent}    {step.reason}"] if step.reason else []
-        if gaps := open_gaps(own_observations(state)):
+        if gaps := open_gaps(state.own_observations):
             lines += ["", "Not found", *(f"  - {gap.text}" for gap in gaps)]
     if findings := _findings(state):
         lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
@@ -267,8 +266,7 @@ def engines_line(state: ResearchState) -> str:
 
 def _findings(state: ResearchState) -> list[Finding]:
     """Return the findings for the current question, in the order of the tasks."""
-    findings = [finding for finding in state.findings.values() if finding.question_id == state.run.id]
-    return sorted(findings, key=lambda finding: (finding.cycle, finding.position))
+    return sorted(state.own_findings, key=lambda finding: (finding.cycle, finding.position))
 
 
 def _cited(state: ResearchState, finding: Finding) -> list[Source]:

@@ -27,8 +27,7 @@ def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "pl
 
 def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
     """Search for a quick question, or write its report if the search is already done."""
-    has_looked = any(finding.question_id == state.run.id for finding in state.findings.values())
-    return "write_report" if has_looked else "look_up"
+    return "write_report" if state.own_findings else "look_up"
 
 
 def route_after_clarify(state: ResearchState) -> Literal["ask_user", "look_up", "plan"]:

@@ -7,7 +7,7 @@ from itertools import product
 
 from langchain_core.messages import HumanMessage
 
-from ..core.evidence.memory.learned import facts_of, fitting_learnings, own_learnings, own_observations
+from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import (
     close_gap,
     confirmed_contradictions,
@@ -28,9 +28,9 @@ from ..state import ResearchState, StateUpdate
 
 async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Have a model compare the most relevant learnings if there are insights, apparent contradictions or open gaps."""
-    own = own_observations(state)
+    own = state.own_observations
     # Learnings without a source, as in a follow-up on known facts, cannot contradict a source.
-    has_sources = any(learning.source for learning in own_learnings(state))
+    has_sources = any(learning.source for learning in state.own_learnings)
     if not has_sources or not (insights(own) or contradictions(own) or open_gaps(own)):
         return {}
     turn = await begin_turn(state, runtime)
@@ -47,7 +47,7 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
     # Apparent contradictions first, then the most relevant learnings of each step.
     suspicious = {key for pair in contradictions(own) for key in pair.learnings}
     groups: tuple[list[Learning], list[Learning]] = ([], [])
-    for learning in own_learnings(state):
+    for learning in state.own_learnings:
         groups[learning.id not in suspicious].append(learning)
     items = fitting_learnings(groups, state.brief.summary, turn.context.limits.memory_tokens)
     gaps, facts = open_gaps(own), facts_of(items)

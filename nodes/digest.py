@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from ..core.evidence.memory.learned import fitting_learnings, is_confident, own_learnings, own_observations
+from ..core.evidence.memory.learned import fitting_learnings, is_confident
 from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep
 from ..core.run.conversation import mark_of, text_only
@@ -55,11 +55,11 @@ async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 
 async def _adapt(state: ResearchState, steps: list[PlanStep], steering: list[AnyMessage], turn: Turn) -> list[PlanStep]:
     """Return the steps as revised by the planner; unchanged if it gives no answer."""
-    limits, own = turn.context.limits, own_observations(state)
+    limits, own = turn.context.limits, state.own_observations
     knowledge = fenced_knowledge(
         plan=[step.model_dump(include=_SHOWN_FIELDS) for step in steps],
         learnings=learnings_for_prompt(
-            state, fitting_learnings([own_learnings(state)], state.brief.summary, limits.memory_tokens)
+            state, fitting_learnings([state.own_learnings], state.brief.summary, limits.memory_tokens)
         ),
         insights=[insight.text for insight in insights(own)][: limits.max_elements],
         gaps=[gap.text for gap in open_gaps(own)][: limits.max_elements],

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ..core.evidence.memory.learned import own_observations
 from ..core.evidence.memory.observations import contradictions, declare_missing, gap_of, open_gaps
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
@@ -99,7 +98,7 @@ def _request(
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
     )
-    own = own_observations(state)
+    own = state.own_observations
     pairs = [[pair.text, pair.other] for pair in contradictions(own)]
     gaps = [gap.text for gap in open_gaps(own)]
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap not in own]
@@ -171,7 +170,7 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     if order.decision == "analyze":
         update["progress"] = progress.model_copy(update={"analyses": (*progress.analyses, *order.tasks)})
     if order.decision == "report" and order.missing is not None:
-        own, question = own_observations(state), state.run.question
+        own, question = state.own_observations, state.run.question
         gaps = declare_missing(order.missing, own, state.run.id, progress.cycle, about=question)
         update["memory"] = {gap.key: gap for gap in gaps}
     return update
@@ -222,7 +221,7 @@ def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
 def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:
     """Make tasks of plan steps that were not researched yet, as if the model had called for them; else the report."""
     assert state.plan is not None
-    asked = {finding.task for finding in state.findings.values() if finding.question_id == state.run.id}
+    asked = {finding.task for finding in state.own_findings}
     left = [step for step in state.plan.steps if step not in asked]
     steps = dispatched_now(left, context.limits, state.spending)
     if not steps:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..core.evidence.memory.learned import fitting_learnings, own_learnings
+from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import open_gaps
 from ..core.records.plan import PlanStep
 from ..core.records.research import Plan
@@ -87,7 +87,7 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
 async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
     """Return the planner's form; raise `NoPlan` if the model does not fill it in, or the error of a failed call."""
     run, context, limits, brief = state.run, turn.context, turn.context.limits, state.brief
-    own = own_learnings(state)
+    own = state.own_learnings
     earlier = [learning for learning in state.learnings.values() if learning not in own]
     learned = fitting_learnings([own, earlier], brief.summary, limits.memory_tokens)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from ..core.evidence.memory.learned import fitting_learnings, own_learnings, own_observations
+from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
 from ..core.records.plan import Learning, PlanStep
 from ..core.records.research import Run
@@ -86,7 +86,7 @@ def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
     """Return the task of a step, with what its prompt says is known; `steps`: number of steps in its round."""
-    run, own_ids = state.run, {learning.id for learning in own_learnings(state)}
+    run, own_ids = state.run, {learning.id for learning in state.own_learnings}
     # Learnings in four groups, most important first: of the previous analysis, of the steps that this one depends on,
     # disputed ones, and all others, including those of earlier questions.
     analyses = [each for each in state.steps if each.kind == step.kind == "dependent" and each.is_over and each.turn]
@@ -99,7 +99,7 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
         groups[order.index(True)].append(learning)
     known = tuple(fitting_learnings(groups, step.task, limits.memory_tokens))
     # An analysis sees all observations of the thread; a search only what is relevant to its task.
-    noticed = own_observations(state) if step.requires_search else [*state.memory.values()]
+    noticed = state.own_observations if step.requires_search else [*state.memory.values()]
     own = [observation for observation in noticed if observation.kind != "gap"]
     open_now = [gap for gap in open_gaps(noticed) if not step.requires_search or relevance(gap.text, step.task)]
     verdicts = [(key, state.outcomes[key].verdict) for key in step.depends_on if key in state.outcomes]

@@ -10,7 +10,7 @@ from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.verification import with_independence
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import with_marks
-from ..core.evidence.memory.observations import asked_notes, own_actions
+from ..core.evidence.memory.observations import asked_notes
 from ..core.evidence.origin import organisations
 from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
@@ -31,7 +31,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     turn, draft = await begin_turn(state, runtime), state.draft
     assert draft is not None
     report, notices = await asyncio.to_thread(unchecked, draft), tuple[str, ...]()
-    context, run, actions = turn.context, state.run, own_actions(state)
+    context, run, actions = turn.context, state.run, state.own_actions
     # A quick answer has used its two model calls.
     has_no_calls_left = run.is_quick and not run.is_recalled
     if has_no_calls_left or any(name in run.stop_reason for name in ("max_tokens", "max_usd")):

@@ -12,7 +12,7 @@ from langchain_core.messages.tool import tool_call
 from ...prompts import fenced_knowledge
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
-from ..evidence.memory.learned import fitting_learnings, merged_by_source, own_learnings, own_observations, thoughts
+from ..evidence.memory.learned import fitting_learnings, merged_by_source, thoughts
 from ..evidence.memory.observations import WITHHELD_REASON, ConfirmedPair, confirmed_contradictions, insights, relevance
 from ..evidence.text.sentences import sentences_of
 from ..evidence.text.similarity import grouped
@@ -93,7 +93,7 @@ def _results(state: ResearchState) -> Iterator[_Result]:
         text = "\n".join(f"{fact.text} [{cited}]" for fact, cited in zip(facts, numbers, strict=True))
         name = f"What source {source.number} says"
         yield _Result(f"source-{source.number}", name, f"What {source.title!r} says", text)
-    own = list(dict.fromkeys(_conclusions(own_learnings(state), own_observations(state))))
+    own = list(dict.fromkeys(_conclusions(state.own_learnings, state.own_observations)))
     earlier = [text for text in dict.fromkeys(_conclusions(learnings, state.memory.values())) if text not in own]
     if own or earlier:
         lines = ["Analysis, not a source and without a number:", *own]
@@ -107,12 +107,12 @@ def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFr
     ordered = sorted(state.sources.values(), key=lambda source: (not source.number, source.number, source.key))
     documents = [final_document(source) for source in ordered]
     cited = [source.key for source in ordered if source.number]
-    own, about = own_learnings(state), state.brief.summary
+    own, about = state.own_learnings, state.brief.summary
     # The last analysis's conclusions, else the insights, else the fact most relevant to the question.
     thought = thoughts(own)
     concluded = [conclusion.text for conclusion in thought if conclusion.step == thought[-1].step]
     if not concluded:
-        noticed = [insight.text for insight in insights(own_observations(state))]
+        noticed = [insight.text for insight in insights(state.own_observations)]
         concluded = sorted(noticed, key=lambda text: -relevance(text, about))
     if not concluded:
         concluded = [learning.text for learning in fitting_learnings([own], about, _MAIN_MESSAGE_TOKENS)[:1]]

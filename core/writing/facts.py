@@ -14,7 +14,6 @@ from ...tools.results import JOINT, Result, results_in
 from ..evidence.checking.proof import Known
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
-from ..evidence.memory.learned import own_learnings
 from ..evidence.text.quantities import plain_figures
 from ..evidence.text.sentences import LINE_MARK, cited_sentences
 from ..evidence.text.similarity import grouped
@@ -49,8 +48,7 @@ def facts_of_run(state: ResearchState, context: Context) -> Facts:
         notes = _cited_notes(state)
         found = [TaskFinding(step.task, " ".join(notes.get(step.id, ()))) for step in state.steps]
     else:
-        own = [finding for finding in state.findings.values() if finding.question_id == run.id]
-        found = [TaskFinding(finding.task, finding.numbered or finding.text) for finding in own]
+        found = [TaskFinding(finding.task, finding.numbered or finding.text) for finding in state.own_findings]
     return Facts(
         # The user's messages since the last report, except approvals of a plan.
         request="\n".join(line for line in question_of(state.messages).splitlines() if not is_approval(line)),
@@ -120,8 +118,8 @@ def shown_learnings(learnings: Iterable[Learning], numbers: Mapping[str, int]) -
 
 def _cited_notes(state: ResearchState) -> dict[str, list[str]]:
     """Return the current question's learnings from numbered sources, each with its citation, by step id."""
-    numbers = {source.key: source.number for source in state.sources.values() if source.number}
-    own = [learning for learning in own_learnings(state) if learning.source in numbers]
+    numbers = state.numbers
+    own = [learning for learning in state.own_learnings if learning.source in numbers]
     return {
         step_id: [f"{learning.text} [{numbers[learning.source]}]" for learning in learnings]
         for step_id, learnings in grouped(own, lambda learning: learning.step).items()
@@ -130,7 +128,7 @@ def _cited_notes(state: ResearchState) -> dict[str, list[str]]:
 
 def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
     """Return the documents found for a question answered from one search, with the passages that were kept."""
-    found = grouped(own_learnings(state), lambda learning: learning.source)
+    found = grouped(state.own_learnings, lambda learning: learning.source)
     sources = [(state.sources[key], tuple(learning.text for learning in own)) for key, own in found.items()]
     return tuple(
         ShownDocument(source.number, source.title, source.address, source.time, texts, source.is_in_force)
@@ -166,8 +164,7 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
             for step_id, notes in _cited_notes(state).items()
         ]
     else:
-        own = [finding for finding in state.findings.values() if finding.question_id == state.run.id]
-        noted = [(finding.task, finding.numbered) for finding in own if finding.numbered]
+        noted = [(finding.task, finding.numbered) for finding in state.own_findings if finding.numbered]
     seen, facts = set[str](), dict[str, list[str]]()
     for topic, text in noted:
         lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]

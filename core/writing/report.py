@@ -21,7 +21,7 @@ from ..evidence.citations.labels import labels
 from ..evidence.citations.markers import settle_fences
 from ..evidence.citations.rendering import plain_citations, title_line, warning_above, without_marks, write_document
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.observations import comparison_table, not_read, own_actions, report_notes, unanswered
+from ..evidence.memory.observations import comparison_table, not_read, report_notes, unanswered
 from ..evidence.origin import organisations
 from ..evidence.text.continuation import Continuation
 from ..evidence.text.similarity import reprints
@@ -231,7 +231,7 @@ def audit_of(
     cited = [*report.keys.values()]
     groups = reprints({key: own[0].text for key in cited if (own := texts.get(key))})
     shown, marked = Counter(unit.shown for unit in report.verdicts), sum(claim.is_marked for claim in claims)
-    found = [key for action in own_actions(state) for key in action.found]
+    found = [key for action in state.own_actions for key in action.found]
     return Audit(
         checked=shown.total(),
         supported=shown["supported"],

@@ -52,17 +52,12 @@ _NOTHING = "Nothing that bears on this was found."
 def sources_for_prompt(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
     """Return the sources of learnings for a prompt, with their numbers in the thread."""
     keys = dict.fromkeys(learning.source for learning in learnings if learning.source)
-    return as_sources((state.sources[key] for key in keys), _numbers(state))
+    return as_sources((state.sources[key] for key in keys), state.numbers)
 
 
 def learnings_for_prompt(state: ResearchState, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
     """Return learnings for a prompt, each fact once, with the sources' numbers in the thread."""
-    return as_learned(facts_of(learnings), _numbers(state))
-
-
-def _numbers(state: ResearchState) -> dict[str, int]:
-    """Return the numbers of the thread's numbered sources, by source key."""
-    return {source.key: source.number for source in state.sources.values() if source.number}
+    return as_learned(facts_of(learnings), state.numbers)
 
 
 def single_task(state: ResearchState, step: PlanStep, limits: Limits, cycle: int) -> StepTask:

@@ -168,7 +168,7 @@ def describe_sources(state: ResearchState) -> str:
 
 def known_findings(state: ResearchState, tokens: int) -> str:
     """Return the question's findings, shortened to `tokens` in all, and what was not found, as fenced JSON."""
-    own = [finding for finding in state.findings.values() if finding.question_id == state.run.id and finding.text]
+    own = [finding for finding in state.own_findings if finding.text]
     room = tokens * CHARACTERS_PER_TOKEN // max(1, len(own))
     texts = [finding.numbered or finding.text for finding in own if not finding.is_withheld]
     shown = [text if len(text) <= room else cited_sentences(text, room / len(text)) for text in texts]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from ....state import ResearchState
 from ...records.plan import Fact, Learning, Observation
 from ...records.research import Finding
 from ...records.sources import Source
@@ -169,13 +168,3 @@ def _learning(finding: Finding, text: str, source: str) -> Learning:
 
 def _gap(finding: Finding, text: str) -> Observation:
     return gap_of(text, finding.question_id, finding.cycle, finding.id, about=finding.task)
-
-
-def own_learnings(state: ResearchState) -> list[Learning]:
-    """Return what was learned for the current question, in order."""
-    return [learning for learning in state.learnings.values() if learning.question_id == state.run.id]
-
-
-def own_observations(state: ResearchState) -> list[Observation]:
-    """Return the observations made for the current question."""
-    return [observation for observation in state.memory.values() if observation.question_id == state.run.id]

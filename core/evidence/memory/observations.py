@@ -238,15 +238,9 @@ def contradiction_line(pair: ConfirmedPair) -> str:
     return f"- {named[0]} – but: {named[1]}{newer}"
 
 
-def own_actions(state: ResearchState) -> list[Action]:
-    """Return the tool calls made for the current question."""
-    own = (finding for finding in state.findings.values() if finding.question_id == state.run.id)
-    return [*state.brief.actions, *(action for finding in own for action in finding.actions)]
-
-
 def not_read(state: ResearchState) -> list[NotRead]:
     """Return the documents and pages that could not be read for the current question, each once."""
-    failed = (unread for action in own_actions(state) for unread in action.not_read)
+    failed = (unread for action in state.own_actions for unread in action.not_read)
     return list({unread.path: unread for unread in (*state.run.not_read, *failed)}.values())
 
 
@@ -277,7 +271,7 @@ def report_notes(state: ResearchState) -> list[str]:
     if state.report and state.report.audit and state.report.audit.marked:
         marked = state.report.audit.marked
         notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
-    actions = own_actions(state)
+    actions = state.own_actions
     notes += source_notes(state.report.cited(state.sources) if state.report else ())
     notes += _redacted_notes(actions)
     failures = Counter((action.tool, kind) for action in actions for kind in action.failed)
