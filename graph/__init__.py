@@ -3,6 +3,6 @@
 Owns the functions that build the graphs, every routing and dispatch function (pure functions of the state that return
 the next node), and the handlers of failed nodes.
 
-Begin with `orchestrated` or `planned`; both use `routing` (all conditional edges) and `handlers` (failed nodes).
-`researcher` and `step` are their subgraphs.
+Begin with `orchestrated` or `planned`, each with the subgraph of its branches, a researcher or a step. Both use
+`routing` (all conditional edges) and `handlers` (failed nodes).
 """

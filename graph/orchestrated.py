@@ -1,4 +1,4 @@
-"""The graph `deep_research`: an orchestrator that dispatches researchers, cycle by cycle."""
+"""The graph `deep_research`: an orchestrator that dispatches researchers, cycle by cycle, and their subgraph."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import cache, partial
 
 from langgraph.graph import END, START, StateGraph
 
+from ..core.run.branches import ResearcherInput, ResearcherOutput, ResearcherState
 from ..core.run.context import Context
 from ..nodes.add_to_report import add_to_report
 from ..nodes.analyze_findings import analyze_findings
@@ -17,13 +18,15 @@ from ..nodes.grade_report import grade_report
 from ..nodes.look_up import look_up
 from ..nodes.orchestrate import orchestrate
 from ..nodes.plan import plan
+from ..nodes.researcher.think_or_act import think_or_act
+from ..nodes.researcher.use_tools import use_tools
+from ..nodes.researcher.write_finding import write_finding
 from ..nodes.review_plan import review_plan
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
 from ..state import ResearchInput, ResearchOutput, ResearchState
 from .drawable import compile_drawable
-from .handlers import deliver_unchecked, record_failure
-from .researcher import build_researcher_graph
+from .handlers import deliver_unchecked, keep_excerpts_only, record_failure, write_partial_finding
 from .routing import (
     dispatch_tasks,
     route_after_ask_user,
@@ -32,6 +35,7 @@ from .routing import (
     route_after_grade_report,
     route_after_plan,
     route_after_review_plan,
+    route_after_think_or_act,
 )
 
 
@@ -68,4 +72,20 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     graph.add_conditional_edges("grade_report", route_after_grade_report)
     graph.add_edge("add_to_report", "grade_report")
     graph.add_edge("verify_report", END)
+    return graph
+
+
+def build_researcher_graph() -> StateGraph[ResearcherState, Context, ResearcherInput, ResearcherOutput]:
+    """Return the uncompiled subgraph for one task."""
+    graph = StateGraph(
+        ResearcherState, context_schema=Context, input_schema=ResearcherInput, output_schema=ResearcherOutput
+    )
+    graph.add_node("think_or_act", think_or_act, error_handler=write_partial_finding)
+    graph.add_node("use_tools", use_tools, error_handler=write_partial_finding)
+    graph.add_node("write_finding", write_finding, error_handler=keep_excerpts_only)
+
+    graph.add_edge(START, "think_or_act")
+    graph.add_conditional_edges("think_or_act", route_after_think_or_act)
+    graph.add_edge("use_tools", "think_or_act")
+    graph.add_edge("write_finding", END)
     return graph

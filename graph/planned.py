@@ -1,12 +1,18 @@
-"""The graph `planned_research`: a typed plan, executed round by round with a shared research memory."""
+"""The graph `planned_research`: a typed plan, executed round by round with a shared memory, and a step's subgraph."""
 
 from __future__ import annotations
 
 from functools import cache, partial
+from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
 
-from ..core.run.context import Context
+from ..core.models.resolve import settings_of
+from ..core.run.branches import StepInput, StepOutput, StepState, StepTask
+from ..core.run.concurrency import slot
+from ..core.run.context import Context, Watch
 from ..nodes.add_to_report import add_to_report
 from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin
@@ -21,22 +27,31 @@ from ..nodes.orient import orient
 from ..nodes.plan_steps import plan_steps
 from ..nodes.review_plan import review_plan
 from ..nodes.schedule import schedule
+from ..nodes.step.analyze import analyze
+from ..nodes.step.choose_queries import choose_queries
+from ..nodes.step.evaluate import evaluate
+from ..nodes.step.search import search
+from ..nodes.step.study import study
 from ..nodes.summarize import summarize
 from ..nodes.verify_report import verify_report
 from ..nodes.write_report import write_report
 from ..state import ResearchInput, ResearchOutput, ResearchState
-from .handlers import deliver_unchecked, record_failure
+from .drawable import compile_drawable
+from .handlers import deliver_unchecked, end_step, evaluate_partial_step, record_failure
 from .routing import (
     dispatch_steps,
     route_after_ask_user,
     route_after_begin_planned,
+    route_after_choose_queries,
     route_after_clarify,
     route_after_cross_check,
     route_after_grade_planned_report,
     route_after_plan,
     route_after_review_steps,
+    route_after_search,
+    route_after_study,
+    route_into_step,
 )
-from .step import build_step_node
 
 
 @cache
@@ -75,3 +90,31 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_edge("add_to_report", "grade_report")
     graph.add_edge("verify_report", END)
     return graph
+
+
+def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
+    """Return the uncompiled subgraph for one step."""
+    graph = StateGraph(StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput)
+    for node in (choose_queries, search, study, analyze):
+        graph.add_node(node, error_handler=evaluate_partial_step)
+    graph.add_node("evaluate", evaluate, error_handler=end_step)
+
+    graph.add_conditional_edges(START, route_into_step)
+    graph.add_conditional_edges("choose_queries", route_after_choose_queries)
+    graph.add_conditional_edges("search", route_after_search)
+    graph.add_conditional_edges("study", route_after_study)
+    graph.add_edge("analyze", "evaluate")
+    graph.add_edge("evaluate", END)
+    return graph
+
+
+def build_step_node() -> Any:
+    """Return the node that runs a step once a slot of its round is free; the wait counts towards the step's time."""
+    graph = compile_drawable(build_step_graph(), name="step_graph")
+
+    async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:
+        task, waited = state["task"], Watch(settings_of(runtime).clock, 0.0)
+        async with slot(f"{task.question_id} {task.turn}", task.slots):
+            return await graph.ainvoke({"given": [task], "seconds": waited.seconds}, config)
+
+    return step

@@ -25,10 +25,8 @@ from deep_research.app.commands import DOCUMENTS, QUESTION
 from deep_research.core.run.events.packets import AnyPacket
 from deep_research.core.run.limits import Limits
 from deep_research.graph.drawable import compile_drawable
-from deep_research.graph.orchestrated import build_orchestrated_graph
-from deep_research.graph.planned import build_planned_graph
-from deep_research.graph.researcher import build_researcher_graph
-from deep_research.graph.step import build_step_graph
+from deep_research.graph.orchestrated import build_orchestrated_graph, build_researcher_graph
+from deep_research.graph.planned import build_planned_graph, build_step_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
