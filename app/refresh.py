@@ -203,7 +203,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         say(f"checking {counted(len(wanted), 'sentence')} of the report again")
         texts = {key: read.texts for key, read in now.items()}
         described = {key: read.source for key, read in now.items()}
-        examination = Examination(comparison.text, report.keys, texts, described, context, filler, run.language_code)
+        examination = Examination(comparison.text, report.keys, texts, described, filler, run.language_code)
         comparison.verdicts = await examination.judge_parts(wanted)
     today = context.clock.now().strftime("%A, %B %d, %Y")
     dates = f"The report of {run.date}, read again on {today}."

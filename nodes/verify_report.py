@@ -48,7 +48,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             texts = await source_texts(state.sources, keys, turn.pages)
             calculations = [line for use in actions if use.tool == tool_names.CALCULATE for line in use.inputs]
             examination = Examination(
-                draft.text, draft.keys, texts, state.sources, context, filler, run.language_code, calculations
+                draft.text, draft.keys, texts, state.sources, filler, run.language_code, calculations
             )
             examined = await examination.examine()
             notices = (*notices, *examination.notices)

@@ -22,7 +22,6 @@ from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
 from ..records.report import CitedPassage, ClaimCheck, Repair, Shown, SupportVerdict, UnitVerdict
 from ..records.sources import Source
-from ..run.context import Context
 from .fill_in import Filler
 from .forms import RewriteSentences
 from .judging import (
@@ -210,7 +209,6 @@ class Examination:
         cited: Mapping[int, str],
         texts: Mapping[str, Sequence[SourceText]],
         sources: Mapping[str, Source],
-        context: Context,
         filler: Filler,
         language_code: str,
         calculations: Sequence[str] = (),
@@ -220,7 +218,7 @@ class Examination:
         `texts` are the stored texts of the sources that it cites or may cite, and `sources` all sources, by key;
         `language_code` (ISO 639-1) is empty if unknown; `calculations` by the researchers have one line each.
         """
-        self._verifier, self._context, self._filler = Verifier(texts), context, filler
+        self._verifier, self._context, self._filler = Verifier(texts), filler.context, filler
         self._language_code = language_code
         self._text = text
         others = {sources[key].number: key for key in texts if key not in cited.values()}
@@ -235,7 +233,8 @@ class Examination:
         self._repairs: dict[str, Repair] = {}
         # Units that a model was asked to judge or correct, to avoid asking again.
         self._sent_to_judge, self._sent_to_writer = set[UnitKey](), set[UnitKey]()
-        self._judge_calls_left, self._rewrites_left = context.limits.max_opinions, context.limits.max_rewrites
+        limits = filler.context.limits
+        self._judge_calls_left, self._rewrites_left = limits.max_opinions, limits.max_rewrites
 
     async def examine(self) -> Examined:
         """Judge every unit; with `verify="repair"`, have wrong ones corrected and judge those again."""
@@ -282,15 +281,15 @@ class Examination:
         if not open_units or self._evidence.is_empty:
             return
         if self._is_sound is None:
-            self._is_sound = await is_sound(self._context, self._filler)
+            self._is_sound = await is_sound(self._filler)
             self._filler.failures += self.notices
         if not self._is_sound:
             return
-        judged, made = await judge(open_units, self._evidence, self._filler, calls, self._context)
+        judged, made = await judge(open_units, self._evidence, self._filler, calls)
         self._judged |= judged
         before = await asyncio.to_thread(self._doubtful, open_units)
         doubtful = [unit for unit in open_units if key_of(unit) in before]
-        again, more = await judge(doubtful, self._evidence, self._filler, calls - made, self._context, before)
+        again, more = await judge(doubtful, self._evidence, self._filler, calls - made, before)
         self._judged |= again
         self._undecided |= {key for key, judgement in self._judged.items() if not self._is_decided(key, judgement)}
         self._judged = {key: judgement for key, judgement in self._judged.items() if key not in self._undecided}

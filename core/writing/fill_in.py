@@ -36,7 +36,7 @@ class Filler:
 
     def __init__(self, context: Context, work: Run | Task, events: CallEvents, placement: Placement) -> None:
         """`events` observes the calls; failures are emitted as packets at `placement`."""
-        self._context, self._events, self._placement = context, events, placement
+        self.context, self._events, self._placement = context, events, placement
         self._question_id = work.question_id if isinstance(work, Task) else work.id
         self._common_values = {"date": work.date, "language": work.language}
         self.failures: list[str] = []
@@ -47,7 +47,7 @@ class Filler:
     def without_model(self, role: Role) -> Filler:
         """Return a filler that uses the extractive model for a role and records failures in this filler's lists."""
         other = copy(self)
-        other._context = with_model(role, EXTRACTIVE, self._context)
+        other.context = with_model(role, EXTRACTIVE, self.context)
         return other
 
     async def ask(
@@ -64,16 +64,16 @@ class Filler:
         reminder, faults = HumanMessage(render_prompt(prompt, "reminder", **values)), ""
         for _ in range(2):
             messages = [*before, reminder]
-            tools, max_tokens = [form_schema(form)], self._context.limits.form_tokens
+            tools, max_tokens = [form_schema(form)], self.context.limits.form_tokens
             request = Request(
                 role, self._question_id, messages, shortener(""), tools, max_tokens=max_tokens, facts=facts
             )
-            reply = await ask_model(request, self._context, self._events)
+            reply = await ask_model(request, self.context, self._events)
             unread = f"{form_name(form)} was filled in without some results: {WITHHELD_REASON}"
             if reply.refused and unread not in self.failures:
                 self.fail(unread)
             calls = read_calls(reply.message, {form_name(form)}, call_ids(messages))
-            filled = _read(form, calls, Secrets(self._context.mcp))
+            filled = _read(form, calls, Secrets(self.context.mcp))
             if isinstance(filled, form):
                 return filled
             faults = str(filled)

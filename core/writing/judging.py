@@ -21,7 +21,6 @@ from ..evidence.text.words import tokens
 from ..models.abilities import judges_soundly, remember_judging
 from ..models.resolve import is_named, output_tokens, profile_of
 from ..records.sources import Extent, Source
-from ..run.context import Context
 from ..run.errors import ToolsMissing
 from .fill_in import Filler
 from .forms import JudgedUnit, JudgeUnits, form_name
@@ -175,7 +174,6 @@ async def judge(
     evidence: Evidence,
     filler: Filler,
     calls: int,
-    context: Context,
     before: Mapping[UnitKey, UnitJudgement] = MappingProxyType({}),
 ) -> tuple[dict[UnitKey, UnitJudgement], int]:
     """Have the verifier's model judge units in at most `calls` calls; return judgements by key, and the calls made.
@@ -183,6 +181,7 @@ async def judge(
     At a second look, `before` has the earlier judgements, and more passages are shown. A model that fails with many
     units, or has a small window, gets few units per call.
     """
+    context = filler.context
     many = max(_FEW, (output_tokens("verifier", context.limits.form_tokens, context) or 0) // _UNIT_TOKENS)
     is_small = profile_of("verifier", context).window < _SMALL_WINDOW
     has_few = is_small or form_name(JudgeUnits) in filler.unfilled
@@ -192,7 +191,7 @@ async def judge(
     if has_few or form_name(JudgeUnits) not in filler.unfilled:
         return found, len(batches)
     failed = [unit for batch, judged in zip(batches, each, strict=True) if not judged for unit in batch]
-    more, made = await judge(failed, evidence, filler, calls - len(batches), context, before)
+    more, made = await judge(failed, evidence, filler, calls - len(batches), before)
     return found | more, len(batches) + made
 
 
@@ -331,12 +330,13 @@ TRIAL = (
 )
 
 
-async def is_sound(context: Context, filler: Filler) -> bool:
+async def is_sound(filler: Filler) -> bool:
     """Whether the verifier's model tells right statements from wrong ones in a trial call.
 
     The result is stored with the model's other abilities, so each model is tried once. Model instances passed by an
     app are trusted without a trial, as is a model that does not answer it.
     """
+    context = filler.context
     if context.trust_verifier or not is_named("verifier", context):
         return True
     if (known := await judges_soundly("verifier", context)) is not None:
