@@ -33,13 +33,29 @@ PLAN_TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 """Reason for ending a step early, worded for the reader."""
 
 
+@dataclass(kw_only=True)
+class BranchState:
+    """The channels of a researcher or a step."""
+
+    notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
+    """The model's messages (a step's: its forms) and the results of its calls; long results refer to stored texts."""
+    numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    """Keys of the sources that it found, in order; a researcher's model cites them by these numbers, from 1."""
+    actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
+    failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
+    sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
+    spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
+    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
+    seconds: float = 0.0
+    """Active seconds so far; a step's include the wait for a slot. Time between nodes is not counted."""
+    reason: str = ""
+
+
 @dataclass
-class ResearcherState:
+class ResearcherState(BranchState):
     """The channels of one researcher."""
 
     task: Task
-    notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
-    """The model's messages and the results of its calls; results are references to texts in the store."""
     request: ToolRequest | None = None
     """The tool call that the model decided on; None while it decides."""
     iteration: int = 0
@@ -52,19 +68,9 @@ class ResearcherState:
     """Whether the model's last message had no call, so that it was reminded to call a tool."""
     step: int = 0
     """`sub_turn_index` of the next packets."""
-    seconds: float = 0.0
-    """Active seconds so far."""
-    numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
-    """Keys of its sources, in the order of the numbers by which the model cites them, from 1."""
-    actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
-    sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
-    spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
     ended: Ending | None = None
-    reason: str = ""
     missing: tuple[str, ...] = ()
     contradictions: tuple[ConflictingClaims, ...] = ()
-    failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
-    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
 
 
 class ResearcherInput(TypedDict):
@@ -121,7 +127,7 @@ class Judgement(Record):
 
 
 @dataclass
-class StepState:
+class StepState(BranchState):
     """The channels of one step."""
 
     given: Annotated[list[StepTask], delta(latest, list)]
@@ -136,30 +142,18 @@ class StepState:
     """Addresses that the next iteration opens."""
     has_results: bool = False
     """Whether the current iteration found anything to read."""
-    notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
-    """The conversation with the model: the forms that it filled in, and the search results."""
     judged: Judgement | None = None
     """The model's latest evaluation of the step."""
     unproductive: int = 0
     """Consecutive iterations without anything new."""
     turn: int = 0
     """`sub_turn_index` of the next packets."""
-    seconds: float = 0.0
-    """Active seconds, including the wait for a slot; time between nodes is not counted."""
     is_over: bool = False
     """Whether no further iteration follows."""
     ended: Ending = "done"
-    reason: str = ""
-    numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
-    """Keys of the sources that it found, in order."""
-    actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
-    failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
     iterations: Annotated[list[Iteration], delta(append, list)] = field(default_factory=list)
-    sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
     memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
-    spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
-    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
     outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
 
     @property
