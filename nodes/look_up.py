@@ -48,7 +48,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     task = single_task(turn.state, searching, limits, cycle=0)
     queries = state.brief.queries[: limits.max_queries] or (task.text,)
     step = StepState([task], iteration=1, queries=queries, open_next=tuple(addresses_in(said)[: limits.max_open]))
-    work = SearchRound(step, turn.context, turn.pages, turn.events.bill, turn.emitter, Watch(turn.context.clock, 0.0))
+    work = SearchRound(step, turn.context, turn.pages, turn.events, Watch(turn.context.clock, 0.0))
     searched = _SMALL if run.depth == "auto" else _QUICK
     begun = Activity(placement=placement, text=_RECALLED if run.is_recalled else searched, icon="lightbulb")
     turn.emit(begun, ResearchAgentStart(placement=placement, research_task=task.text))

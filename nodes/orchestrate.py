@@ -65,21 +65,20 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
         return {**turn.costs(stop_reason=limit), "progress": progress, "memory": {gap.key: gap for gap in gaps}}
     if progress.waiting and not steering:
-        return {**turn.costs(stop_reason=""), **_send_out(progress.waiting, progress, state, turn, state.transcript)}
+        return {**turn.costs(stop_reason=""), **_send_out(progress.waiting, progress, turn, state.transcript)}
     if state.draft and not steering:
         return {**turn.costs(), "progress": progress.model_copy(update={"decision": "report"}), "tasks": []}
     await note_user(turn.pages, state.messages, state.run)
     events = CallEvents(turn.emitter, turn.placement)
     async with turn.paid(events):
-        reply = await ask_model(_request(state, steering, context, max_cycles, reasons), context, events)
-        update = _carry_out(state, steering, reply, turn)
+        reply = await ask_model(_request(steering, turn, max_cycles, reasons), context, events)
+        update = _carry_out(steering, reply, turn)
     # The research goes on: the limit that stopped it earlier may have been raised since.
     return {**turn.costs(stop_reason=""), **update, "findings": mark_withheld(state.findings, reply.refused)}
 
 
-def _request(
-    state: ResearchState, steering: list[AnyMessage], context: Context, max_cycles: int, reasons: bool
-) -> Request:
+def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: bool) -> Request:
+    context, state = turn.context, turn.state
     run, progress, limits = state.run, state.progress, context.limits
     assert state.plan is not None
     system = render_prompt(
@@ -138,9 +137,9 @@ def _may_analyze(context: Context) -> bool:
     return is_able and context.limits.max_analyses > 0
 
 
-def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
+def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
     """Return the update that follows from the model's calls; `steering`: the user's new messages."""
-    context, events, progress = turn.context, turn.events, state.progress
+    context, events, state, progress = turn.context, turn.events, turn.state, turn.state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
     tools |= {tool_names.ANALYZE_FINDINGS} if _may_analyze(context) else set()
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
@@ -149,7 +148,7 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     order = decide(calls, progress, context.limits, has_findings=has_findings, has_assigned=has_assigned)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
-        message, order = _from_plan(state, order, context)
+        message, order = _from_plan(order, turn)
         transcript += _entries(message, order)
     progress = order.progress.model_copy(
         update={
@@ -166,7 +165,7 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
     logging.getLogger(__name__).info("%s decides in cycle %d: %s, %d tasks, reminded of %s", *logged)
     update = StateUpdate(progress=progress, transcript=[steering, transcript], tasks=[])
     if order.decision == "research":
-        update |= _send_out(order.tasks, progress, state, turn, transcript)
+        update |= _send_out(order.tasks, progress, turn, transcript)
     if order.decision == "analyze":
         update["progress"] = progress.model_copy(update={"analyses": (*progress.analyses, *order.tasks)})
     if order.decision == "report" and order.missing is not None:
@@ -177,17 +176,13 @@ def _carry_out(state: ResearchState, steering: list[AnyMessage], reply: Reply, t
 
 
 def _send_out(
-    tasks: Sequence[tuple[str, str]],
-    progress: Progress,
-    state: ResearchState,
-    turn: Turn,
-    transcript: Sequence[AnyMessage],
+    tasks: Sequence[tuple[str, str]], progress: Progress, turn: Turn, transcript: Sequence[AnyMessage]
 ) -> StateUpdate:
     """Return the tasks of the next round with their shares of the budget, and the progress with those that must wait.
 
     `tasks` are pairs (call id, text); `transcript` contains the calls, from which the titles are taken.
     """
-    limits = turn.context.limits
+    limits, state = turn.context.limits, turn.state
     now = dispatched_now(tasks, limits, state.spending)
     waiting = tuple(tasks[len(now) :])
     if len(now) > 1:
@@ -218,12 +213,13 @@ def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
     return [message, *results_for(message, order.answers)] if message.tool_calls else []
 
 
-def _from_plan(state: ResearchState, order: Order, context: Context) -> tuple[AIMessage, Order]:
+def _from_plan(order: Order, turn: Turn) -> tuple[AIMessage, Order]:
     """Make tasks of plan steps that were not researched yet, as if the model had called for them; else the report."""
+    state = turn.state
     assert state.plan is not None
     asked = {finding.task for finding in state.own_findings}
     left = [step for step in state.plan.steps if step not in asked]
-    steps = dispatched_now(left, context.limits, state.spending)
+    steps = dispatched_now(left, turn.context.limits, state.spending)
     if not steps:
         return AIMessage(""), order._replace(decision="report")
     prefix = f"{_OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"

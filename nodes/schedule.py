@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
 from ..core.records.plan import Learning, PlanStep
-from ..core.records.research import Run
 from ..core.run.branches import StepTask
 from ..core.run.events.call import step_done, step_started
 from ..core.run.events.packets import SectionEnd, TopLevelBranching
@@ -30,7 +29,7 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     await note_user(turn.pages, state.messages, run)
     # The limit that ended the research may have been raised since.
     steps = restore_skipped(state.steps, run.stop_reason)
-    stops_all, stops_searches = _limits(steps, state, run, limits)
+    stops_all, stops_searches = _limits(steps, state, limits)
     if stops_all:
         return {**turn.costs(stop_reason=stops_all), "steps": skip_pending(steps, stops_all), "tasks": []}
     steps = skip_pending(steps, stops_searches, searches_only=True) if stops_searches else steps
@@ -58,30 +57,30 @@ async def schedule(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     return {**update, "steps": replace_steps(steps, started), "tasks": tasks}
 
 
-def _limits(steps: Sequence[PlanStep], state: ResearchState, run: Run, limits: Limits) -> tuple[str, str]:
+def _limits(steps: Sequence[PlanStep], state: ResearchState, limits: Limits) -> tuple[str, str]:
     """Return the limit that ends the research and the one that ends only its searches, in words; empty if none."""
     if all(step.is_over for step in steps):
         # The report still has to say which limit ended the searches.
-        return "", run.stop_reason
+        return "", state.run.stop_reason
     late = f"the time limit of {limits.max_seconds_planned:g} s (max_seconds_planned) was reached"
-    if _seconds_left(state, run, limits) <= 0:
+    if _seconds_left(state, limits) <= 0:
         return late, ""
-    if any(step.requires_search and not step.is_over for step in steps) and _seconds_to_search(state, run, limits) <= 0:
+    if any(step.requires_search and not step.is_over for step in steps) and _seconds_to_search(state, limits) <= 0:
         return "", late
     without_tools = limits.model_copy(update=dict.fromkeys(("max_searches", "max_fetches", "max_tool_calls")))
-    stops_all = limit_reached(without_tools, state.spending, run.active_seconds)
-    return stops_all, limit_reached(limits, state.spending, run.active_seconds)
+    stops_all = limit_reached(without_tools, state.spending, state.run.active_seconds)
+    return stops_all, limit_reached(limits, state.spending, state.run.active_seconds)
 
 
-def _seconds_left(state: ResearchState, run: Run, limits: Limits) -> float:
+def _seconds_left(state: ResearchState, limits: Limits) -> float:
     """Return the seconds left for the plan."""
-    return limits.max_seconds_planned - (run.active_seconds - state.brief.began)
+    return limits.max_seconds_planned - (state.run.active_seconds - state.brief.began)
 
 
-def _seconds_to_search(state: ResearchState, run: Run, limits: Limits) -> float:
+def _seconds_to_search(state: ResearchState, limits: Limits) -> float:
     """Return the seconds left for searches: those of the plan, less a reserve if an analysis is still to come."""
     has_analyses = any(not step.requires_search and not step.is_over for step in state.steps)
-    return _seconds_left(state, run, limits) - has_analyses * _ANALYSIS_SHARE * limits.max_seconds_planned
+    return _seconds_left(state, limits) - has_analyses * _ANALYSIS_SHARE * limits.max_seconds_planned
 
 
 def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> StepTask:
@@ -104,7 +103,7 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
     open_now = [gap for gap in open_gaps(noticed) if not step.requires_search or relevance(gap.text, step.task)]
     verdicts = [(key, state.outcomes[key].verdict) for key in step.depends_on if key in state.outcomes]
     said = [(key, text) for key, last in verdicts if last for text in (last.reasoning, *last.key_elements) if text]
-    left = (_seconds_to_search if step.requires_search else _seconds_left)(state, run, limits)
+    left = (_seconds_to_search if step.requires_search else _seconds_left)(state, limits)
     return StepTask(
         id=f"{run.id[:8]}-{step.id}",
         question=run.question,

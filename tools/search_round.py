@@ -17,8 +17,7 @@ from ..core.run.branches import StepState, placement_of
 from ..core.run.concurrency import gather_or_cancel
 from ..core.run.context import Context, Watch
 from ..core.run.errors import failure_of, log_failure
-from ..core.run.events.log import Emitter
-from ..core.run.spending import Bill
+from ..core.run.events.call import CallEvents
 from ..core.run.store.pages import Pages, reference_to
 from .addresses import Addresses
 from .internal_search import CALL_ID
@@ -34,11 +33,8 @@ READ_PER_QUERY = 1
 class SearchRound:
     """Makes the tool calls of one iteration of a step and emits their packets; the fields are the results."""
 
-    def __init__(
-        self, state: StepState, context: Context, pages: Pages, bill: Bill, emitter: Emitter, watch: Watch
-    ) -> None:
-        self.state, self.context, self.pages = state, context, pages
-        self.bill, self.emitter, self.watch = bill, emitter, watch
+    def __init__(self, state: StepState, context: Context, pages: Pages, events: CallEvents, watch: Watch) -> None:
+        self.state, self.context, self.pages, self.events, self.watch = state, context, pages, events, watch
         self.task, self.turn = state.task, state.turn
         self.actions = list[Action]()
         """The tool calls made."""
@@ -151,7 +147,7 @@ class SearchRound:
         ]
 
     def _meter(self) -> Meter:
-        return meter_of(self.task, {**self.state.spending, **self.bill.costs})
+        return meter_of(self.task, {**self.state.spending, **self.events.bill.costs})
 
     def _tool_context(self, meter: Meter, **seen: Any) -> ToolContext:
         return ToolContext(self.pages, self.task.question_id, meter, **seen)
@@ -165,7 +161,7 @@ class SearchRound:
         left = TimeLimit(self.task.seconds - self.watch.seconds, "max_seconds_planned")
         time = min(TimeLimit(self.context.limits.tool_seconds, "tool_seconds"), left)
         meters = [tool_context.meter for _, tool_context in calls]
-        with shown_use(self.emitter, self.bill, placement, name, inputs, self.task.scope, meters) as outcomes:
+        with shown_use(self.events, placement, name, inputs, self.task.scope, meters) as outcomes:
             outcomes += await gather_or_cancel(use_tool(name, given, self.context, seen, time) for given, seen in calls)
         action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
         self.sources |= sources_found(*outcomes) | unopened(self.sources, action.not_read)

@@ -16,13 +16,12 @@ from ..core.records.sources import Source, short_hash, text_hash
 from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, SearchFailed, log_failure
-from ..core.run.events.call import tool_call_packets, tool_result_packets
-from ..core.run.events.log import Emitter
+from ..core.run.events.call import CallEvents, tool_call_packets, tool_result_packets
 from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
 from ..core.run.masking import Secrets
-from ..core.run.spending import Bill, total
-from ..core.run.store.pages import Pages
+from ..core.run.spending import total
+from ..core.run.store.pages import Pages, text_hash
 from ..core.run.tracing import traced_tool
 from ..core.run.transcripts import NOT_RUN
 from .addresses import Addresses
@@ -165,25 +164,19 @@ async def keep(
 
 @contextmanager
 def shown_use(
-    emitter: Emitter,
-    bill: Bill,
-    placement: Placement,
-    name: str,
-    inputs: Sequence[str],
-    scope: Scope,
-    meters: Sequence[Meter],
+    events: CallEvents, placement: Placement, name: str, inputs: Sequence[str], scope: Scope, meters: Sequence[Meter]
 ) -> Iterator[list[Outcome]]:
     """Emit the packets of a tool use and record its cost in any case; the block appends the outcomes."""
-    emitter.emit(*tool_call_packets(placement, name, inputs, scope))
+    events.emit(*tool_call_packets(placement, name, inputs, scope))
     outcomes: list[Outcome] = []
     try:
         yield outcomes
     finally:
         for meter in meters:
-            bill.add(meter.spent(name))
+            events.bill.add(meter.spent(name))
         failed = [f"{file.path}: {file.reason}" for outcome in outcomes for file in outcome.not_read]
         failed += [words for outcome in outcomes for words in outcome.broken]
-        emitter.emit(*tool_result_packets(placement, name, sources_found(*outcomes).values(), failed))
+        events.emit(*tool_result_packets(placement, name, sources_found(*outcomes).values(), failed))
 
 
 def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]) -> Action:

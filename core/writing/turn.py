@@ -18,7 +18,7 @@ from ...tools.tool import Outcome, ToolContext
 from ...tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
 from ..evidence.citations.rendering import plain_line
 from ..models.resolve import settings_of
-from ..records.research import Action, Progress, Scope, Spent, Task, Value
+from ..records.research import Action, Progress, Run, Spent, Task, Value
 from ..run import tool_names
 from ..run.branches import placement_of
 from ..run.concurrency import Failed, attempt
@@ -44,14 +44,10 @@ class NodeTurn(Generic[Events]):
     """What every node needs: settings limited to the question's scope, stored texts, and an emitter of packets."""
 
     def __init__(
-        self,
-        question_id: str,
-        scope: Scope,
-        placement: Placement,
-        runtime: NodeRuntime,
-        make_events: MakeEvents[Events],
+        self, work: Run | Task, placement: Placement, runtime: NodeRuntime, make_events: MakeEvents[Events]
     ) -> None:
-        self.context = within_scope(settings_of(runtime), scope)
+        question_id = work.question_id if isinstance(work, Task) else work.id
+        self.context = within_scope(settings_of(runtime), work.scope)
         self.pages, self.emitter = pages_of(runtime.store, question_id), emitter(question_id)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
@@ -76,7 +72,7 @@ class Turn(NodeTurn[CallEvents]):
     def __init__(self, state: ResearchState, runtime: NodeRuntime, lost: UnsettledCosts) -> None:
         """`lost`: costs of turns that failed or were stopped, which the state does not include yet."""
         run, placement = lost.settled(state.run), Placement(turn_index=state.progress.turn)
-        super().__init__(run.id, run.scope, placement, runtime, SilentEvents)
+        super().__init__(run, placement, runtime, SilentEvents)
         if rules := house_rules(state.messages)[: self.context.limits.question_characters]:
             both = "\n".join(filter(None, (self.context.instructions, rules)))
             self.context = self.context.model_copy(update={"instructions": both})
@@ -122,7 +118,7 @@ class Turn(NodeTurn[CallEvents]):
         meter = meter_for_run(limits, {**self.state.spending, **self.spending})
         time, context = TimeLimit(limits.tool_seconds, "tool_seconds"), ToolContext(self.pages, run.id, meter)
         arguments = {"urls" if name == tool_names.OPEN_URL else "queries": inputs}
-        with shown_use(self.emitter, self.events.bill, placement, name, inputs, run.scope, [meter]) as outcomes:
+        with shown_use(self.events, placement, name, inputs, run.scope, [meter]) as outcomes:
             outcomes.append(await use_tool(name, arguments, self.context, context, time))
         return outcomes[0], action_of(action_id, name, inputs, outcomes)
 
@@ -147,7 +143,7 @@ class BranchTurn(NodeTurn[Events]):
         self.tab = placement_of(task)
         """Placement of the branch as a whole."""
         placement = self.tab.model_copy(update={"sub_turn_index": step})
-        super().__init__(task.question_id, task.scope, placement, runtime, make_events)
+        super().__init__(task, placement, runtime, make_events)
         self._task = task
         self.watch = Watch(self.context.clock, seconds)
         self.filler = Filler(self.context, task, self.events, self.tab)

@@ -22,11 +22,11 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     assert request is not None
     turn = BranchTurn(task, state.seconds, state.step, runtime, SilentEvents)
     await load_servers(turn.context)
-    meter, limits, bill = meter_of(task, state.spending), turn.context.limits, turn.events.bill
+    meter, limits = meter_of(task, state.spending), turn.context.limits
     left = TimeLimit(seconds_left(limits, state.seconds), "researcher_seconds_hard")
     time = min(TimeLimit(limits.tool_seconds, "tool_seconds"), left)
     reads_all = request.tool == tool_names.READ_DOCUMENTS
-    use = shown_use(turn.emitter, bill, turn.placement, request.tool, request.inputs, task.scope, [meter])
+    use = shown_use(turn.events, turn.placement, request.tool, request.inputs, task.scope, [meter])
     async with turn.paid():
         with use as outcomes:
             notes = await turn.pages.fill_in(results_in_order(state.notes))

@@ -12,7 +12,7 @@ from ...tools.search_round import SearchRound
 async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """Search for each query with every tool; a failed call does not stop the others."""
     turn = StepTurn(state, runtime)
-    work = SearchRound(state, turn.context, turn.pages, turn.events.bill, turn.emitter, turn.watch)
+    work = SearchRound(state, turn.context, turn.pages, turn.events, turn.watch)
     async with turn.paid():
         reason = await work.do() or work.lasting_fault()
     update = BranchUpdate(
