@@ -24,7 +24,7 @@ from ..state import ResearchState, StateUpdate
 async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer's model for the report, stream it, and store it as the draft."""
     turn = await begin_turn(state, runtime)
-    events = ReportEvents(state.sources, turn.emitter, turn.placement, turn.state.run.active_seconds, state.title)
+    events = ReportEvents(turn.state, turn.emitter, turn.placement)
     has_use = not (state.run.is_quick or is_small("writer", turn.context) or is_extractive("writer", turn.context))
     window = profile_of("writer", turn.context).window
     passages = await deciding_passages(state, turn.pages, window) if has_use else ""

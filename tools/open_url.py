@@ -25,7 +25,6 @@ from ..core.run import tool_names
 from ..core.run.concurrency import PerLoop, gather_or_cancel
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, log_failure
-from ..core.run.store.pages import text_hash
 from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
 from .results import passages, read_on, window

@@ -21,7 +21,7 @@ from ..core.run.events.packets import Placement
 from ..core.run.limits import Limits
 from ..core.run.masking import Secrets
 from ..core.run.spending import total
-from ..core.run.store.pages import Pages, text_hash
+from ..core.run.store.pages import Pages
 from ..core.run.tracing import traced_tool
 from ..core.run.transcripts import NOT_RUN
 from .addresses import Addresses

@@ -76,14 +76,11 @@ class ReportEvents(ProseEvents):
     Call `settle` after each call, so that text that the next one repeats is not shown twice, and `finish` at the end.
     """
 
-    def __init__(
-        self, sources: Mapping[str, Source], emitter: Emitter, placement: Placement, seconds: float, title: str = ""
-    ) -> None:
-        """`sources`: the thread's sources; `seconds`: active time before the report; `title`: the report's title."""
+    def __init__(self, state: ResearchState, emitter: Emitter, placement: Placement) -> None:
         super().__init__(emitter, placement)
-        self.sources, self.seconds_before, self._title = sources, seconds, title_line(title)
-        keys = {number: source.key for number, source in by_number(sources.values()).items()}
-        self.citations = CitationStream(keys)
+        self._numbered, self._title = by_number(state.sources.values()), title_line(state.title)
+        self._seconds_before = state.run.active_seconds
+        self.citations = CitationStream({number: source.key for number, source in self._numbered.items()})
         self.message_id = f"report-{uuid.uuid4()}"
         """Id of the report's message, used in LangGraph's `messages` mode too."""
         self.written = ""
@@ -98,8 +95,8 @@ class ReportEvents(ProseEvents):
 
     @override
     def start(self) -> MessageStart:
-        documents = [final_document(source) for source in by_number(self.sources.values()).values()]
-        seconds = self.seconds_before
+        documents = [final_document(source) for source in self._numbered.values()]
+        seconds = self._seconds_before
         return MessageStart(placement=self.placement, final_documents=documents, pre_answer_processing_seconds=seconds)
 
     @override
