@@ -64,9 +64,12 @@ def ask_question(
 
     def work() -> int:
         given = settings_from_options(data_dir=data_dir, **options)
-        if is_estimate and read_context(given).depth == "quick":
+        # Reports wrong settings before a database is created.
+        context = read_context(given)
+        if is_estimate and context.depth == "quick":
             raise UnknownSetting("--estimate needs a plan, but depth quick makes none: choose another --depth.")
-        return _start(name, safe_text(question), given, outlet, strategy, is_estimate)
+        step = _ask_step(name.thread, safe_text(question), given, strategy, is_estimate=is_estimate)
+        return _research(name, context.data_dir, outlet, step, is_estimate=is_estimate)
 
     return exit_code_of(work, name, outlet)
 
@@ -101,7 +104,8 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
         shutil.copytree(DOCUMENTS, documents, dirs_exist_ok=True)
         say(f"Question: {QUESTION}\nDocuments: {documents}")
         given = {"data_dir": folder, "docs": (documents,), "models": "extractive", "clarify": "off", "engines": ()}
-        code = _start(name, QUESTION, given, output, "orchestrated", is_estimate=False)
+        step = _ask_step(name.thread, QUESTION, given, "orchestrated")
+        code = _research(name, read_context(given).data_dir, output, step)
         say(
             f'\nOpen it in the browser:  {name.command("open")}\nAsk your own documents:  deep-research ask "…" '
             "--docs FOLDER\nUse a language model:    set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server"
@@ -116,16 +120,15 @@ def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
     return RunName(str(uuid.uuid4()) if thread is None else safe_text(thread).strip(), data_dir)
 
 
-def _start(
-    name: RunName, question: str, given: dict[str, Any], outlet: Outlet, strategy: Strategy | None, is_estimate: bool
-) -> int:
-    """Ask a question on the thread `name` and return the exit code."""
+def _ask_step(
+    thread: str, question: str, given: Mapping[str, Any], strategy: Strategy | None, *, is_estimate: bool = False
+) -> Step:
+    """Return the step that asks a question on a thread."""
 
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
-        return await book.ask(name.thread, question, given, view, strategy, is_estimate=is_estimate)
+        return await book.ask(thread, question, given, view, strategy, is_estimate=is_estimate)
 
-    # Reports wrong settings before a database is created.
-    return _research(name, read_context(given).data_dir, outlet, step, is_estimate=is_estimate)
+    return step
 
 
 def _resume_step(thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False) -> Step:

@@ -37,7 +37,7 @@ from ..core.run.events.packets import Placement
 from ..core.run.store.pages import Pages
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
-from ..core.writing.judging import UnitJudgement, UnitKey, key_of
+from ..core.writing.judging import Judgements, Texts, key_of
 from ..tools.addresses import Addresses
 from ..tools.open_url import WebPages
 from ..tools.tool import Hit, ToolContext
@@ -203,7 +203,8 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         say(f"checking {counted(len(wanted), 'sentence')} of the report again")
         texts = {key: read.texts for key, read in now.items()}
         described = {key: read.source for key, read in now.items()}
-        examination = Examination(comparison.text, report.keys, texts, described, filler, run.language_code)
+        compared = report.model_copy(update={"text": comparison.text})
+        examination = Examination(compared, texts, described, filler, run.language_code)
         comparison.verdicts = await examination.judge_parts(wanted)
     today = context.clock.now().strftime("%A, %B %d, %Y")
     dates = f"The report of {run.date}, read again on {today}."
@@ -219,16 +220,10 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
 class _Comparison:
     """Compares the source texts read for a report with the current ones."""
 
-    def __init__(
-        self,
-        report: Report,
-        sources: Mapping[str, Source],
-        before: Mapping[str, Sequence[SourceText]],
-        now: Mapping[str, Reread],
-    ) -> None:
+    def __init__(self, report: Report, sources: Mapping[str, Source], before: Texts, now: Mapping[str, Reread]) -> None:
         """`before` are the texts that were read for the report; all mappings are keyed by source key."""
         self.text = settle_fences(without_marks(report.text))
-        self.verdicts: Mapping[UnitKey, UnitJudgement] = {}
+        self.verdicts: Judgements = {}
         """Verdicts of the model on the parts that it judged."""
         self._sources, self._now = sources, now
         self._numbers = {key: number for number, key in report.keys.items()}

@@ -47,9 +47,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             keys = [*draft.sources, *(key for key, source in state.sources.items() if source.number)]
             texts = await source_texts(state.sources, keys, turn.pages)
             calculations = [line for use in actions if use.tool == tool_names.CALCULATE for line in use.inputs]
-            examination = Examination(
-                draft.text, draft.keys, texts, state.sources, filler, run.language_code, calculations
-            )
+            examination = Examination(draft, texts, state.sources, filler, run.language_code, calculations)
             examined = await examination.examine()
             notices = (*notices, *examination.notices)
             if has_no_calls_left and not is_extractive("writer", context):

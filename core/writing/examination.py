@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ..evidence.checking.proof import ProofPassage, has_something_to_look_up, not_stated, unproved
-from ..evidence.checking.source_text import SourceText, words_and_figures
+from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units, states_figures
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
@@ -20,13 +20,15 @@ from ..evidence.text.quantities import numbers_in, plain_figures
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
-from ..records.report import CitedPassage, ClaimCheck, Repair, Shown, SupportVerdict, UnitVerdict
+from ..records.report import CitedPassage, CitingText, ClaimCheck, Repair, Shown, SupportVerdict, UnitVerdict
 from ..records.sources import Source
 from .fill_in import Filler
 from .forms import RewriteSentences
 from .judging import (
     SECOND_LOOK,
     Evidence,
+    Judgements,
+    Texts,
     UnitJudgement,
     UnitKey,
     UnitOutcome,
@@ -205,22 +207,21 @@ class Examination:
 
     def __init__(
         self,
-        text: str,
-        cited: Mapping[int, str],
-        texts: Mapping[str, Sequence[SourceText]],
+        report: CitingText,
+        texts: Texts,
         sources: Mapping[str, Source],
         filler: Filler,
         language_code: str,
         calculations: Sequence[str] = (),
     ) -> None:
-        """Prepare the examination of a report (`text`), which cites the sources `cited` (keys by number).
+        """Prepare the examination of a report.
 
         `texts` are the stored texts of the sources that it cites or may cite, and `sources` all sources, by key;
         `language_code` (ISO 639-1) is empty if unknown; `calculations` by the researchers have one line each.
         """
         self._verifier, self._context, self._filler = Verifier(texts), filler.context, filler
         self._language_code = language_code
-        self._text = text
+        self._text, cited = report.text, report.keys
         others = {sources[key].number: key for key in texts if key not in cited.values()}
         # Cited sources come first and keep their numbers.
         self._sources = {**cited, **others, **cited}
@@ -414,7 +415,7 @@ class Examination:
             repair=self._repairs.get(unit.text),
         )
 
-    async def judge_parts(self, units: Sequence[ReportUnit]) -> Mapping[UnitKey, UnitJudgement]:
+    async def judge_parts(self, units: Sequence[ReportUnit]) -> Judgements:
         """Have a model judge only these units, and none be corrected; return all judgements so far."""
         await self._judge(units, self._judge_calls_left - self._judge_calls_left // _RESERVED_EVERY)
         return dict(self._judged)
@@ -508,7 +509,7 @@ def is_wrong(unit: ReportUnit, judgement: UnitJudgement) -> bool:
     return judgement.verdict in ("contradicted", "wrong_source") or unit.kind not in _TITLE_KINDS or has_number
 
 
-def _faults(units: Sequence[ReportUnit], judged: Mapping[UnitKey, UnitJudgement]) -> list[Fault]:
+def _faults(units: Sequence[ReportUnit], judged: Judgements) -> list[Fault]:
     """Return the sentences and rows with wrong units, in order; unproved units are left, since they may be right."""
     by_sentence: dict[int, list[tuple[ReportUnit, UnitJudgement]]] = {}
     for unit in units:

@@ -75,6 +75,10 @@ class UnitJudgement(NamedTuple):
         return " … ".join(dict.fromkeys(passage.words for passage in self.passages))
 
 
+Judgements = Mapping[UnitKey, UnitJudgement]
+"""Judgements on units, by key."""
+
+
 def key_of(unit: ReportUnit) -> UnitKey:
     """Return the key of a unit's judgement."""
     return unit.text, unit.sources
@@ -174,7 +178,7 @@ async def judge(
     evidence: Evidence,
     filler: Filler,
     calls: int,
-    before: Mapping[UnitKey, UnitJudgement] = MappingProxyType({}),
+    before: Judgements = MappingProxyType({}),
 ) -> tuple[dict[UnitKey, UnitJudgement], int]:
     """Have the verifier's model judge units in at most `calls` calls; return judgements by key, and the calls made.
 
@@ -213,7 +217,7 @@ def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
 
 
 async def _judge(
-    units: Sequence[ReportUnit], evidence: Evidence, filler: Filler, before: Mapping[UnitKey, UnitJudgement]
+    units: Sequence[ReportUnit], evidence: Evidence, filler: Filler, before: Judgements
 ) -> dict[UnitKey, UnitJudgement]:
     """Judge units in one call; return judgements by key, without those that the model left out."""
     against, sources, shown = await asyncio.to_thread(_prepare, units, evidence, before)
@@ -245,7 +249,7 @@ async def _ask_verdicts(
 
 
 def _prepare(
-    units: Sequence[ReportUnit], evidence: Evidence, before: Mapping[UnitKey, UnitJudgement]
+    units: Sequence[ReportUnit], evidence: Evidence, before: Judgements
 ) -> tuple[list[tuple[ReportUnit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return (units with the keys of their sources, the sources as shown to a model, the units as shown)."""
     against = [(unit, evidence.keys_for(unit, is_second_look=bool(before))) for unit in units]
