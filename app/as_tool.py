@@ -88,53 +88,6 @@ ContentAndArtifact = tuple[str | ToolMessage, ToolResult]
 """Output type of a LangChain tool with an artifact."""
 
 
-async def _run_nested(
-    graph: ResearchGraph, question: str, context: Context, tool: str, call_id: str
-) -> ContentAndArtifact:
-    """Research a question on a new thread, with the caller's stream, callbacks, tags and metadata.
-
-    `tool` is the tool's name, `call_id` the id of its call; empty if the caller passed none. Our own errors become the
-    result; third-party errors are raised. Cancellation stops the run.
-    """
-    thread, write, caller = str(uuid.uuid4()), _caller_writer(), ensure_config()
-    metadata = caller.get("metadata", {}).items()
-    config: RunnableConfig = {
-        "callbacks": caller.get("callbacks"),
-        "tags": caller.get("tags", []),
-        "metadata": {key: value for key, value in metadata if not key.startswith(_POSITION_PREFIXES)},
-        "configurable": {"thread_id": thread},
-    }
-    failure = ""
-    stop: OverallStop | None = None
-    calls: list[CallFinished] = []
-    # Otherwise LangGraph would use the thread, checkpointer and runtime of the caller's config.
-    token = var_child_runnable_config.set(None)
-    try:
-        async with aclosing(apackets(graph, question, config, context=context)) as packets:
-            async for packet in packets:
-                if isinstance(packet, OverallStop):
-                    stop = packet
-                elif isinstance(packet, CallFinished):
-                    calls.append(packet)
-                data = packet.model_dump(mode="json")
-                write({"type": "deep_research", "tool_call_id": call_id, "packet": data})
-    except DeepResearchError:
-        failure = stop.message if stop else ""
-    finally:
-        state = (await graph.aget_state(thread_config(thread))).values
-        var_child_runnable_config.reset(token)
-        result = _result(state, stop.stop_reason if stop else "failed", calls, thread)
-        used = {name: result[name] for name in ("tool_calls", "usage", "status")}
-        write({"type": "tool_done", "tool_call_id": call_id, "name": tool, **used})
-    if not failure:
-        return result["report"], result
-    text = f"The research failed: {failure}"
-    if not call_id:
-        return text, result
-    # If the error were raised, LangChain would turn it into a message without the artifact.
-    return ToolMessage(text, artifact=result, tool_call_id=call_id, name=tool, status="error"), result
-
-
 def _result(state: Mapping[str, Any], status: StopReason, calls: Sequence[CallFinished], thread: str) -> ToolResult:
     has_report = status in ("completed", "completed_with_gaps")
     return ToolResult(
@@ -235,11 +188,55 @@ class DeepResearchTool(BaseTool):
     @override
     def _run(self, question: str, tool_call_id: str) -> ContentAndArtifact:
         graph = self._graph()
-        return wait_for(_run_nested(graph, question, self.context, self.name, tool_call_id), graph._loop())
+        return wait_for(self._research(graph, question, tool_call_id), graph._loop())
 
     @override
     async def _arun(self, question: str, tool_call_id: str) -> ContentAndArtifact:
-        return await _run_nested(self._graph(), question, self.context, self.name, tool_call_id)
+        return await self._research(self._graph(), question, tool_call_id)
+
+    async def _research(self, graph: ResearchGraph, question: str, call_id: str) -> ContentAndArtifact:
+        """Research a question on a new thread, with the caller's stream, callbacks, tags and metadata.
+
+        `call_id` is the id of the call; empty if the caller passed none. Our own errors become the result; third-party
+        errors are raised. Cancellation stops the run.
+        """
+        thread, write, caller = str(uuid.uuid4()), _caller_writer(), ensure_config()
+        metadata = caller.get("metadata", {}).items()
+        config: RunnableConfig = {
+            "callbacks": caller.get("callbacks"),
+            "tags": caller.get("tags", []),
+            "metadata": {key: value for key, value in metadata if not key.startswith(_POSITION_PREFIXES)},
+            "configurable": {"thread_id": thread},
+        }
+        failure = ""
+        stop: OverallStop | None = None
+        calls: list[CallFinished] = []
+        # Otherwise LangGraph would use the thread, checkpointer and runtime of the caller's config.
+        token = var_child_runnable_config.set(None)
+        try:
+            async with aclosing(apackets(graph, question, config, context=self.context)) as packets:
+                async for packet in packets:
+                    if isinstance(packet, OverallStop):
+                        stop = packet
+                    elif isinstance(packet, CallFinished):
+                        calls.append(packet)
+                    data = packet.model_dump(mode="json")
+                    write({"type": "deep_research", "tool_call_id": call_id, "packet": data})
+        except DeepResearchError:
+            failure = stop.message if stop else ""
+        finally:
+            state = (await graph.aget_state(thread_config(thread))).values
+            var_child_runnable_config.reset(token)
+            result = _result(state, stop.stop_reason if stop else "failed", calls, thread)
+            used = {name: result[name] for name in ("tool_calls", "usage", "status")}
+            write({"type": "tool_done", "tool_call_id": call_id, "name": self.name, **used})
+        if not failure:
+            return result["report"], result
+        text = f"The research failed: {failure}"
+        if not call_id:
+            return text, result
+        # If the error were raised, LangChain would turn it into a message without the artifact.
+        return ToolMessage(text, artifact=result, tool_call_id=call_id, name=self.name, status="error"), result
 
     def _graph(self) -> ResearchGraph:
         """Return a graph for one call; without a checkpointer, its state is freed after the call."""
