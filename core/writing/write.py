@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -72,31 +72,6 @@ class ReportPart(NamedTuple):
     """Heading of the section to write or continue."""
 
 
-def report_request(
-    state: ResearchState, context: Context, part: ReportPart, draft: str, refused: Collection[str], passages: str = ""
-) -> Request:
-    """Return the request for a part of the report that follows the text `draft`.
-
-    Findings whose ids are in `refused` are withheld; `passages` is fenced text with the passages behind the findings.
-    """
-    run, limits = state.run, context.limits
-    findings = {**state.findings, **mark_withheld(state.findings, refused)}
-    values = {"date": run.date, "language": run.language, "instructions": context.instructions}
-    progress = state.progress
-    messages = [
-        SystemMessage(render_prompt("write_report", "system", is_quick=run.is_quick, **values)),
-        *text_only(state.messages[: progress.opening or len(state.messages)]),
-        *(report_basis(state, refused) if state.has_typed_plan else earlier_findings(findings, run.id)),
-        *with_findings(research_calls(state.transcript), findings),
-        *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
-        *([AIMessage(draft)] if draft else []),
-        HumanMessage(_reminder(state, part, draft, passages, has_findings=_has_findings(state, findings.values()))),
-    ]
-    facts = facts_of_run(state, context)
-    shorten = first_passages if run.is_quick else cited_sentences
-    return Request("writer", run.id, messages, shorten, max_tokens=limits.report_tokens, facts=facts, is_long=True)
-
-
 def first_passages(text: str, share: float) -> str:
     """Shorten a result to about this share; keeps the first (best) passages, or the cited sentences of a finding."""
     if not text.startswith("<data-"):
@@ -109,35 +84,6 @@ def first_passages(text: str, share: float) -> str:
             break
         kept.append(line)
     return "\n".join([opening, *kept, closing])
-
-
-def _reminder(state: ResearchState, part: ReportPart, draft: str, passages: str, *, has_findings: bool) -> str:
-    run, pairs = state.run, disagreement_in_thread(state)
-    missing = missing_of(run, state.findings.values(), state.memory.values())
-    earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
-    return render_prompt(
-        "write_report",
-        "reminder",
-        asked=part.kind,
-        again=part.is_again,
-        last_words=last_words(draft),
-        request=run.question,
-        stop_reason=run.stop_reason,
-        has_findings=has_findings,
-        is_quick=run.is_quick,
-        assumptions=run.assumptions,
-        # The plan may have been adapted since it was shown.
-        plan="\n".join(f"{step.id}. {step.title}" for step in state.steps)
-        or (split_plan(state.plan.text).steps if state.plan else ""),
-        requirements="\n".join(f"- {requirement}" for requirement in state.plan.requirements) if state.plan else "",
-        has_analysis=state.has_typed_plan,
-        summary=state.brief.summary if state.has_typed_plan and state.brief.summary.strip() != run.question else "",
-        passages=passages,
-        sources=describe_sources(state),
-        gaps=fence("\n".join(missing)) if missing else "",
-        earlier_gaps=fence("\n".join(earlier)) if earlier else "",
-        contradictions=fence("\n".join(map(contradiction_line, pairs))) if pairs else "",
-    )
 
 
 def describe_sources(state: ResearchState) -> str:
@@ -180,13 +126,6 @@ def known_findings(state: ResearchState, tokens: int) -> str:
     return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
 
 
-def _has_findings(state: ResearchState, findings: Iterable[Finding]) -> bool:
-    """Whether the research has found anything to write about."""
-    if state.has_typed_plan:
-        return bool(state.learnings)
-    return any(finding.text and not finding.is_withheld for finding in findings)
-
-
 class TextWriter:
     """Has the writer's model write the report of a run; continues answers that are cut off."""
 
@@ -227,11 +166,9 @@ class TextWriter:
         known = by_number(self._state.sources.values())
         # A thought without an opening tag is recognised only at its end, when its words were already streamed.
         text = without_loop(plain_prose(split_thoughts(self._events.raw).text.strip(), known))
-        state, refused = self._state, frozenset(self.refused)
-        findings = {**state.findings, **mark_withheld(state.findings, refused)}.values()
-        if not known or cited_numbers(text, known) or not (self._is_quick or _has_findings(state, findings)):
+        if not known or cited_numbers(text, known) or not (self._is_quick or self._has_findings):
             return text
-        texts = await source_texts(state.sources, [source.key for source in known.values()], pages)
+        texts = await source_texts(self._state.sources, [source.key for source in known.values()], pages)
         shown = {number: Known(texts[source.key], f"{source.title} {source.date}") for number, source in known.items()}
         text = await asyncio.to_thread(with_found_citations, text, shown)
         if cited_numbers(text, known):
@@ -244,7 +181,7 @@ class TextWriter:
             return text
         # The extractive model's report consists of quotations.
         context = with_model("writer", EXTRACTIVE, self._context)
-        request = await asyncio.to_thread(report_request, state, context, ReportPart("report"), "", refused)
+        request = await asyncio.to_thread(self._report_request, context, ReportPart("report"), "", "")
         quoted = (await write_silently(request, context, self._events)).text
         stands_in = bool(cited_numbers(quoted, known))
         self.notices = [*self.notices, _STANDS_IN if stands_in else _UNCITED]
@@ -311,7 +248,64 @@ class TextWriter:
         # A filter that refused a finding would refuse its passages too.
         passages = "" if self.refused else self._passages
         # In a thread, because it parses the citations of all findings.
-        return await asyncio.to_thread(report_request, state, context, part, draft, frozenset(self.refused), passages)
+        return await asyncio.to_thread(self._report_request, context, part, draft, passages)
+
+    def _report_request(self, context: Context, part: ReportPart, draft: str, passages: str) -> Request:
+        """Return the request for a part of the report that follows the text `draft`; `passages` as in `__init__`."""
+        state, run, progress, findings = self._state, self._state.run, self._state.progress, self._findings
+        values = {"date": run.date, "language": run.language, "instructions": context.instructions}
+        messages = [
+            SystemMessage(render_prompt("write_report", "system", is_quick=run.is_quick, **values)),
+            *text_only(state.messages[: progress.opening or len(state.messages)]),
+            *(report_basis(state, self.refused) if state.has_typed_plan else earlier_findings(findings, run.id)),
+            *with_findings(research_calls(state.transcript), findings),
+            *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
+            *([AIMessage(draft)] if draft else []),
+            HumanMessage(self._reminder(part, draft, passages)),
+        ]
+        max_tokens, facts = context.limits.report_tokens, facts_of_run(state, context)
+        shorten = first_passages if run.is_quick else cited_sentences
+        return Request("writer", run.id, messages, shorten, max_tokens=max_tokens, facts=facts, is_long=True)
+
+    def _reminder(self, part: ReportPart, draft: str, passages: str) -> str:
+        state, run, pairs = self._state, self._state.run, disagreement_in_thread(self._state)
+        missing = missing_of(run, state.findings.values(), state.memory.values())
+        earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
+        return render_prompt(
+            "write_report",
+            "reminder",
+            asked=part.kind,
+            again=part.is_again,
+            last_words=last_words(draft),
+            request=run.question,
+            stop_reason=run.stop_reason,
+            has_findings=self._has_findings,
+            is_quick=run.is_quick,
+            assumptions=run.assumptions,
+            # The plan may have been adapted since it was shown.
+            plan="\n".join(f"{step.id}. {step.title}" for step in state.steps)
+            or (split_plan(state.plan.text).steps if state.plan else ""),
+            requirements="\n".join(f"- {requirement}" for requirement in state.plan.requirements) if state.plan else "",
+            has_analysis=state.has_typed_plan,
+            summary=state.brief.summary if state.has_typed_plan and state.brief.summary.strip() != run.question else "",
+            passages=passages,
+            sources=describe_sources(state),
+            gaps=fence("\n".join(missing)) if missing else "",
+            earlier_gaps=fence("\n".join(earlier)) if earlier else "",
+            contradictions=fence("\n".join(map(contradiction_line, pairs))) if pairs else "",
+        )
+
+    @property
+    def _findings(self) -> dict[str, Finding]:
+        """The findings by id; those that the provider's filter refused are withheld."""
+        return {**self._state.findings, **mark_withheld(self._state.findings, self.refused)}
+
+    @property
+    def _has_findings(self) -> bool:
+        """Whether the research has found anything to write about."""
+        if self._state.has_typed_plan:
+            return bool(self._state.learnings)
+        return any(finding.text and not finding.is_withheld for finding in self._findings.values())
 
 
 class WrittenText(NamedTuple):
