@@ -217,7 +217,7 @@ class RunBook(NamedTuple):
             if snapshot.values:
                 message = (await self.read(thread, lease)).message(words)
             try:
-                return await self._run(graph, lease, thread, message, context, view)
+                return await self._run(graph, lease, message, context, view)
             except UserMistake:
                 if not snapshot.values and not await _has_begun(graph, thread):
                     await self.database.saver.adelete_thread(thread_id(thread))
@@ -251,7 +251,7 @@ class RunBook(NamedTuple):
             context = context.model_copy(update={"review_plan": True}) if is_estimate else context
             view.begin(notices)
             message = stored.message(answer) if answer else None
-            return await self._run(self.graph(stored.strategy), lease, thread, message, context, view)
+            return await self._run(self.graph(stored.strategy), lease, message, context, view)
 
     async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
         """Return a stored run; raises `UnknownThread`. The caller, if it holds `lease`, is not reported as `runner`."""
@@ -329,7 +329,7 @@ class RunBook(NamedTuple):
         return strategy_of(found.metadata) if found else None
 
     async def _run(
-        self, graph: ResearchGraph, lease: Lease, thread: str, message: Any, context: Context, view: ProgressView
+        self, graph: ResearchGraph, lease: Lease, message: Any, context: Context, view: ProgressView
     ) -> StoredRun:
         """Run the graph until it ends or pauses, restarting it for each hint that the user types; return the run."""
         config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
@@ -344,11 +344,11 @@ class RunBook(NamedTuple):
                         if hint := view.steering():
                             break
             except UserMistake as error:
-                if await _has_begun(graph, thread):
+                if await _has_begun(graph, lease.thread_id):
                     error.add_note(RESUMABLE)
                 raise
             if not hint:
-                return await self.read(thread, lease)
+                return await self.read(lease.thread_id, lease)
             # Finished steps are kept; pending calls are repeated.
             message = Command(update={"messages": [HumanMessage(hint)]})
 
