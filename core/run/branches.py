@@ -25,7 +25,6 @@ from ..records.research import (
     merge_findings,
 )
 from ..records.sources import Record, Source, merge_sources
-from .concurrency import Failed
 from .events.packets import Placement
 from .transcripts import ToolRequest
 
@@ -221,11 +220,6 @@ class StepInput(TypedDict):
     given: list[StepTask]
     seconds: float
     """Seconds spent waiting for a slot."""
-
-
-def failure_reason(failed: Failed) -> str:
-    """Return why work of a step failed, worded for the reader; a late step has run out of the plan's time."""
-    return PLAN_TIME_OVER if failed.is_late else failed.reason
 
 
 def new_observation(

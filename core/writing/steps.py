@@ -29,7 +29,7 @@ from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggest
 from ..records.research import Finding, Value
 from ..records.sources import short_hash
 from ..run import tool_names
-from ..run.branches import Judgement, StepState, StepTask, assignment_of, new_observation, placement_of
+from ..run.branches import PLAN_TIME_OVER, Judgement, StepState, StepTask, assignment_of, new_observation, placement_of
 from ..run.concurrency import Failed
 from ..run.context import Context
 from ..run.errors import DeepResearchError, failure_of
@@ -103,9 +103,12 @@ class StepTurn(BranchTurn[SilentEvents]):
     async def in_time(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
         """Await the work within the step's remaining time; return its result or failure (see `attempt`)."""
         result = await self.attempt(work, self._task.seconds - self.seconds)
-        if isinstance(result, Failed) and not result.is_late:
-            # For example, a store that cannot record the costs of the calls.
-            self.filler.fail(result.reason)
+        if not isinstance(result, Failed):
+            return result
+        if result.is_late:
+            return result._replace(reason=PLAN_TIME_OVER)
+        # For example, a store that cannot record the costs of the calls.
+        self.filler.fail(result.reason)
         return result
 
 

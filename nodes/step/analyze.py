@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 from ...core.evidence.memory.learned import confidence, without_markers
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Learning
-from ...core.run.branches import BranchUpdate, StepState, failure_reason
+from ...core.run.branches import BranchUpdate, StepState
 from ...core.run.concurrency import Failed
 from ...core.run.events.call import activity, iteration_packets, step_started
 from ...core.writing.facts import facts_of_step
@@ -39,7 +39,7 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         seconds=turn.seconds, spending=turn.spending, iteration=1, turn=state.turn + 1, is_over=True, failures=failures
     )
     if form is None or isinstance(form, Failed):
-        return {**update, "ended": "failed", "reason": failure_reason(form) if form else failures[-1]}
+        return {**update, "ended": "failed", "reason": form.reason if form else failures[-1]}
     texts = filter(None, map(without_markers, form.statements))
     thoughts = [Learning(text=text, step=task.step.id, question_id=task.question_id) for text in texts]
     learnings = {learning.id: learning for learning in thoughts}

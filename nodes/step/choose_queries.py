@@ -7,7 +7,7 @@ from dataclasses import replace
 from langchain_core.messages import AnyMessage
 
 from ...core.run import tool_names
-from ...core.run.branches import PLAN_TIME_OVER, BranchUpdate, StepState, failure_reason
+from ...core.run.branches import PLAN_TIME_OVER, BranchUpdate, StepState
 from ...core.run.concurrency import Failed
 from ...core.run.decisions import allowance_used_up
 from ...core.run.events.call import activity, step_started
@@ -49,7 +49,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
     form = await turn.in_time(ask_round(replace(state, has_results=False), turn, turn.filler))
     update |= {"failures": turn.filler.failures, "seconds": turn.seconds, "spending": turn.spending}
     if isinstance(form, Failed):
-        return {**update, "is_over": True, "ended": "partial", "reason": failure_reason(form)}
+        return {**update, "is_over": True, "ended": "partial", "reason": form.reason}
     if form:
         queries = new_queries(form.next_queries, state, context.limits.max_queries)
     else:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage
 
 from ...core.records.plan import StepOutcome, Suggestion
-from ...core.run.branches import BranchUpdate, StepState, failure_reason
+from ...core.run.branches import BranchUpdate, StepState
 from ...core.run.concurrency import Failed
 from ...core.run.events.call import step_failed
 from ...core.run.schedule import needed_follow_up
@@ -30,8 +30,8 @@ async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         if not isinstance(with_step, Failed):
             outcome = with_step
         elif with_step.is_late:
-            turn.emit(step_failed(turn.tab, failure_reason(with_step)))
-            too_late = [failure_reason(with_step)]
+            turn.emit(step_failed(turn.tab, with_step.reason))
+            too_late = [with_step.reason]
     finding = finding_of(state, [*state.failures, *turn.filler.failures, *too_late], turn.seconds)
     emit_end(turn.emitter, finding, task)
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.plan import Iteration, Verdict
-from ...core.run.branches import BranchUpdate, StepState, failure_reason
+from ...core.run.branches import BranchUpdate, StepState
 from ...core.run.concurrency import Failed
 from ...core.run.events.call import iteration_packets
 from ...core.writing.forms import RecordRound
@@ -69,7 +69,7 @@ async def study(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         update["judged"] = judgement_in(form)
         update["memory"] = {**learned.memory, **observed_in(form, state, learned.learnings, sure)}
     if failed:
-        update |= {"is_over": True, "ended": "partial", "reason": failure_reason(failed)}
+        update |= {"is_over": True, "ended": "partial", "reason": failed.reason}
     return update
 
 
