@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..records.plan import Element, Iteration, Learning, Observation, ObservationKind, PlanStep, StepOutcome, Suggestion
+from ..records.plan import Element, Iteration, Learning, Observation, PlanStep, StepOutcome, Suggestion
 from ..records.research import (
     Action,
     Assignment,
@@ -223,14 +223,13 @@ class StepInput(TypedDict):
 
 
 def new_observation(
-    state: StepState, kind: ObservationKind, text: str, score: float, learnings: tuple[str, ...] = (), other: str = ""
+    state: StepState, kind: Literal["insight", "gap"], text: str, score: float, learnings: tuple[str, ...] = ()
 ) -> Observation:
     """Return an observation made in the step's current iteration; see `Observation` for the parameters."""
     task = state.task
     return Observation(
         kind=kind,
         text=text,
-        other=other,
         question_id=task.question_id,
         round=task.cycle,
         step=task.step.id,

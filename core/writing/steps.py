@@ -21,7 +21,7 @@ from ...tools.tool import as_lines
 from ..evidence.checking.proof import with_found_citations
 from ..evidence.citations.citing import cited_numbers
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
-from ..evidence.memory.observations import close_gap, open_gaps
+from ..evidence.memory.observations import close_gap, contradiction_of, open_gaps
 from ..evidence.text.sentences import LINE_MARK
 from ..models.request import Request
 from ..models.resolve import is_small
@@ -220,7 +220,7 @@ def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> New
     memory: dict[str, Observation] = {}
     for claim, other in ((_learned(claim, state)[0], _learned(other, state)[0]) for claim, other in pairs):
         if claim.source != other.source and claim.text and other.text:
-            said = new_observation(state, "contradiction", claim.text, 0.0, (claim.id, other.id), other.text)
+            said = contradiction_of(claim, other, task.cycle, task.step.id, state.iteration)
             memory[said.key] = said
     # Close gaps only if something was learned.
     for number in form.answered_gaps if facts else ():

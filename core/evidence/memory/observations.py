@@ -64,7 +64,7 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
     return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
 
 
-def contradiction_of(first: Learning, second: Learning, round: int, step: str) -> Observation:
+def contradiction_of(first: Learning, second: Learning, round: int, step: str, iteration: int = 0) -> Observation:
     """Return the observation that two learnings contradict each other."""
     return Observation(
         kind="contradiction",
@@ -73,6 +73,7 @@ def contradiction_of(first: Learning, second: Learning, round: int, step: str) -
         question_id=first.question_id,
         round=round,
         step=step,
+        iteration=iteration,
         learnings=(first.id, second.id),
     )
 
