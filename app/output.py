@@ -119,7 +119,7 @@ def end_line(stored: StoredRun) -> str:
     if report is None:
         return ""
     read = sum(bool(source.content_hash) for source in state.sources.values())
-    gaps = [*research_gaps(run, state.findings.values()), *unanswered(state)]
+    gaps = [*research_gaps(state), *unanswered(state)]
     parts = [
         f"{counted(len(state.sources), 'source')} found, {read} read, {len(report.sources)} cited",
         *([counts_line(report.audit)] if report.audit else []),

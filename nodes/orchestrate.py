@@ -169,9 +169,7 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpd
     if order.decision == "analyze":
         update["progress"] = progress.model_copy(update={"analyses": (*progress.analyses, *order.tasks)})
     if order.decision == "report" and order.missing is not None:
-        own, question = state.own_observations, state.run.question
-        gaps = declare_missing(order.missing, own, state.run.id, progress.cycle, about=question)
-        update["memory"] = {gap.key: gap for gap in gaps}
+        update["memory"] = {gap.key: gap for gap in declare_missing(order.missing, state)}
     return update
 
 

@@ -59,9 +59,9 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
 def _draft(state: ResearchState, events: ReportEvents, written: str, *, is_any_unshown: bool) -> Draft:
     """Return the draft of a text; `is_any_unshown`: whether the provider's filter kept results from the writer."""
     text, cited, removed_markers = clean_for_draft(written, state.sources)
-    run, findings = state.run, state.findings.values()
-    has_gaps = bool(research_gaps(run, findings) or missing_of(run, findings, state.memory.values()))
-    has_gaps |= is_any_unshown or bool(run.stop_reason) or not cited
+    missing = missing_of(state.run, state.findings.values(), state.memory.values())
+    has_gaps = bool(research_gaps(state) or missing)
+    has_gaps |= is_any_unshown or bool(state.run.stop_reason) or not cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     return Draft(
         text=text,

@@ -6,7 +6,7 @@ What is computed does not depend on the order or repetition of the observations.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ....state import ResearchState
@@ -78,17 +78,16 @@ def contradiction_of(first: Learning, second: Learning, round: int, step: str, i
     )
 
 
-def declare_missing(
-    missing: Iterable[str], observations: Sequence[Observation], question_id: str, round: int, *, about: str
-) -> list[Observation]:
-    """Return the observations after which `missing` are the only open gaps of a question; `about` as in `gap_of`."""
-    opened = [gap_of(text, question_id, round, "", about=about) for text in missing]
+def declare_missing(missing: Iterable[str], state: ResearchState) -> list[Observation]:
+    """Return the observations after which `missing` are the only open gaps of the current question."""
+    run, own, cycle = state.run, state.own_observations, state.progress.cycle
+    opened = [gap_of(text, run.id, cycle, "", about=run.question) for text in missing]
     kept = {_identity(gap) for gap in opened}
-    mine = [gap for gap in open_gaps(observations) if gap.question_id == question_id and _identity(gap) not in kept]
     closed = [
         observation
-        for gap in mine
-        for observation in close_gap(gap, observations, round, "", 0)
+        for gap in open_gaps(own)
+        if _identity(gap) not in kept
+        for observation in close_gap(gap, own, cycle, "", 0)
         if _identity(observation) not in kept
     ]
     return [*opened, *closed]
@@ -265,7 +264,7 @@ def report_notes(state: ResearchState) -> list[str]:
         notes.append(_line("Research ended early", run.stop_reason))
     if state.plan and state.plan.remark:
         notes.append(state.plan.remark)
-    notes += research_gaps(run, findings)
+    notes += research_gaps(state)
     notes += [_line("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
     is_graded = bool(state.draft and state.draft.grades)
     notes += [f"{'Still open' if is_graded else 'Not found'}: {gap}" for gap in unanswered(state)]
@@ -341,15 +340,14 @@ def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observati
     return [gap.text for gap in sorted(open_gaps(own), key=_order) if gap.text not in explained]
 
 
-def research_gaps(run: Run, findings: Collection[Finding]) -> list[str]:
+def research_gaps(state: ResearchState) -> list[str]:
     """Return notes on tasks that were not finished or had errors, and on what was left out or not searchable."""
-    own = [finding for finding in findings if finding.question_id == run.id]
+    own = state.own_findings
     unfinished = [finding for finding in own if finding.ended != "done"]
     faults = {action.fault for finding in own for action in finding.actions if action.fault}
     notes = [_line("Not researched to the end", finding.task, finding.reason) for finding in unfinished]
-    notes += [
-        _line("Found, but left out", finding.task, WITHHELD_REASON) for finding in findings if finding.is_withheld
-    ]
+    withheld = [finding for finding in state.findings.values() if finding.is_withheld]
+    notes += [_line("Found, but left out", finding.task, WITHHELD_REASON) for finding in withheld]
     for finding in own:
         if finding.withheld:
             results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
