@@ -102,6 +102,6 @@ async def _recalled(turn: Turn, state: ResearchState) -> str:
     context = turn.context
     if state.run.entry != "follow_up" or is_small("clarifier", context) or is_extractive("clarifier", context):
         return ""
-    found = await recalled_passages(state.run.question, state, turn.pages, _RECALLED_CHARACTERS)
+    found = await recalled_passages(state, turn.pages, _RECALLED_CHARACTERS)
     shown = [f"[{state.sources[key].number}] {state.sources[key].title}: {text}" for key, text in found]
     return fence("\n\n".join(shown)) if shown else ""

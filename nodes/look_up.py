@@ -54,7 +54,7 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     turn.emit(begun, ResearchAgentStart(placement=placement, research_task=task.text))
     reason = ""
     if run.is_recalled:
-        found = await recalled_passages(run.question, state, turn.pages, limits.pages_characters)
+        found = await recalled_passages(state, turn.pages, limits.pages_characters)
     else:
         async with turn.paid():
             reason = await work.do(is_only=True) or work.lasting_fault()

@@ -183,13 +183,13 @@ class SourcePassage(NamedTuple):
     text: str
 
 
-async def recalled_passages(question: str, state: ResearchState, pages: Pages, characters: int) -> list[SourcePassage]:
-    """Return passages of the thread's numbered sources for a follow-up question, best source first.
+async def recalled_passages(state: ResearchState, pages: Pages, characters: int) -> list[SourcePassage]:
+    """Return passages of the thread's numbered sources for the current question, a follow-up, best source first.
 
     Their total length is at most `characters`. The list is empty if no texts are stored.
     """
-    keys = [key for key, source in state.sources.items() if source.number]
-    texts = await source_texts(state.sources, keys, pages)
+    question = state.run.question
+    texts = await source_texts(state.sources, state.numbers, pages)
 
     def find() -> list[SourcePassage]:
         windows = {key: own[0].windows for key, own in texts.items() if own}
