@@ -21,6 +21,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
+from pydantic import create_model
 
 from deep_research.core.models.ask import ask_model
 from deep_research.core.models.caller import MOST_CHARACTERS_PER_TOKEN, bind_call
@@ -173,30 +174,12 @@ class Plain(GenericFakeChatModel):
         return self.bind(tools=list(tools), **settings)
 
 
-class ChatOllama(Plain):
-    """A class that takes the output limit only as a field."""
-
-    num_predict: int | None = None
-
-
-class ChatGoogleGenerativeAI(Plain):
-    """A class with another name for the output limit."""
-
-    max_output_tokens: int | None = None
-
-
-class ChatGroq(Plain):
-    """A class with a field for the reasoning effort."""
-
-    reasoning_effort: str | None = None
-
-
-class ChatAnthropic(ChatGroq):
-    """A class whose server rejects an effort together with a forced call."""
-
-
-class OwnAnthropic(ChatAnthropic):
-    """An app's subclass of it."""
+# Classes of providers are known by their names and fields.
+ChatOllama = create_model("ChatOllama", __base__=Plain, num_predict=(int | None, None))
+ChatGoogle = create_model("ChatGoogleGenerativeAI", __base__=Plain, max_output_tokens=(int | None, None))
+ChatGroq = create_model("ChatGroq", __base__=Plain, reasoning_effort=(str | None, None))
+ChatAnthropic = create_model("ChatAnthropic", __base__=ChatGroq)
+OwnAnthropic = create_model("OwnAnthropic", __base__=ChatAnthropic)
 
 
 def bound_to(
@@ -206,49 +189,51 @@ def bound_to(
     choice: str = "any",
     max_tokens: int | None = None,
     effort: str = "",
-    settings: dict[str, Any] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     """The model that would be called, and what is bound to it."""
-    bound: Any = bind_call(model, tools, choice, max_tokens, effort, settings or {})
+    bound: Any = bind_call(model, tools, choice, max_tokens, effort, {})
     return bound.bound, bound.kwargs
 
 
-def test_each_class_gets_the_output_limit_under_its_own_name() -> None:
-    assert bound_to(Plain(), max_tokens=50)[1] == {"max_tokens": 50}
-    assert bound_to(ChatGoogleGenerativeAI(), max_tokens=50)[1] == {"max_output_tokens": 50}
-    ollama = ChatOllama()
+def test_the_class_of_ollama_gets_the_output_limit_as_a_field_of_a_copy() -> None:
+    ollama: Any = ChatOllama()
     called, settings = bound_to(ollama, max_tokens=50, tools=[LOOK])
     assert (called.num_predict, settings) == (50, {"tools": [LOOK], "tool_choice": "any"})
     assert ollama.num_predict is None
 
 
+LOW = {"effort": "low"}
+ARMED = {"effort": "low", "tools": [LOOK]}
+FREE = {**ARMED, "choice": "auto"}
+ACCEPTED = {"reasoning_effort": "low"}
+FORCED = {"tools": [LOOK], "tool_choice": "any"}
+CHOOSING = {"tools": [LOOK], "tool_choice": "auto", **ACCEPTED}
+
+
 @pytest.mark.parametrize(
-    ("model", "effort", "is_accepted"),
+    ("model", "given", "bound"),
     [
-        (ChatGroq(profile=LEVELS), "low", True),
-        (ChatGroq(profile=LEVELS), "medium", False),
-        (ChatGroq(profile={"reasoning_output": True}), "low", False),
-        (ChatGroq(), "low", False),
-        (Plain(profile=LEVELS), "low", False),
-        (ScriptedChatModel(replies=[]), "low", True),
-        (ScriptedChatModel(replies=[]), "", False),
+        (Plain(), {"max_tokens": 50}, {"max_tokens": 50}),
+        (ChatGoogle(), {"max_tokens": 50}, {"max_output_tokens": 50}),
+        # An effort is bound if the model is known to accept it.
+        (ChatGroq(profile=LEVELS), LOW, ACCEPTED),
+        (ChatGroq(profile=LEVELS), {"effort": "medium"}, {}),
+        (ChatGroq(profile={"reasoning_output": True}), LOW, {}),
+        (ChatGroq(), LOW, {}),
+        (Plain(profile=LEVELS), LOW, {}),
+        (ScriptedChatModel(replies=[]), LOW, ACCEPTED),
+        (ScriptedChatModel(replies=[]), {"effort": ""}, {}),
+        # The server of Anthropic rejects an effort together with a forced call.
+        (OwnAnthropic(profile=LEVELS), ARMED, FORCED),
+        (OwnAnthropic(profile=LEVELS), FREE, CHOOSING),
+        (OwnAnthropic(profile=LEVELS), LOW, ACCEPTED),
+        (ChatGroq(profile=LEVELS), ARMED, {**FORCED, **ACCEPTED}),
+        # A model that does not support forced calls may choose.
+        (ChatAnthropic(profile=LEVELS | {"tool_choice": False}), ARMED, CHOOSING),
+        (Plain(profile={"tool_choice": True}), {"tools": [LOOK]}, FORCED),
     ],
 )
-def test_an_effort_is_bound_if_the_model_is_known_to_accept_it(model: Any, effort: str, is_accepted: bool) -> None:
-    expected = {"reasoning_effort": effort} if is_accepted else {}
-    assert bound_to(model, effort=effort)[1] == expected
-
-
-def test_a_forced_call_has_no_effort_if_the_server_rejects_both() -> None:
-    model = OwnAnthropic(profile=LEVELS)
-    for choice in ("any", "auto"):
-        _, settings = bound_to(model, tools=[LOOK], choice=choice, effort="low")
-        assert (settings["tool_choice"], settings.get("reasoning_effort")) == (choice, {"auto": "low"}.get(choice))
-    assert bound_to(model, effort="low")[1] == {"reasoning_effort": "low"}
-    assert bound_to(ChatGroq(profile=LEVELS), tools=[LOOK], effort="low")[1]["reasoning_effort"] == "low"
-
-
-def test_a_model_that_does_not_support_forced_calls_may_choose() -> None:
-    _, settings = bound_to(ChatAnthropic(profile=LEVELS | {"tool_choice": False}), tools=[LOOK], effort="low")
-    assert settings == {"tools": [LOOK], "tool_choice": "auto", "reasoning_effort": "low"}
-    assert bound_to(Plain(profile={"tool_choice": True}), tools=[LOOK])[1]["tool_choice"] == "any"
+def test_each_class_is_bound_what_it_and_its_server_accept(
+    model: Any, given: dict[str, Any], bound: dict[str, Any]
+) -> None:
+    assert bound_to(model, **given)[1] == bound

@@ -96,9 +96,12 @@ async def test_of_token_counts_in_every_chunk_the_last_is_used(wire: Wire) -> No
 @pytest.mark.fault(22)
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize("responses_api", [False, True])
-@pytest.mark.parametrize("count", [float("nan"), float("inf"), -5, 10**30, "many", None])
-async def test_invalid_token_counts_are_replaced_by_estimates(wire: Wire, count: Any, responses_api: bool) -> None:
-    usage = {**dict.fromkeys(COUNTED, count), "prompt_tokens_details": {"cached_tokens": count}}
+@pytest.mark.parametrize("count", [float("nan"), float("inf"), -5, 10**30, "many", None, "unstated"])
+async def test_missing_and_invalid_token_counts_are_replaced_by_estimates(
+    wire: Wire, count: Any, responses_api: bool
+) -> None:
+    counts = {**dict.fromkeys(COUNTED, count), "prompt_tokens_details": {"cached_tokens": count}}
+    usage = None if count == "unstated" else counts
     prompt, words = HumanMessage("What is known? " * 400), "It was lit in 1844. " * 20
     with openai_server([say(words, usage=usage)]) as server:
         model = wire(server, responses_api=responses_api)
