@@ -57,16 +57,24 @@ async def test_parallel_calls_test_a_model_only_once(tmp_path: Path, wire: Wire)
         assert len(server.requests) == 6, "another folder knows nothing"
 
 
-async def test_no_trial_is_made_if_no_tools_are_offered_or_the_ability_is_known(tmp_path: Path, wire: Wire) -> None:
+@pytest.fixture
+def server(wire: Wire) -> Iterator[OpenAIServer]:
     with openai_server([]) as server:
+        server.paths = {}
         wire(server)
-        assert (await ability_of(caller(tmp_path), may_try=False, has_tools=True)).rung == "native"
-        set_by_user = caller(tmp_path, tool_calls="tags")
-        assert (await ability_of(set_by_user, may_try=True, has_tools=True)).rung == "tags"
-        for described in ("openai:gpt-5-mini", ScriptedChatModel(replies=[])):
-            asked = caller(tmp_path, models=described)
-            assert (await ability_of(asked, may_try=True, has_tools=True)).rung == "native"
-        assert server.requests == []
+        yield server
+
+
+@pytest.mark.usefixtures("server")
+async def test_no_trial_is_made_if_no_tools_are_offered_or_the_ability_is_known(tmp_path: Path) -> None:
+    async def rung(asked: Caller, *, may_try: bool = True) -> str:
+        return (await ability_of(asked, may_try=may_try, has_tools=True)).rung
+
+    # The server has no answer to any trial.
+    assert await rung(caller(tmp_path), may_try=False) == "native"
+    assert await rung(caller(tmp_path, tool_calls="tags")) == "tags"
+    assert await rung(caller(tmp_path, models="openai:gpt-5-mini")) == "native"
+    assert await rung(caller(tmp_path, models=ScriptedChatModel(replies=[]))) == "native"
 
 
 async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(
@@ -103,15 +111,14 @@ async def test_an_unreadable_file_counts_as_empty(tmp_path: Path, text: str) -> 
     assert await load_ability(Location(tmp_path / "models.json", "m")) is None
 
 
-async def test_stored_traits_of_a_server_are_known_before_the_first_call(tmp_path: Path, wire: Wire) -> None:
-    with openai_server([]) as server:
-        wire(server)
-        asked = caller(tmp_path)
-        model = resolve_model("researcher", asked.context)
-        kept = Ability(quirks=("single_calls", "turns"), output_tokens=8192)
-        await save_ability(location_of("researcher", asked.context), kept)
-        assert await ability_of(asked, may_try=True, has_tools=True) == kept
-        assert model.learned == ModelTraits(frozenset(kept.quirks), 8192)  # type: ignore[attr-defined]  # ours alone learn
+@pytest.mark.usefixtures("server")
+async def test_stored_traits_of_a_server_are_known_before_the_first_call(tmp_path: Path) -> None:
+    asked = caller(tmp_path)
+    model: Any = resolve_model("researcher", asked.context)
+    kept = Ability(quirks=("single_calls", "turns"), output_tokens=8192)
+    await save_ability(location_of("researcher", asked.context), kept)
+    assert await ability_of(asked, may_try=True, has_tools=True) == kept
+    assert model.learned == ModelTraits(frozenset(kept.quirks), 8192)
 
 
 LISTED = {"id": "fake-1", "object": "model", "created": 1, "owned_by": "somebody"}
@@ -139,14 +146,6 @@ def ollama(*loaded: dict[str, Any], parameters: str = "") -> dict[str, Any]:
         "/api/show": lambda asked: {**SHOWN, "parameters": parameters} if asked["model"] == "fake-1" else {},
         "/api/generate": load,
     }
-
-
-@pytest.fixture
-def server(wire: Wire) -> Iterator[OpenAIServer]:
-    with openai_server([]) as server:
-        server.paths = {}
-        wire(server)
-        yield server
 
 
 def window(context: Context) -> int | None:

@@ -153,11 +153,16 @@ async def test_server_errors_and_broken_answers_are_transient(
 
 
 @pytest.mark.fault("R19")
-async def test_an_unreachable_server_is_named_without_its_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_server_is_named_without_its_credentials_and_https_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     error = await error_at(f"http://user:{KEY}@127.0.0.1:1/v1", monkeypatch)
     assert type(explained(error)) is ModelFailed
     assert "127.0.0.1:1" in str(explained(error)) and "OPENAI_BASE_URL" in str(explained(error))
     assert is_transient(error)
+    with openai_server([]) as server:
+        error = await error_at(server.url.replace("http:", "https:"), monkeypatch)
+    assert "does not speak HTTPS" in str(explained(error))
 
 
 @pytest.mark.fault(7)
@@ -204,14 +209,6 @@ def test_the_wait_that_a_server_asks_for_is_read_in_each_form() -> None:
     assert (wait("1.5"), wait("1500", "retry-after-ms"), wait("-5")) == (1.5, 1.5, 0)
     assert 95 < (wait(format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)) or 0) <= 100
     assert {wait(nonsense) for nonsense in ("", "soon", "nan", "inf", "Mon, 99 Foo")} == {None}
-
-
-async def test_an_https_address_of_a_server_without_https_is_explained(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with openai_server([]) as server:
-        error = await error_at(server.url.replace("http:", "https:"), monkeypatch)
-    assert "does not speak HTTPS" in str(explained(error))
 
 
 def test_certificate_authorities_are_loaded_once_for_each_setting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from deep_research.core.models.faults import explain, host_in
 from deep_research.core.models.resolve import check_models, cost_of, model_host, profile_of, resolve_model
 from deep_research.core.records.research import Spent
 from deep_research.core.run.context import Context, Price
-from deep_research.core.run.errors import KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall
+from deep_research.core.run.errors import KeyRefused, UnknownModel, UnknownSetting, UserMistake, WindowTooSmall
 
 LOCAL = "http://127.0.0.1:1/v1"
 
@@ -92,24 +92,28 @@ async def test_a_blank_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.requests[0].key == "none"
 
 
-@pytest.mark.fault(25)
-@pytest.mark.parametrize("url", ["", " ", "https://eu.api.openai.com/v1", "https://mine.openai.azure.com/openai/v1/"])
-def test_a_missing_key_is_found_before_any_call(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(KeyRefused, match=r"writer.*OPENAI_API_KEY") as caught:
-        check_models(("writer",), Context(models="openai:gpt-5-mini"))
-    assert caught.value.exit_code == 2
+WITHOUT_KEY = ("", " ", "https://eu.api.openai.com/v1", "https://mine.openai.azure.com/openai/v1/")
+INVALID = ("canary:8000/v1", "ftp://canary/v1", "http:///canary", "http://[canary", "http://canary:x/v1")
+MALFORMED = ("sk-canary\u2019x", "sk-canary\u200b", "sk-canary x", "sk-canary\x07")
 
 
-@pytest.mark.fault("R19")
+@pytest.mark.fault(24, 25, "R19")
 @pytest.mark.parametrize(
-    "url", ["canary:8000/v1", "ftp://canary/v1", "http:///canary", "http://[canary", "http://canary:x/v1"]
+    ("variable", "value", "error", "words"),
+    [
+        *(("OPENAI_BASE_URL", url, KeyRefused, r"writer.*OPENAI_API_KEY") for url in WITHOUT_KEY),
+        *(("OPENAI_BASE_URL", url, UnknownSetting, "OPENAI_BASE_URL") for url in INVALID),
+        *(("OPENAI_API_KEY", key, KeyRefused, "OPENAI_API_KEY contains a character") for key in MALFORMED),
+    ],
 )
-def test_an_invalid_address_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(UnknownSetting, match="OPENAI_BASE_URL") as caught:
-        check_models(("planner",), Context(models="openai:fake-1"))
+def test_a_missing_or_malformed_key_and_an_invalid_address_are_refused_before_any_call_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, error: type[UserMistake], words: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(error, match=words) as caught:
+        check_models(("writer",), Context(models="openai:gpt-5-mini"))
     assert "canary" not in str(caught.value)
+    assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -211,12 +215,3 @@ def test_the_cost_of_a_call_comes_from_the_prices_or_else_from_the_server(
     model: str, prices: dict[str, Price], reported: float | None, usd: float
 ) -> None:
     assert cost_of(model, SPENT, prices, reported) == pytest.approx(usd)
-
-
-@pytest.mark.fault(24, "R19")
-@pytest.mark.parametrize("key", ["sk-CANARY\u2019x", "sk-CANARY\u200b", "sk-CANARY x", "sk-CANARY\x07"])
-def test_a_malformed_key_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(KeyRefused, match="OPENAI_API_KEY contains a character") as refused:
-        check_models(("planner",), Context(models="openai:gpt-5-mini"))
-    assert "CANARY" not in str(refused.value)

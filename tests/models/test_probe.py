@@ -13,7 +13,7 @@ from kit.model_calls import Wire, caller_of
 from kit.models import ScriptedChatModel, call, calls
 from kit.openai_server import openai_server, say
 from kit.runs import HandClock
-from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable
 
@@ -26,17 +26,12 @@ JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
 TAGS = '<tool name="save_word">{"word": "amber"}</tool>'
 PROSE = "I saved the word amber for you."
 THINKING = AIMessage("<think>The user wants", response_metadata={"finish_reason": "length"})
-NO_ABILITY = Ability()
 
 
 async def ask(model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
     message = await model.ainvoke(list(messages))
     assert isinstance(message, AIMessage)
     return message
-
-
-async def chosen(model: BaseChatModel) -> Ability:
-    return await find_ability(model, ask) or NO_ABILITY
 
 
 def refusal(message: str, status: int = 400) -> openai.APIStatusError:
@@ -69,8 +64,8 @@ TOO_LONG = refusal("This model's maximum context length is 4096 tokens.")
 )
 async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str | None) -> None:
     model = ScriptedChatModel(replies=replies)
-    choice = await chosen(model)
-    assert (choice.rung if choice is not NO_ABILITY else None) == rung
+    found = await find_ability(model, ask)
+    assert (found and found.rung) == rung
     assert len(replies) == len(model.calls)
     assert [entry.tools for entry in model.calls] == [("save_word",), (), ()][: len(replies)]
     assert all(entry.settings["max_tokens"] <= 200 for entry in model.calls)
@@ -80,27 +75,30 @@ async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str
 async def test_errors_that_say_nothing_about_the_rung_are_raised(error: Exception) -> None:
     for earlier in ([], [PROSE], [PROSE, PROSE]):
         with pytest.raises(type(error)):
-            await chosen(ScriptedChatModel(replies=[*earlier, error]))
+            await find_ability(ScriptedChatModel(replies=[*earlier, error]), ask)
     # Refusing plain words is no matter of rungs.
     with pytest.raises(openai.BadRequestError):
-        await chosen(ScriptedChatModel(replies=[NO_TOOLS, NO_SCHEMA, refusal("roles must alternate")]))
+        await find_ability(ScriptedChatModel(replies=[NO_TOOLS, NO_SCHEMA, refusal("roles must alternate")]), ask)
 
 
 async def test_a_class_that_cannot_bind_tools_is_asked_in_text() -> None:
-    assert (await chosen(GenericFakeChatModel(messages=iter([AIMessage(JSON)])))).rung == "schema"
+    assert await find_ability(GenericFakeChatModel(messages=iter([AIMessage(JSON)])), ask) == Ability("schema")
 
 
 @pytest.mark.fault(11)
 async def test_a_model_that_thinks_at_length_is_given_a_second_try_with_more_tokens() -> None:
     model = ScriptedChatModel(replies=[THINKING, NATIVE])
-    choice = await chosen(model)
-    assert choice.rung == "native"
+    assert await find_ability(model, ask) == Ability("native")
     assert [entry.settings["max_tokens"] for entry in model.calls] == [200, 2000]
 
 
-async def test_an_answer_that_begins_within_a_thought_is_noticed() -> None:
-    assert (await chosen(ScriptedChatModel(replies=[f"The user wants it.\n</think>\n\n{PROSE}", JSON]))).begins_inside
-    assert not (await chosen(ScriptedChatModel(replies=[f"<think>Hm.</think>{PROSE}", JSON]))).begins_inside
+@pytest.mark.parametrize(
+    ("answer", "begins_inside"),
+    [(f"The user wants it.\n</think>\n\n{PROSE}", True), (f"<think>Hm.</think>{PROSE}", False)],
+)
+async def test_an_answer_that_begins_within_a_thought_is_noticed(answer: str, begins_inside: bool) -> None:
+    found = await find_ability(ScriptedChatModel(replies=[answer, JSON]), ask)
+    assert found and found.begins_inside is begins_inside
 
 
 Reply = Callable[[list[BaseMessage], dict[str, Any]], str]

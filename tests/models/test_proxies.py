@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -95,33 +96,28 @@ ENTRY = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9
 <author><name>Ada Moran</name></author></entry></feed>"""
 
 
-def duckduckgo_at(url: str) -> SearchEngine:
-    os.environ["DUCKDUCKGO_URL"] = f"{url}/html/"
-    return DuckDuckGo(Context())
-
-
 @pytest.mark.parametrize("scheme", ["https", "http"])
 @pytest.mark.parametrize(
-    ("make", "body"),
+    ("engine", "address", "body"),
     [
-        (
-            lambda url: Wikipedia(Context(), f"{url}/w/api.php"),
-            f'{{"query": {{"pages": [{ARTICLE}]}}}}'.replace("'", '"'),
-        ),
-        (lambda url: Arxiv(Context(), f"{url}/api/query"), ENTRY),
-        (duckduckgo_at, RESULT.format("https://a.example/light", "Light", "Lit in 1844.")),
+        (Wikipedia, "/w/api.php", json.dumps({"query": {"pages": [ARTICLE]}})),
+        (Arxiv, "/api/query", ENTRY),
+        (DuckDuckGo, "/html/", RESULT.format("https://a.example/light", "Light", "Lit in 1844.")),
     ],
 )
 async def test_engines_without_a_key_are_reached_through_the_proxy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, make: Callable[[str], SearchEngine], body: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, engine: Any, address: str, body: str
 ) -> None:
+    url = f"{scheme}://search.example{address}"
+    monkeypatch.setenv("DUCKDUCKGO_URL", url)
+    made: SearchEngine = engine(Context()) if engine is DuckDuckGo else engine(Context(), url)
     with serving(lambda _: Answer(body=body)) as server, company(tmp_path, monkeypatch, search=server.url) as here:
-        [result] = await make(f"{scheme}://search.example").search("light", 1)
+        [result] = await made.search("light", 1)
         assert "1844" in result.excerpt and len(here.asked) == 1
         monkeypatch.setenv("SSL_CERT_FILE", "")
-        if scheme == "https" and make is not duckduckgo_at:  # its library reads the authorities once in a process
+        if scheme == "https" and engine is not DuckDuckGo:  # its library reads the authorities once in a process
             with pytest.raises(EngineFailed, match="SSL_CERT_FILE"):
-                await make("https://search.example").search("light", 1)
+                await made.search("light", 1)
 
 
 async def test_tavily_is_reached_through_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,16 +132,18 @@ async def test_tavily_is_reached_through_the_proxy(tmp_path: Path, monkeypatch: 
             await Tavily(Context()).search("light", 1)
 
 
-async def nowhere(host: str, port: int) -> list[str]:
-    raise OSError(f"{host}:{port}")
+def at(*addresses: str) -> Any:
+    """Finds a host at these addresses; without one it is not found."""
+
+    async def resolve(host: str, port: int) -> list[str]:
+        if not addresses:
+            raise OSError(f"{host}:{port}")
+        return [*addresses]
+
+    return resolve
 
 
-async def inside(host: str, port: int) -> list[str]:
-    return ["10.1.2.3"]
-
-
-async def outside(host: str, port: int) -> list[str]:
-    return ["93.184.215.14"]
+nowhere, inside, outside = at(), at("10.1.2.3"), at("93.184.215.14")
 
 
 @pytest.mark.fault("R6")
