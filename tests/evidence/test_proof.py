@@ -88,9 +88,7 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
         ("Freight costs £95 per order [1].", "Freight costs £95 per van", "its unit of measure"),
     ],
 )
-def test_words_with_the_numbers_of_a_statement_prove_it_and_missing_ones_are_named(
-    statement: str, words: str, fault: str
-) -> None:
+def test_words_with_its_numbers_prove_a_statement_and_faults_are_named(statement: str, words: str, fault: str) -> None:
     found = proof(statement, words).fault
     assert fault in found and bool(fault) == bool(found)
 

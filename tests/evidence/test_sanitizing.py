@@ -176,9 +176,7 @@ FEW = [
 
 @pytest.mark.fault("R15", "R16")
 @pytest.mark.parametrize("number", FEW)
-async def test_nothing_that_a_model_or_a_document_injects_acts_in_any_form_of_the_report(
-    tmp_path: Path, number: int
-) -> None:
+async def test_nothing_a_model_or_document_injects_acts_in_any_form_of_the_report(tmp_path: Path, number: int) -> None:
     check_ways_out(await run_with(tmp_path, INJECTIONS[number], verify="off" if number % 3 else "repair"))
 
 

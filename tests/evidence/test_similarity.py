@@ -84,9 +84,7 @@ STORY = (
         ((STORY, STORY + " ".join(f" A further sentence tells of lamp {number}." for number in range(9))), 2),
     ],
 )
-def test_a_text_is_dropped_if_an_earlier_text_says_the_same_with_the_same_names_and_figures(
-    texts: tuple[str, ...], kept: int
-) -> None:
+def test_a_text_that_says_the_same_with_equal_names_and_figures_is_dropped(texts: tuple[str, ...], kept: int) -> None:
     assert without_repeated(texts, str) == list(texts[:kept])
 
 

@@ -79,9 +79,7 @@ def shown(documents: Library, question: str = QUESTION) -> list[Source]:
         ("Valid from 1 May 2032", "in_force_from", "2032-05-01"),
     ],
 )
-def test_documents_not_in_force_come_last_and_are_marked(
-    tmp_path: Path, status: str, field: str, value: object
-) -> None:
+def test_documents_not_in_force_are_last_and_marked(tmp_path: Path, status: str, field: str, value: object) -> None:
     files = {
         "a.md": PRICES.format(status=f"{status}\n\nA locker: what does a locker cost?", crowns=1),
         "b.md": PRICES.format(status="Valid from 1 May 2025", crowns=3),

@@ -28,6 +28,8 @@ from deep_research.core.models.resolve import check_models, load_models, profile
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import WindowTooSmall
 
+Patch = pytest.MonkeyPatch
+
 NOTHING_LEARNED: dict[str, Any] = {**Ability()._asdict(), "quirks": []}
 TEXT = say('<tool name="save_word">{"word": "amber"}</tool>')
 
@@ -77,9 +79,7 @@ async def test_no_trial_is_made_if_no_tools_are_offered_or_the_ability_is_known(
     assert await rung(caller(tmp_path, models=ScriptedChatModel(replies=[]))) == "native"
 
 
-async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     inside = Ability("schema", begins_inside=True, reasons=True)
@@ -182,9 +182,7 @@ async def test_the_window_is_read_from_the_server(
     assert server.requests == [], "no answer of a model is paid for it"
 
 
-async def test_a_set_window_wins_and_a_small_one_is_refused_with_the_setting_of_its_server(
-    server: OpenAIServer, tmp_path: Path
-) -> None:
+async def test_a_set_window_wins_and_a_small_one_names_its_setting(server: OpenAIServer, tmp_path: Path) -> None:
     server.paths, context = ollama(), settings(tmp_path, window=60_000)
     await load_models(context)
     assert (window(context), server.asked) == (60_000, [])
@@ -195,9 +193,7 @@ async def test_a_set_window_wins_and_a_small_one_is_refused_with_the_setting_of_
 
 
 @pytest.mark.parametrize("tool_calls", ["auto", "tags"])
-async def test_the_window_is_stored_and_used_if_the_server_states_none(
-    server: OpenAIServer, tmp_path: Path, tool_calls: str
-) -> None:
+async def test_a_stored_window_is_used_if_none_is_stated(server: OpenAIServer, tmp_path: Path, tool_calls: str) -> None:
     server.paths, context = LLAMA_CPP, settings(tmp_path, tool_calls=tool_calls)
     await load_models(context)
     await load_models(context)
@@ -212,9 +208,7 @@ async def test_the_window_is_stored_and_used_if_the_server_states_none(
     assert window(context) == 16_384
 
 
-async def test_openai_is_not_asked_for_the_window_and_an_unreachable_server_is_no_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_openai_is_asked_for_no_window_and_silence_is_no_error(monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     for url in ("https://api.openai.com/v1", "https://me.openai.azure.com/openai/v1/"):
         monkeypatch.setenv("OPENAI_BASE_URL", url)

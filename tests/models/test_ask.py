@@ -46,9 +46,7 @@ def begun(text: str, share: float) -> str:
 
 
 @pytest.mark.parametrize(("tools", "tokens"), [([], 1500), ([TOOL], 900), ([TOOL], 1500)])
-async def test_prompt_tools_and_answer_fit_the_window_together(
-    events: CallEvents, tools: list[dict[str, Any]], tokens: int
-) -> None:
+async def test_prompt_tools_and_answer_fit_the_window_together(events: CallEvents, tools: Any, tokens: int) -> None:
     model = ScriptedChatModel(replies=["Seen."], profile={"max_input_tokens": WINDOW})
     messages: list[AnyMessage] = [SystemMessage("You look."), HumanMessage("Look!")]
     for name in ("a", "b"):
@@ -233,7 +231,5 @@ CHOOSING = {"tools": [LOOK], "tool_choice": "auto", **ACCEPTED}
         (Plain(profile={"tool_choice": True}), {"tools": [LOOK]}, FORCED),
     ],
 )
-def test_each_class_is_bound_what_it_and_its_server_accept(
-    model: Any, given: dict[str, Any], bound: dict[str, Any]
-) -> None:
+def test_each_class_is_bound_what_it_and_its_server_accept(model: Any, given: Any, bound: Any) -> None:
     assert bound_to(model, **given)[1] == bound

@@ -73,9 +73,7 @@ SILENCE = {"first_token_seconds": 0.2, "idle_seconds": 0.2, "report_idle_seconds
 
 
 @pytest.mark.fault(7, logs="INFO core.models.retries")
-async def test_a_model_that_falls_silent_is_asked_once_more_and_then_ends_a_run_that_can_be_resumed(
-    tmp_path: Path,
-) -> None:
+async def test_a_model_that_falls_silent_is_asked_once_more_and_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
     decisions = [hang, hang, research("task 0."), REPORT]
     run = lab(tmp_path, limits=SILENCE, planner=[hang, PLAN], orchestrator=decisions)
     with pytest.raises(ModelFailed, match=r"orchestrator's model 'scripted' was silent for 0\.2 s \(.*idle_seconds\)"):

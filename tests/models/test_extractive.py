@@ -130,9 +130,7 @@ def test_each_form_is_filled_in_validly_from_any_facts(facts: Facts, name: str) 
 
 
 @given(FACTS, st.sampled_from(["clarifier", "planner", "orchestrator", "researcher", "writer"]), TEXT, TEXT)
-def test_an_answer_depends_on_the_facts_and_not_on_the_messages(
-    facts: Facts, role: Role, said: str, other: str
-) -> None:
+def test_an_answer_depends_on_the_facts_and_not_on_messages(facts: Facts, role: Role, said: str, other: str) -> None:
     first, second = turn(role, facts, said=said), turn(role, facts, said=other)
     assert first.text == second.text
     assert [call["args"] for call in first.tool_calls] == [call["args"] for call in second.tool_calls]

@@ -81,9 +81,7 @@ def client() -> Client:
 
 @pytest.mark.parametrize("make", [orchestrated, planned])
 @pytest.mark.parametrize("verify", ["repair", "off"])
-async def test_the_report_is_one_message_under_the_id_under_which_it_was_streamed(
-    tmp_path: Path, make: Any, verify: str
-) -> None:
+async def test_the_report_is_one_message_under_the_id_of_its_stream(tmp_path: Path, make: Any, verify: str) -> None:
     run, chat = make(tmp_path, verify=verify), client()
     await chat.read(run, QUESTION)
     assert chat.has_one_report(FIRST)
@@ -91,9 +89,7 @@ async def test_the_report_is_one_message_under_the_id_under_which_it_was_streame
 
 
 @pytest.mark.parametrize("make", [orchestrated, planned])
-async def test_a_run_that_is_stopped_between_writing_and_checking_ends_with_one_report(
-    tmp_path: Path, make: Any
-) -> None:
+async def test_a_run_stopped_between_writing_and_checking_ends_with_one_report(tmp_path: Path, make: Any) -> None:
     run, chat = make(tmp_path), client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     [draft] = chat.reports("draft")

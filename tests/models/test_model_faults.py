@@ -25,6 +25,8 @@ from deep_research.core.run.errors import (
 from deep_research.core.run.limits import Limits
 from deep_research.core.run.network import trusted_certificates
 
+Patch = pytest.MonkeyPatch
+
 
 def echo(received: Received) -> Reply:
     return fail(401, f"Incorrect API key provided: {received.key}. Bearer {received.key}", code="invalid_api_key")
@@ -32,9 +34,7 @@ def echo(received: Received) -> Reply:
 
 @pytest.mark.fault(24, "R19")
 @pytest.mark.parametrize("responses_api", [False, True])
-async def test_a_wrong_key_is_named_by_its_setting_and_never_shown(
-    monkeypatch: pytest.MonkeyPatch, responses_api: bool
-) -> None:
+async def test_a_wrong_key_is_named_by_its_setting_and_never_shown(monkeypatch: Patch, responses_api: bool) -> None:
     with openai_server(echo) as server:
         error = await error_at(server.url, monkeypatch, responses_api=responses_api)
     ours = explained(error)
@@ -110,7 +110,7 @@ BROKEN = [
     ],
 )  # fmt: skip
 async def test_a_lasting_failure_is_recognised_by_its_wording_and_explained(
-    monkeypatch: pytest.MonkeyPatch, reply: Reply, kind: type[DeepResearchError], words: str
+    monkeypatch: Patch, reply: Reply, kind: type[DeepResearchError], words: str
 ) -> None:
     error = await error_of(reply, monkeypatch)
     ours = explained(error)
@@ -120,7 +120,7 @@ async def test_a_lasting_failure_is_recognised_by_its_wording_and_explained(
 
 
 @pytest.mark.fault(2)
-async def test_a_long_wait_is_stated_in_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_wait_is_stated_in_minutes(monkeypatch: Patch) -> None:
     error = await error_of(fail(429, "Slow down.", retry_after=3600), monkeypatch)
     assert "retry after 60 min, which is longer than retry_seconds" in str(explained(error))
 
@@ -142,7 +142,7 @@ async def test_a_long_wait_is_stated_in_minutes(monkeypatch: pytest.MonkeyPatch)
     ],
 )  # fmt: skip
 async def test_server_errors_and_broken_answers_are_transient(
-    monkeypatch: pytest.MonkeyPatch, reply: Reply, kind: type[DeepResearchError], has_to_wait: bool
+    monkeypatch: Patch, reply: Reply, kind: type[DeepResearchError], has_to_wait: bool
 ) -> None:
     error = await error_of(reply, monkeypatch)
     assert type(explained(error)) is kind
@@ -153,9 +153,7 @@ async def test_server_errors_and_broken_answers_are_transient(
 
 
 @pytest.mark.fault("R19")
-async def test_an_unreachable_server_is_named_without_its_credentials_and_https_where_there_is_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_unreachable_server_is_named_without_credentials_as_is_one_without_https(monkeypatch: Patch) -> None:
     error = await error_at(f"http://user:{KEY}@127.0.0.1:1/v1", monkeypatch)
     assert type(explained(error)) is ModelFailed
     assert "127.0.0.1:1" in str(explained(error)) and "OPENAI_BASE_URL" in str(explained(error))
@@ -211,7 +209,7 @@ def test_the_wait_that_a_server_asks_for_is_read_in_each_form() -> None:
     assert {wait(nonsense) for nonsense in ("", "soon", "nan", "inf", "Mon, 99 Foo")} == {None}
 
 
-def test_certificate_authorities_are_loaded_once_for_each_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificate_authorities_are_loaded_once_for_each_setting(monkeypatch: Patch) -> None:
     usual = trusted_certificates()
     assert usual is trusted_certificates()
     assert usual.cert_store_stats()["x509_ca"] > 50

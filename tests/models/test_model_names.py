@@ -17,6 +17,8 @@ from deep_research.core.records.research import Spent
 from deep_research.core.run.context import Context, Price
 from deep_research.core.run.errors import KeyRefused, UnknownModel, UnknownSetting, UserMistake, WindowTooSmall
 
+Patch = pytest.MonkeyPatch
+
 LOCAL = "http://127.0.0.1:1/v1"
 
 
@@ -36,16 +38,14 @@ def name_of(context: Context, role: Any = "planner") -> str:
         ({"OPENAI_API_KEY": "k", "OPENAI_MODEL": " "}, "gpt-5-mini"),
     ],
 )
-def test_environment_variables_choose_the_model(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], name: str
-) -> None:
+def test_environment_variables_choose_the_model(monkeypatch: Patch, environment: dict[str, str], name: str) -> None:
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
     assert name_of(Context()) == name
     check_models(("planner",), Context())
 
 
-def test_each_role_can_have_its_own_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_role_can_have_its_own_model(monkeypatch: Patch) -> None:
     scripted = ScriptedChatModel(replies=[])
     context = Context(models={"writer": "openai:a/b:c", "planner": "extractive", "researcher": scripted})
     monkeypatch.setenv("OPENAI_BASE_URL", LOCAL)
@@ -57,7 +57,7 @@ def test_each_role_can_have_its_own_model(monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(resolve_model("orchestrator", context), ExtractiveChatModel)
 
 
-def test_the_profile_of_a_known_model_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_profile_of_a_known_model_is_known(monkeypatch: Patch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     known = profile_of("planner", Context(models="openai:gpt-5-mini"))
     assert known[1:5] == (272_000, True, True, True)
@@ -76,15 +76,13 @@ def test_the_profile_of_a_known_model_is_known(monkeypatch: pytest.MonkeyPatch) 
         *((name, False) for name in ("gpt-5.9-chat", "qwen3-4b-non-thinking", "gpt-4o", "r10b", "solo1")),
     ],
 )
-def test_a_model_that_no_profile_describes_is_known_to_reason_by_its_name(
-    monkeypatch: pytest.MonkeyPatch, name: str, reasons: bool
-) -> None:
+def test_a_model_without_a_profile_is_known_to_reason_by_its_name(monkeypatch: Patch, name: str, reasons: bool) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert profile_of("planner", Context(models=f"openai:{name}")).reasons is reasons
     assert profile_of("planner", Context(models=f"openai:{name}", reasoning=not reasons)).reasons is not reasons
 
 
-async def test_a_blank_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_blank_key_is_not_sent(monkeypatch: Patch) -> None:
     with openai_server([say("Yes.")]) as server:
         monkeypatch.setenv("OPENAI_API_KEY", " \n")
         monkeypatch.setenv("OPENAI_BASE_URL", f" {server.url}\n")
@@ -107,7 +105,7 @@ MALFORMED = ("sk-canary\u2019x", "sk-canary\u200b", "sk-canary x", "sk-canary\x0
     ],
 )
 def test_a_missing_or_malformed_key_and_an_invalid_address_are_refused_before_any_call_and_not_shown(
-    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, error: type[UserMistake], words: str
+    monkeypatch: Patch, variable: str, value: str, error: type[UserMistake], words: str
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(error, match=words) as caught:
@@ -135,7 +133,7 @@ def test_an_unknown_model_name_is_answered_with_the_valid_forms(name: str, hints
     assert all(hint in str(caught.value) for hint in hints)
 
 
-def test_other_providers_need_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_providers_need_langchain(monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "langchain", None)
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
     with pytest.raises(UnknownModel, match=r'pip install "\.\[providers\]"') as caught:
@@ -143,7 +141,7 @@ def test_other_providers_need_langchain(monkeypatch: pytest.MonkeyPatch) -> None
     assert "'nosuch' needs LangChain, which is not installed" in str(caught.value)
 
 
-async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_other_providers_are_called_through_langchain(monkeypatch: Patch) -> None:
     pytest.importorskip("langchain")
     context = Context(models="azure_openai:mine", window=60_000)
     with pytest.raises(KeyRefused, match="key of its provider"):
@@ -171,7 +169,7 @@ async def test_other_providers_are_called_through_langchain(monkeypatch: pytest.
 
 
 @pytest.mark.fault("R19")
-def test_the_host_of_a_model_is_named_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_of_a_model_is_named_without_secrets(monkeypatch: Patch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:CANARY@127.0.0.1:8000/v1?key=CANARY")
     assert model_host(resolve_model("planner", Context(models="openai:fake-1"))) == "127.0.0.1:8000"
     monkeypatch.delenv("OPENAI_BASE_URL")

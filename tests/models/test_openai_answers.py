@@ -97,9 +97,7 @@ async def test_of_token_counts_in_every_chunk_the_last_is_used(wire: Wire) -> No
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize("responses_api", [False, True])
 @pytest.mark.parametrize("count", [float("nan"), float("inf"), -5, 10**30, "many", None, "unstated"])
-async def test_missing_and_invalid_token_counts_are_replaced_by_estimates(
-    wire: Wire, count: Any, responses_api: bool
-) -> None:
+async def test_missing_and_invalid_token_counts_are_estimated(wire: Wire, count: Any, responses_api: bool) -> None:
     counts = {**dict.fromkeys(COUNTED, count), "prompt_tokens_details": {"cached_tokens": count}}
     usage = None if count == "unstated" else counts
     prompt, words = HumanMessage("What is known? " * 400), "It was lit in 1844. " * 20
@@ -178,9 +176,7 @@ async def test_the_responses_api_streams_summaries_of_thoughts(wire: Wire) -> No
         (send('data: {"type": "error", "message": "boom"}\n\n', content_type="text/event-stream"), AnswerBroken),
     ],
 )
-async def test_failures_of_the_responses_api_raise_the_same_errors(
-    wire: Wire, reply: Reply, error: type[Exception]
-) -> None:
+async def test_failures_of_the_responses_api_raise_the_same_errors(wire: Wire, reply: Reply, error: Any) -> None:
     with openai_server([reply]) as server, pytest.raises(error):
         await wire(server, responses_api=True)()
 

@@ -18,6 +18,8 @@ from deep_research.core.models.faults import FaultKind, fault_kind
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.run.context import Context
 
+Patch = pytest.MonkeyPatch
+
 
 async def test_a_request_has_no_unnecessary_fields(wire: Wire) -> None:
     with openai_server([say("Yes."), use(("look", {"word": "a"}))]) as server:
@@ -66,9 +68,7 @@ LESSONS = [
 
 
 @pytest.mark.parametrize(("complaint", "name", "value"), LESSONS)
-async def test_a_field_that_a_server_refuses_is_left_out_from_then_on(
-    wire: Wire, complaint: str, name: str, value: Any
-) -> None:
+async def test_a_refused_field_is_left_out_from_then_on(wire: Wire, complaint: str, name: str, value: Any) -> None:
     with openai_server([fail(400, complaint), say("Yes."), say("Again.")]) as server:
         model = wire(server)
         asked: dict[str, Any] = {"tool_choice": "any", "parallel_tool_calls": False, "reasoning_effort": "low"}
@@ -79,9 +79,7 @@ async def test_a_field_that_a_server_refuses_is_left_out_from_then_on(
     assert [other.get(name) for other in others] == [value, value]
 
 
-async def test_only_openai_is_sent_the_new_name_of_the_output_limit(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_openai_is_sent_the_new_name_of_the_output_limit(wire: Wire, monkeypatch: Patch) -> None:
     with openai_server([say("Yes.")]) as server:
         await wire(server)(max_tokens=50)
     assert server.requests[0].json["max_tokens"] == 50
@@ -108,9 +106,7 @@ def test_each_event_loop_has_connections_of_its_own_and_closes_them(wire: Wire) 
     assert answers == ["One.", "Two."]
 
 
-async def test_neither_a_proxy_nor_a_redirect_sends_the_prompt_elsewhere(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_neither_a_proxy_nor_a_redirect_sends_the_prompt_elsewhere(wire: Wire, monkeypatch: Patch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://203.0.113.9:3128")
     monkeypatch.setenv("OPENAI_PROXY", "http://203.0.113.9:3128")
     away = Reply(status=307, headers={"Location": "http://203.0.113.9/v1/chat/completions"}, body="{}")
@@ -169,9 +165,7 @@ async def test_only_a_refusal_of_the_request_itself_reveals_a_quirk_whatever_its
         ("Requested 20000 output tokens; this endpoint allows 32768 in, 10000 out", 10000),
     ],
 )  # fmt: skip
-async def test_the_output_limit_of_a_server_is_learned_from_the_number_in_its_refusal(
-    wire: Wire, refusal: str, limit: int
-) -> None:
+async def test_the_output_limit_of_a_server_is_learned_from_its_refusal(wire: Wire, refusal: str, limit: int) -> None:
     with openai_server([fail(400, refusal), say("Yes."), say("Again."), say("Short.")]) as server:
         model = wire(server)
         for tokens in (20_000, 20_000, 100):

@@ -163,9 +163,7 @@ class StepClock(HandClock):
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_the_speed_is_measured_from_the_first_word_on_and_without_cached_tokens(
-    tmp_path: Path, wire: Wire, streams: bool
-) -> None:
+async def test_speed_counts_from_the_first_word_less_cached_tokens(tmp_path: Path, wire: Wire, streams: bool) -> None:
     numbers = "one two three four five six seven eight nine ten"
     usage = {"prompt_tokens": 450, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": 50}}
     with openai_server([say(numbers, usage=usage, streams=streams)] * 2) as server:

@@ -29,12 +29,14 @@ from deep_research.tools.engines.duckduckgo import DuckDuckGo
 from deep_research.tools.engines.tavily import Tavily
 from deep_research.tools.engines.wikipedia import Wikipedia
 
+Patch = pytest.MonkeyPatch
+
 HOSTS = ("models.example", "search.example", "pages.example")
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE")
 
 
 @pytest.fixture(autouse=True)
-def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+def bare(monkeypatch: Patch) -> None:
     """An environment without a proxy and without a certificate authority."""
     monkeypatch.setenv("DUCKDUCKGO_URL", "")
     for name in VARIABLES:
@@ -43,7 +45,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def company(folder: Path, monkeypatch: pytest.MonkeyPatch, **urls: str) -> Iterator[Proxy]:
+def company(folder: Path, monkeypatch: Patch, **urls: str) -> Iterator[Proxy]:
     """A network whose proxy is the only way to these hosts, with certificates signed by an authority of its own."""
     certificate = own_authority(folder, *HOSTS)
     with proxy({f"{name}.example": urlsplit(url).port or 0 for name, url in urls.items()}, certificate) as here:
@@ -53,9 +55,7 @@ def company(folder: Path, monkeypatch: pytest.MonkeyPatch, **urls: str) -> Itera
         yield here
 
 
-async def test_a_model_is_reached_through_the_proxy_and_its_certificate_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_model_is_reached_by_the_proxy_and_its_certificate_checked(tmp_path: Path, monkeypatch: Patch) -> None:
     with openai_server([say("Yes.")] * 3) as server, company(tmp_path, monkeypatch, models=server.url) as here:
         model = Wire(monkeypatch)(server)
         monkeypatch.setenv("OPENAI_BASE_URL", "https://models.example/v1")
@@ -76,9 +76,7 @@ async def test_a_model_is_reached_through_the_proxy_and_its_certificate_checked(
         ({"HTTPS_PROXY": "http://me:hunter22@127.0.0.1:9"}, "proxy http://127.0.0.1:9 failed; check HTTPS_PROXY"),
     ],
 )
-async def test_a_failing_proxy_or_certificate_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, str], named: str
-) -> None:
+async def test_a_bad_proxy_or_certificate_is_named(tmp_path: Path, monkeypatch: Patch, change: Any, named: str) -> None:
     with openai_server([say("Yes.")]) as server, company(tmp_path, monkeypatch, models=server.url):
         model = Wire(monkeypatch)(server)
         for name, value in {"OPENAI_BASE_URL": "https://models.example/v1", **change}.items():
@@ -106,7 +104,7 @@ ENTRY = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9
     ],
 )
 async def test_engines_without_a_key_are_reached_through_the_proxy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, engine: Any, address: str, body: str
+    tmp_path: Path, monkeypatch: Patch, scheme: str, engine: Any, address: str, body: str
 ) -> None:
     url = f"{scheme}://search.example{address}"
     monkeypatch.setenv("DUCKDUCKGO_URL", url)
@@ -120,7 +118,7 @@ async def test_engines_without_a_key_are_reached_through_the_proxy(
                 await made.search("light", 1)
 
 
-async def test_tavily_is_reached_through_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_tavily_is_reached_through_the_proxy(tmp_path: Path, monkeypatch: Patch) -> None:
     with search_api() as server, company(tmp_path, monkeypatch, search=server.url) as here:
         server.on("light", Answer([found("https://a.example/light")]))
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-test-canary")
@@ -147,9 +145,7 @@ nowhere, inside, outside = at(), at("10.1.2.3"), at("93.184.215.14")
 
 
 @pytest.mark.fault("R6")
-async def test_pages_go_through_a_proxy_only_where_it_is_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pages_go_through_a_proxy_only_where_it_is_trusted(tmp_path: Path, monkeypatch: Patch) -> None:
     limits = Limits(page_seconds=5)
     with hostile_web() as web, company(tmp_path, monkeypatch, pages=web.url("/")) as here:
         web.publish("/light", "The Skerry Light was lit in 1844.")
@@ -176,7 +172,7 @@ async def test_pages_go_through_a_proxy_only_where_it_is_trusted(
                 await fetcher.fetch("https://other.example/light")
 
 
-async def test_a_proxy_gets_its_password_and_no_page_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_gets_its_password_and_no_page_shows_it(tmp_path: Path, monkeypatch: Patch) -> None:
     with hostile_web() as web, company(tmp_path, monkeypatch, pages=web.url("/")) as here:
         web.publish("/light", "The Skerry Light was lit in 1844.")
         monkeypatch.setenv("HTTPS_PROXY", here.url.replace("://", "://me:p%40ss@"))
@@ -189,16 +185,14 @@ async def test_a_proxy_gets_its_password_and_no_page_shows_it(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("address", ["socks5://127.0.0.1:1080", "http://", "http://proxy:x", "proxy 3128"])
-def test_an_unusable_proxy_address_is_refused_with_a_valid_example(
-    monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_an_unusable_proxy_address_is_refused_with_a_valid_example(monkeypatch: Patch, address: str) -> None:
     monkeypatch.setenv("ALL_PROXY", address)
     with pytest.raises(UnknownSetting, match=r"ALL_PROXY.* must be an address such as http://proxy.example:3128"):
         usable_proxy("https://models.example/v1")
     assert usable_proxy("http://localhost:11434/v1") is None
 
 
-def test_hosts_in_no_proxy_are_reached_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_in_no_proxy_are_reached_directly(monkeypatch: Patch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "models.example, .inner.example")
     direct = ("https://models.example/v1", "https://a.inner.example", "http://other.example", "https://127.0.0.2:8443")
@@ -206,7 +200,7 @@ def test_hosts_in_no_proxy_are_reached_directly(monkeypatch: pytest.MonkeyPatch)
     assert proxy_for("https://other.example") == "http://proxy.example:3128"
 
 
-def test_doctor_says_what_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor_says_what_goes_through_the_proxy(monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "proxy.example:3128")
     for is_trusted, words in ((False, "pages are read without it (trust_proxy)"), (True, "pages too:")):
         found_lines = diagnose(Context(data_dir=tmp_path, trust_proxy=is_trusted))

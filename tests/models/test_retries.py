@@ -20,6 +20,8 @@ from deep_research.core.models.retries import RetryBudget, retry_budget_of
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
 
+Patch = pytest.MonkeyPatch
+
 Start = Callable[[], AsyncGenerator[AIMessage, None]]
 MODEL = "fake-1"
 
@@ -50,7 +52,7 @@ class Run:
         return text
 
 
-def at(url: str, monkeypatch: pytest.MonkeyPatch) -> Start:
+def at(url: str, monkeypatch: Patch) -> Start:
     """A call to the model of the server at this address."""
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     model: Any = resolve_model("planner", Context(models=f"openai:{MODEL}"))
@@ -71,7 +73,7 @@ def scripted(*tries: Any) -> Start:
 
 
 @pytest.mark.fault(1, logs="INFO core.models.retries")
-async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(monkeypatch: Patch) -> None:
     run = Run()
     with openai_server([fail(429, retry_after=7), say("Yes.")]) as server:
         assert await run(at(server.url, monkeypatch)) == "Yes."
@@ -82,7 +84,7 @@ async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(mon
 
 
 @pytest.mark.fault(2)
-async def test_a_wait_beyond_the_budget_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_wait_beyond_the_budget_is_not_started(monkeypatch: Patch) -> None:
     run = Run()
     with openai_server([fail(429, retry_after=3600)]) as server, pytest.raises(APIStatusError):
         await run(at(server.url, monkeypatch))
@@ -91,7 +93,7 @@ async def test_a_wait_beyond_the_budget_is_not_started(monkeypatch: pytest.Monke
 
 
 @pytest.mark.fault(3)
-async def test_parallel_calls_do_not_hammer_a_rate_limited_server(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_parallel_calls_do_not_hammer_a_rate_limited_server(monkeypatch: Patch) -> None:
     run = Run()
 
     def busy(received: Received) -> Reply:
@@ -123,7 +125,7 @@ async def test_calls_of_another_model_do_not_wait() -> None:
 
 
 @pytest.mark.fault(3, logs="INFO core.models.retries")
-async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(monkeypatch: Patch) -> None:
     run = Run(retry_seconds=20)
     with openai_server(lambda _: fail(429)) as server:
         start = at(server.url, monkeypatch)
@@ -142,9 +144,7 @@ async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(m
         pytest.param(2, [0.5, 1], marks=pytest.mark.fault(4, logs="INFO core.models.retries")),
     ],
 )
-async def test_a_failing_server_is_called_again_up_to_max_retries_times(
-    monkeypatch: pytest.MonkeyPatch, retries: int, slept: list[float]
-) -> None:
+async def test_a_failing_server_is_called_again_max_retries_times(monkeypatch: Patch, retries: int, slept: Any) -> None:
     run = Run(max_retries=retries)
     with openai_server([fail(503), fail(500), say("Yes.")][: retries + 1]) as server:
         if retries < 2:
@@ -157,7 +157,7 @@ async def test_a_failing_server_is_called_again_up_to_max_retries_times(
 
 
 @pytest.mark.fault(24)
-async def test_a_rejected_request_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rejected_request_is_not_repeated(monkeypatch: Patch) -> None:
     with openai_server([fail(400)]) as server, pytest.raises(APIStatusError):
         await Run()(at(server.url, monkeypatch))
     assert len(server.requests) == 1
@@ -176,9 +176,7 @@ async def test_a_silent_call_is_repeated_once() -> None:
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83")
 @pytest.mark.parametrize("ending", ["cut", "broken", "reset"])
-async def test_a_broken_answer_is_discarded_and_requested_once_more_unless_it_was_shown(
-    monkeypatch: pytest.MonkeyPatch, ending: Any
-) -> None:
+async def test_a_broken_answer_is_requested_once_more_unless_it_was_shown(monkeypatch: Patch, ending: Any) -> None:
     run, broken = Run(), say("It was lit in 1844.", ending=ending, after=3)
     with openai_server([broken, broken, say("Yes.")]) as server:
         start = at(server.url, monkeypatch)
@@ -190,7 +188,7 @@ async def test_a_broken_answer_is_discarded_and_requested_once_more_unless_it_wa
 
 
 @pytest.mark.behaviour("O-83")
-async def test_a_call_that_fails_before_its_first_words_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_that_fails_before_its_first_words_is_repeated(monkeypatch: Patch) -> None:
     run = Run()
     broken = [say("It was", ending="cut", after=0), say("It was", ending="reset", after=1)]
     with openai_server([*broken, say("Yes.")]) as server:

@@ -89,9 +89,7 @@ def test_what_only_looks_like_a_thought_is_text(text: str) -> None:
 
 
 @given(st.data(), st.booleans(), st.booleans())
-def test_the_chunks_of_a_stream_do_not_change_the_result(
-    data: st.DataObject, begins_inside: bool, hides_calls: bool
-) -> None:
+def test_the_chunks_of_a_stream_change_no_result(data: st.DataObject, begins_inside: bool, hides_calls: bool) -> None:
     settings = {"begins_inside": begins_inside, "hides_calls": hides_calls}
     text = data.draw(TEXTS)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))

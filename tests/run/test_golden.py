@@ -41,11 +41,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 from pydantic import BaseModel
 from test_answers import CAPTAIN, COMPANY, SERIES, SHIP
-from test_foreign_sections import ENGLISH, GERMAN, MENDED
 from test_planned_contradictions import DOCUMENTS as HEIGHTS
 from test_planned_refusals import run as planned_wire
 from test_planned_web import finds, page
 from test_wire_runs import thorough
+from test_written_badly import ENGLISH, GERMAN, MENDED
 
 from deep_research.app.embed import thread_config
 from deep_research.app.stream import read_packet

@@ -1,21 +1,27 @@
-"""The check of a report against its sources: wrong statements are corrected where possible, else marked."""
+"""A report is checked by a model that is tried first: wrong statements are corrected where possible, else marked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kit.models import ScriptedChatModel, by_figures, call, calls, judged, units_shown
+from kit.openai_server import Received, Reply, say, use
 from kit.reports import BOTH, audited, claim, rewritten
 from kit.runs import REPORT, FailingStore, HandClock, Lab, lab, search, written
+from kit.wire import verified, wire_lab
 from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import KeyRefused, RateLimited
+from deep_research.core.writing.judging import TRIAL
 from deep_research.state import ResearchState
+
+Patch = pytest.MonkeyPatch
 
 PROFILE = ModelProfile(max_input_tokens=100_000)
 SAID = "The Skerry Light was lit for the first time in 1844."
@@ -140,9 +146,7 @@ async def test_a_row_label_is_corrected_and_its_cells_are_judged_beside_the_new_
     ],
     ids=["as named", "turned round", "less", "more"],
 )
-async def test_a_correction_is_judged_again_unless_it_is_the_word_that_the_judge_has_proved(
-    tmp_path: Path, handed_in: str, times: int
-) -> None:
+async def test_a_correction_is_judged_again_unless_a_judge_gave_it(tmp_path: Path, handed_in: str, times: int) -> None:
     written = "It was lit in 1848, not before. [1]"
     said = {"unit": 1, "verdict": "contradicted", "words": SAID, "right": "1844"}
     wrong = calls(call("judge_units", verdicts=[said]))
@@ -152,15 +156,6 @@ async def test_a_correction_is_judged_again_unless_it_is_the_word_that_the_judge
     assert state.report and state.report.text.startswith(handed_in if times == 1 else written)
     (checked,) = state.report.verdicts
     assert checked.shown == ("corrected" if times == 1 else "marked")
-
-
-@pytest.mark.parametrize(
-    "written", ["Ada Moran kept the lamp [2], and it stands 83 metres tall [1].", "It is 83 m. [1]"]
-)
-async def test_a_correction_that_loses_a_citation_is_refused(tmp_path: Path, written: str) -> None:
-    lost = written.replace("83", "38").replace(" [2]" if "[2]" in written else " [1]", "")
-    _, state = await ask(tmp_path, [written, rewritten(lost)])
-    assert state.report and state.report.text.startswith(written.partition(" [1]")[0])
 
 
 async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_passages(tmp_path: Path) -> None:
@@ -219,9 +214,7 @@ async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_sto
         ("contradicted", (f"the source says: {SAID}", "it should say: 1844")),
     ],
 )
-async def test_words_without_the_number_of_a_sentence_never_support_it(
-    tmp_path: Path, verdict: str, reasons: tuple[str, ...]
-) -> None:
+async def test_words_without_its_number_never_support_a_sentence(tmp_path: Path, verdict: str, reasons: Any) -> None:
     said = [{"unit": 1, "verdict": verdict, "words": "first time in 1844", "right": "1844"}]
     judge = ScriptedChatModel(replies=[calls(call("judge_units", verdicts=said))] * 2, profile=PROFILE)
     _, state = await ask(tmp_path, ["The Skerry Light was lit in 1846. [1]"], verify="check", verifier=judge)
@@ -282,3 +275,75 @@ async def test_the_files_of_a_folder_count_once_but_for_those_that_name_their_pu
     assert (audited(state).sources_cited, audited(state).independent_sources) == (4, 2)
     assert claim(state).independent == 2
     assert [len(group) for group in audited(state).reprints] == [3]
+
+
+RIGHT = {stated.says: "supported" if stated.is_right else "contradicted" for stated in TRIAL}
+TEXT = " ".join(f"It was in 1844 that {who} lit the Skerry Light. [1]" for who in ("somebody", "they", "a crew"))
+LINES = "\n\n".join(f"It was lit in 1844, as they say {number} times. [1]" for number in range(13, 33))
+
+
+def judge(verdict: str) -> Callable[[Received], Reply]:
+    """A judge whose verdict on the statements of the trial is always the same, or else right."""
+
+    def answer(request: Received) -> Reply:
+        units, _ = units_shown(request.prompt)
+        if units[0]["says"] not in RIGHT:
+            return verified(request)
+        said = [{"unit": unit["unit"], "verdict": verdict or RIGHT[unit["says"]]} for unit in units]
+        return use(("judge_units", {"verdicts": said}))
+
+    return answer
+
+
+@pytest.mark.parametrize("verdict", ["", "supported", "reasoning", "contradicted"])
+async def test_a_judge_that_fails_its_trial_supports_nothing(tmp_path: Path, monkeypatch: Patch, verdict: str) -> None:
+    monkeypatch.delenv("DEEP_RESEARCH_TRUST_VERIFIER")
+    trials = list[int]()
+    with wire_lab(tmp_path, monkeypatch) as wire:
+        wire.script.update(verifier=judge(verdict), writer=lambda _: say(TEXT))
+        for _ in range(2):
+            state = await wire.ask()
+            assert state.report and state.report.audit
+            assert (state.report.audit.is_unverified, "in a test" in state.messages[-1].text) == (bool(verdict),) * 2
+            assert state.messages[-1].text.startswith("*Most of what this text states") == bool(verdict)
+            assert {unit.shown for unit in state.report.verdicts} == {"not_verified" if verdict else "supported"}
+            assert "*(not verified)*" not in state.messages[-1].text
+            asked = [request for request in wire.models.requests if TRIAL[0].says in request.prompt]
+            trials.append(len(asked))
+    assert trials == [1, 1]
+    offered = [json.dumps(request.json.get("tools", [])) for request in wire.models.requests]
+    assert (sum("judge_units" in tools for tools in offered) == 1) == bool(verdict)
+    [path] = tmp_path.rglob("models.json")
+    [kept] = json.loads(path.read_text("utf-8")).values()
+    assert kept["judges"] == (not verdict)
+
+
+async def test_what_no_source_says_is_marked_though_the_judge_is_untrusted(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.delenv("DEEP_RESEARCH_TRUST_VERIFIER")
+    with wire_lab(tmp_path, monkeypatch) as wire:
+        wrong = "The Skerry Light was lit for the first time in 1866. [1]"
+        wire.script.update(verifier=judge("supported"), writer=lambda _: say(wrong))
+        state = await wire.ask()
+        assert state.report and {unit.shown for unit in state.report.verdicts} == {"not_verified"}
+        assert "in 1866. [1] *(not verified)*" in state.messages[-1].text
+
+
+async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"profile": ModelProfile(max_input_tokens=20_000), "allow_small_window": True}
+    run = lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", **settings)
+    await run.ask()
+    sizes = [len(units_shown(asked.text)[0]) for asked in run.calls("verifier")]
+    assert max(sizes) <= 8
+    assert len(sizes) > 2
+
+
+async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(tmp_path: Path) -> None:
+    def overwhelmed(messages: list[Any], _: Any) -> Any:
+        text = messages[-1].text if '{"knowledge"' in messages[-1].text else messages[1].text
+        return by_figures(text) if len(units_shown(text)[0]) <= 8 else calls(call("judge_units", verdicts="all"))
+
+    model = ScriptedChatModel(replies={"": overwhelmed}, profile=PROFILE)
+    run = lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", verifier=model)
+    state = await run.ask()
+    assert state.report and {unit.shown for unit in state.report.verdicts} == {"marked"}
+    assert (audited(state).marked, audited(state).not_verified) == (20, 0)
