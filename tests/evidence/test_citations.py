@@ -136,8 +136,7 @@ def test_text_flows_until_code_or_a_link_may_begin(fed: str, expected: list[Cite
 def test_no_text_takes_long(text: str) -> None:
     # Quadratic time exceeds the timeout.
     stream = CitationStream(NUMBERS)
-    pieces = [*stream.feed(text), *stream.finish()]
-    assert bare_text(pieces) == text
+    assert bare_text([*stream.feed(text), *stream.finish()]) == text
 
 
 KNOWN = range(1, 4)

@@ -53,8 +53,7 @@ def test_only_markers_of_known_numbers_and_zero_remain(draft: str, cleaned: str,
     ],
 )
 def test_a_source_list_is_removed(listed: str) -> None:
-    cleaned = clean_draft(f"A [3]. B [5].\n\n{listed}\n", SOURCES)
-    assert cleaned == ("A [3]. B [5].", 0)
+    assert clean_draft(f"A [3]. B [5].\n\n{listed}\n", SOURCES) == ("A [3]. B [5].", 0)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +70,7 @@ def test_a_list_that_numbers_known_sources_differently_translates_the_numbers(li
 
 def test_a_source_known_under_two_numbers_keeps_the_number_in_the_list() -> None:
     sources = {1: source_at("http://a.test", "A", number=1), 2: source_at("https://www.a.test", "A", number=2)}
-    cleaned = clean_draft("A [2].\n\n## Sources\n[2] A: https://a.test\n", sources)
-    assert cleaned == ("A [2].", 0)
+    assert clean_draft("A [2].\n\n## Sources\n[2] A: https://a.test\n", sources) == ("A [2].", 0)
 
 
 @pytest.mark.parametrize(

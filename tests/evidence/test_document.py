@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.commands import desk_in
+from kit.commands import Desk
 from kit.reports import SOURCES, source_at
 from langchain_core.messages import HumanMessage
 
@@ -143,9 +142,7 @@ def test_a_document_is_opened_at_the_page_if_that_is_known() -> None:
     assert link_to(paper, "Granite.", 1) == "https://lights.example/b?x=1#page=1"
 
 
-@pytest.mark.parametrize(
-    "location", ["javascript:alert(1)", "//evil.example/", "data:text/html,x", "", "file:///etc/x"]
-)
+@pytest.mark.parametrize("location", ["javascript:alert(1)", "//evil.example/", "data:text/html", "", "file:///etc/x"])
 def test_an_address_outside_the_web_has_no_link(location: str) -> None:
     assert link_to(WEB.model_copy(update={"location": location}), "x") == ""
     assert link_to(WEB.model_copy(update={"location": location}), "x", 3) == ""
@@ -196,8 +193,7 @@ def test_other_statements_beside_a_refusal_are_checked(text: str) -> None:
     assert warning_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
 
 
-def test_a_refusal_has_no_marks_or_warnings(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+def test_a_refusal_has_no_marks_or_warnings(desk: Desk) -> None:
     question = "Who carved the oak ceiling of Hall 7 of Brandt, and with which light?"
     ended = desk.call("ask", question, "--docs", str(desk.docs), "--thread", "hall", "--yes")
     heading, refused, *_ = ended.out.split("\n\n")

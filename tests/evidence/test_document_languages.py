@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.files import Papers
+from kit.runs import written
 
 from deep_research.core.evidence.language import IN_QUESTION, IN_TEXT, language_beyond_doubt, language_by_words
 from deep_research.core.evidence.text.stems import (
@@ -60,10 +60,7 @@ OTHER_FORMS = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("languages")
-    docs = folder / "papers"
-    docs.mkdir()
-    for code, text in TEXTS.items():
-        (docs / f"{code}.txt").write_text(text, "utf-8")
+    docs = written(folder / "papers", {f"{code}_txt": text for code, text in TEXTS.items()})
     return Papers(docs, folder / "data").indexed()
 
 
@@ -79,12 +76,11 @@ def test_the_language_of_a_document_is_detected(code: str) -> None:
     assert stemmed_in(f"{TEXTS[code]}\n\n{TEXTS[code]}") in kin.get(code, (code,))
 
 
-def test_the_words_of_one_language_are_not_those_of_another(tmp_path: Path) -> None:
-    shelf = Papers.filled(tmp_path)
-    (shelf.docs / "fr.txt").write_text(TEXTS["fr"])
-    (shelf.docs / "en.txt").write_text("A new ship came to the harbour, and it was the largest of them all.")
+def test_the_words_of_one_language_are_not_those_of_another(papers: Papers) -> None:
+    (papers.docs / "fr.txt").write_text(TEXTS["fr"])
+    (papers.docs / "en.txt").write_text("A new ship came to the harbour, and it was the largest of them all.")
     # French rules give both words the same stem.
-    assert shelf.indexed().search("news", 5) == []
+    assert papers.indexed().search("news", 5) == []
 
 
 @pytest.mark.parametrize(
@@ -102,11 +98,10 @@ def test_common_words_of_the_questions_language_are_not_searched(question: str, 
     assert terms_of(question) == terms
 
 
-def test_words_without_their_accents_and_points_are_found(tmp_path: Path) -> None:
-    shelf = Papers.filled(tmp_path)
-    (shelf.docs / "a.txt").write_text("Les élèves du café étaient à la fenêtre, et le garçon était dans la cuisine.")
-    (shelf.docs / "b.txt").write_text("הַסְּפִינָה בַּנָּמֵל")
-    library = shelf.indexed()
+def test_words_without_their_accents_and_points_are_found(papers: Papers) -> None:
+    (papers.docs / "a.txt").write_text("Les élèves du café étaient à la fenêtre, et le garçon était dans la cuisine.")
+    (papers.docs / "b.txt").write_text("הַסְּפִינָה בַּנָּמֵל")
+    library = papers.indexed()
     assert library.search("eleve cafe", 1)[0].text.startswith("Les élèves")
     assert library.search("ספינה הספינה", 1)[0].text.startswith("הַסְּפִינָה")
 

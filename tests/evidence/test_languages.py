@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.commands import desk_in
+from kit.commands import Desk
 from kit.models import calls
 from kit.openai_server import openai_server
-from kit.runs import PLANNED, QUESTION, REPORT, lab, research, simple_research
+from kit.runs import PLANNED, QUESTION, REPORT, lab, research, simple_research, written
 
 from deep_research.core.evidence.language import COMMON, OTHERS, detect_language
 from deep_research.core.records.research import Run
@@ -20,7 +20,6 @@ from deep_research.core.writing.language import named_language
 
 pytestmark = pytest.mark.slow
 
-QUESTIONS = Path(__file__).parents[3] / "shared" / "data" / "multihop" / "questions.jsonl"
 UNDECIDED = "the language of the request"
 
 
@@ -53,10 +52,9 @@ def test_the_language_of_a_question_is_detected_by_its_words(question: str, code
     assert detect_language(question) == code
 
 
-def test_questions_full_of_names_are_never_detected_as_another_language() -> None:
-    if not QUESTIONS.exists():
-        pytest.skip("the shared questions are not there")
-    detected = [detect_language(json.loads(line)["question"]) for line in QUESTIONS.read_text("utf-8").splitlines()]
+def test_questions_full_of_names_are_never_detected_as_another_language(shared_data: Path) -> None:
+    lines = (shared_data / "multihop" / "questions.jsonl").read_text("utf-8").splitlines()
+    detected = [detect_language(json.loads(line)["question"]) for line in lines]
     assert set(detected) <= {"en", ""}
     assert detected.count("en") >= 0.9 * len(detected)
 
@@ -142,8 +140,7 @@ async def test_an_answer_in_another_language_does_not_change_that_of_the_questio
     assert state.report and of(state.run) == ("German", "de")
 
 
-def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace(desk: Desk) -> None:
     ask = ("ask", QUESTION, "--docs", str(desk.docs), "--model", "openai:fake-1", "--thread", "light")
     with openai_server([]) as server:
         ended = desk.call(*ask, "--language", "klingonn", **server.environment)
@@ -173,13 +170,12 @@ async def test_a_follow_up_is_answered_in_its_own_language_or_in_that_of_before(
     assert await follow_up(tmp_path, "Ada Moran?") == ("German", "de")
 
 
-def test_quotes_in_another_language_cause_no_language_note(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    (desk.docs / "terne.md").write_text(
-        "# La Terne\n\nLa Terne fut construite en 1904 par la maison Brandt, qui la livra au port de Tromsø après deux "
-        "hivers de travail. Elle porte le nom d'un oiseau que les pêcheurs de la côte connaissent bien.\n",
-        "utf-8",
+def test_quotes_in_another_language_cause_no_language_note(desk: Desk) -> None:
+    french = (
+        "La Terne fut construite en 1904 par la maison Brandt, qui la livra au port de Tromsø après deux hivers de "
+        "travail. Elle porte le nom d'un oiseau que les pêcheurs de la côte connaissent bien."
     )
+    written(desk.docs, {"terne_md": f"# La Terne\n\n{french}\n"})
     ended = desk.call("ask", "When was the Terne built?", "--docs", str(desk.docs), "--yes")
     assert (ended.code, ended.out.partition(" par ")[0]) == (0, "La Terne fut construite en 1904")
     assert "not in English" not in ended.out

@@ -111,9 +111,7 @@ def test_repeated_learnings_change_nothing_and_none_is_lost(learnings: list[Lear
     assert thoughts([*learnings, *learnings]) == thoughts(learnings) == thoughts(thoughts(learnings))
     merged = [learning.id for _, facts in merged_by_source(learnings) for fact in facts for learning in fact.learnings]
     assert sorted(merged) == sorted(learning.id for learning in learnings if learning.source)
-    assert {thought.text for thought in thoughts(learnings)} == {
-        learning.text for learning in learnings if not learning.source
-    }
+    assert {thought.text for thought in thoughts(learnings)} == {each.text for each in learnings if not each.source}
 
 
 def test_a_fact_has_all_sources_that_state_it_in_the_same_words() -> None:

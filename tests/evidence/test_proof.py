@@ -156,8 +156,7 @@ def test_the_passage_is_the_whole_sentence_of_the_cited_source() -> None:
 def test_no_other_number_matches(written: int, read: int) -> None:
     source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
     [unit] = report_units(f"The yard built {written} boats [1].", {1: "a"})
-    is_proved = not prove(unit, f"built {read:,} boats", Calculation(), source).fault
-    assert is_proved == (written == read)
+    assert (not prove(unit, f"built {read:,} boats", Calculation(), source).fault) == (written == read)
 
 
 def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:

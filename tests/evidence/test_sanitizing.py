@@ -162,8 +162,7 @@ def check_ways_out(state: ResearchState) -> None:
     assert not [*active(state.messages[-1].text, links)]
     shown = standing(state.report)._replace(state=state)
     assert not [*active(str(export_content(shown, "md", NAME)), links)]
-    page = str(export_content(shown, "html", NAME))
-    assert {*faults(page)} <= {f"leads to {link}" for link in links}
+    assert {*faults(str(export_content(shown, "html", NAME)))} <= {f"leads to {link}" for link in links}
     document = export_content(shown, "docx", NAME)
     assert isinstance(document, bytes) and external(document) <= links
 
@@ -214,9 +213,7 @@ def test_offsets_of_a_text_are_mapped() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "piece", ["[a](b) ", "<a>", "<!--\n", "[x]: a\n", "> <div>\n\n", "a@b.cd ", "\\", "![a](", "`"]
-)
+@pytest.mark.parametrize("piece", ["[a](b)", "<a>", "<!--\n", "[x]: a\n", "> <div>\n\n", "a@b.cd ", "\\", "![a](", "`"])
 @pytest.mark.timeout(20)
 def test_no_text_takes_long(piece: str) -> None:
     # Quadratic time exceeds the timeout.

@@ -53,8 +53,7 @@ def test_only_the_beginning_of_a_long_text_is_compared() -> None:
 @given(st.permutations(["a", "b", "c", "d"]))
 def test_the_order_of_the_texts_makes_no_difference(order: list[str]) -> None:
     texts = {"a": text(0, 60), "b": text(20, 80), "c": text(40, 100), "d": text(140, 190)}
-    groups = reprints({key: texts[key] for key in order})
-    assert groups == [("a", "b", "c")], "a and c are connected by b"
+    assert reprints({key: texts[key] for key in order}) == [("a", "b", "c")], "a and c are connected by b"
 
 
 @given(st.lists(st.integers(0, 40), unique=True), st.integers(1, 4))
@@ -110,8 +109,7 @@ def test_a_text_mentions_a_name_as_whole_words() -> None:
 
 
 def test_titles_of_up_to_ten_words_are_looked_up() -> None:
-    words = [f"word{number}" for number in range(11)]
-    found = possible_titles(" ".join(words))
+    found = possible_titles(" ".join([f"word{number}" for number in range(11)]))
     assert max(len(title.split()) for title in found) == 10
     assert len(found) == len(set(found)) == sum(range(1, 12)) - 1
 

@@ -132,9 +132,7 @@ VERDICTS = (
     UnitVerdict(text="The Skerry Light", shown="reasoning"),
     UnitVerdict(text="Keepers", shown="reasoning"),
 )
-REPORT = Report(
-    text=TEXT, sources=tuple(source.key for source in SOURCES), claims=CLAIMS, verdicts=VERDICTS, audit=AUDIT
-)
+REPORT = Report(text=TEXT, sources=tuple(each.key for each in SOURCES), claims=CLAIMS, verdicts=VERDICTS, audit=AUDIT)
 UNCHECKED = REPORT.model_copy(update={"claims": (), "verdicts": (), "audit": None})
 
 
@@ -152,12 +150,11 @@ def finished(**fields: Any) -> Finished:
 def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) -> StoredRun:
     """How the run of this report stands, which knows these sources."""
     run = Run(id="q", question=QUESTION, date="4 March 2026", language="English", is_resumable=True, version="1")
-    sources = {source.key: source for source in known}
     state = ResearchState(
         messages=[marked(TEXT, "report")],
         run=run.model_copy(update={"stop_reason": "max_seconds"}),
         report=report,
-        sources=sources,
+        sources={source.key: source for source in known},
     )
     return StoredRun("0", "light", "orchestrated", state, {}, is_unfinished=False, changed="", failure="")
 
@@ -246,8 +243,7 @@ def bare_text(pieces: Iterable[CitedPiece]) -> str:
 def streamed(text: str, numbers: Mapping[int, str]) -> Streamed:
     """Take a whole text through a stream."""
     stream = CitationStream(numbers)
-    pieces = stream.feed(text) + stream.finish()
-    return Streamed(bare_text(pieces), stream.cited, stream.dropped)
+    return Streamed(bare_text(stream.feed(text) + stream.finish()), stream.cited, stream.dropped)
 
 
 TEXT_TAGS = {"p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s"}

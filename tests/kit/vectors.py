@@ -47,9 +47,7 @@ def in_memory(parts: Sequence[Document] = PARTS) -> VectorStore:
 def filled(kind: str) -> Iterator[VectorStore]:
     """The parts in a store of this kind; skips the test where it is not installed."""
     if kind == "chroma":
-        made: Any = pytest.importorskip(
-            "langchain_chroma", reason="Chroma is not installed: pip install langchain-chroma"
-        )
+        made: Any = pytest.importorskip("langchain_chroma", reason="Chroma is missing: pip install langchain-chroma")
         yield made.Chroma.from_documents(list(PARTS), Words())
     elif kind == "pgvector":
         made = pytest.importorskip("langchain_postgres", reason="pip install langchain-postgres")

@@ -85,8 +85,7 @@ async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(tmp_p
     inside = Ability("schema", begins_inside=True, reasons=True)
     await remember_ability("writer", caller(tmp_path).context, inside)
     await remember_ability("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
-    kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
-    assert kept == {
+    assert json.loads((tmp_path / "models.json").read_text("utf-8")) == {
         "fake-1 at local.example:8000": {**NOTHING_LEARNED, "rung": "schema", "begins_inside": True, "reasons": True},
         "fake-1 at local.example:8000 by tags": {**NOTHING_LEARNED, "rung": "tags", "begins_inside": True},
     }

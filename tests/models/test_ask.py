@@ -6,7 +6,6 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from kit.model_calls import TOOL as LOOK
 from kit.model_calls import Wire
 from kit.models import ScriptedChatModel, call, calls
 from kit.openai_server import Reply, openai_server, say, use
-from kit.wire import wire_lab
+from kit.wire import Wires
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -62,9 +61,9 @@ async def test_prompt_tools_and_answer_fit_the_window_together(events: CallEvent
 
 
 @pytest.mark.fault(10)
-async def test_a_call_is_not_repeated_after_its_text_was_shown(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_call_is_not_repeated_after_its_text_was_shown(wires: Wires) -> None:
     script = {"writer": lambda _: say("The light was lit", finish="content_filter")}
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         await wire.fail(ContentRefused)
         assert wire.asked()["writer"] == 1
 

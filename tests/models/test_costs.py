@@ -84,9 +84,8 @@ async def test_a_model_that_falls_silent_is_asked_once_more_and_ends_a_run_that_
 
 
 async def test_an_answer_that_exceeds_call_seconds_is_given_up(tmp_path: Path) -> None:
-    run = lab(tmp_path, limits={"call_seconds": 0.2}, planner=[hang])
     with pytest.raises(ModelFailed, match=r"longer than 0\.2 s for one answer \(call_seconds\)"):
-        await run.ask()
+        await lab(tmp_path, limits={"call_seconds": 0.2}, planner=[hang]).ask()
 
 
 @pytest.mark.parametrize("text", ["See 【2】 and ［3］ [1].", "```\ncode [2]\n"])
@@ -125,9 +124,7 @@ async def test_a_user_who_has_spent_the_tokens_of_the_day_cannot_ask_another_que
         return await lab(tmp_path, graph=graph, user_daily_tokens=most).ask()
 
     spent = total((await ask("alice", 1_000_000)).spending).tokens
-    with pytest.raises(
-        DailyLimitReached, match=f"alice has spent {spent:,} tokens today, of {spent:,} that are allowed"
-    ):
+    with pytest.raises(DailyLimitReached, match=f"alice has spent {spent:,} tokens today, of {spent:,} that are"):
         await ask("alice", spent)
     assert (await ask("alice", spent + 1)).report
     assert (await ask("bob", spent)).report

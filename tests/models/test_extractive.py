@@ -123,8 +123,7 @@ def test_each_quote_of_a_finding_is_in_the_report_once_with_its_number() -> None
 def test_each_form_is_filled_in_validly_from_any_facts(facts: Facts, name: str) -> None:
     assume(facts.request.strip(" \n") or name != tool_names.MAKE_PLAN)
     form = handed_in.FORM_CLASSES[name]
-    schema = handed_in.SCHEMAS[form]
-    (call,) = turn("planner", facts, schema).tool_calls
+    (call,) = turn("planner", facts, handed_in.SCHEMAS[form]).tool_calls
     assert call["name"] == name
     form.model_validate(call["args"])
 
@@ -145,9 +144,7 @@ def test_ids_of_the_calls_are_unique_in_a_thread() -> None:
 WORDS = st.lists(st.sampled_from(("kiln", "river", "Osk", "salt", "42", "oven", "Brandt")), min_size=2, max_size=6)
 SENTENCE = WORDS.map(lambda words: f"The {' '.join(words)} burns oil.")
 PARAGRAPH = st.lists(SENTENCE, min_size=1, max_size=3).map(" ".join)
-HEADING = st.tuples(st.sampled_from(["#", "##", "###"]), WORDS).map(
-    lambda pair: f"{pair[0]} Heading {' '.join(pair[1])}"
-)
+HEADING = st.tuples(st.sampled_from(["#", "##", "###"]), WORDS).map(lambda pair: f"{pair[0]} Head {' '.join(pair[1])}")
 ITEMS = st.lists(WORDS.map(" ".join), min_size=1, max_size=3).map(
     lambda lines: "\n".join(f"- {line}" for line in lines)
 )

@@ -100,9 +100,7 @@ def test_any_text_of_a_model_can_be_parsed(parts: list[str]) -> None:
 
 
 @pytest.mark.fault(11, logs="INFO core.run.transcripts")
-@pytest.mark.parametrize(
-    "text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(urls=['a"]
-)
+@pytest.mark.parametrize("text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(['a"])
 def test_a_truncated_call_is_answered(text: str) -> None:
     calls_read = read_calls(read(text, finish_reason="length"), NAMES, ())
     assert [*calls_read.refused.values()] == ["Not run: the message was cut off at the output limit; write less."]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from kit.models import calls
@@ -38,14 +39,15 @@ def planned(tmp_path: Path, **settings: Any) -> Lab:
     return planned_lab(tmp_path, rules, **settings)
 
 
-class Client(NamedTuple):
+@dataclass
+class Client:
     """A chat client: it merges the streamed chunks by message id, and also takes the messages of the state."""
 
-    merged: dict[str | None, str]
+    merged: dict[str | None, str] = field(default_factory=dict)
     """The streamed texts by message id."""
-    values: list[AnyMessage]
+    values: list[AnyMessage] = field(default_factory=list)
     """The messages of the latest state."""
-    nodes: set[str]
+    nodes: set[str] = field(default_factory=set)
     """The nodes that streamed."""
 
     async def read(self, run: Lab, message: Any, config: Any = None, **settings: Any) -> None:
@@ -75,14 +77,10 @@ class Client(NamedTuple):
         return key == report.id and streamed.startswith(words) and "[1]: <file:" in streamed
 
 
-def client() -> Client:
-    return Client({}, [], set())
-
-
 @pytest.mark.parametrize("make", [orchestrated, planned])
 @pytest.mark.parametrize("verify", ["repair", "off"])
 async def test_the_report_is_one_message_under_the_id_of_its_stream(tmp_path: Path, make: Any, verify: str) -> None:
-    run, chat = make(tmp_path, verify=verify), client()
+    run, chat = make(tmp_path, verify=verify), Client()
     await chat.read(run, QUESTION)
     assert chat.has_one_report(FIRST)
     assert chat.nodes == {"write_report"}, "no internal call is streamed"
@@ -90,7 +88,7 @@ async def test_the_report_is_one_message_under_the_id_of_its_stream(tmp_path: Pa
 
 @pytest.mark.parametrize("make", [orchestrated, planned])
 async def test_a_run_stopped_between_writing_and_checking_ends_with_one_report(tmp_path: Path, make: Any) -> None:
-    run, chat = make(tmp_path), client()
+    run, chat = make(tmp_path), Client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     [draft] = chat.reports("draft")
     # The links can be followed while the report is checked.
@@ -102,19 +100,19 @@ async def test_a_run_stopped_between_writing_and_checking_ends_with_one_report(t
 
 @pytest.mark.parametrize("make", [orchestrated, planned])
 async def test_refresh_in_a_chat_client_writes_the_report_again(tmp_path: Path, make: Any) -> None:
-    run, chat = make(tmp_path), client()
+    run, chat = make(tmp_path), Client()
     await chat.read(run, QUESTION)
     # As Agent Chat UI does it: from the parent of the first checkpoint that holds the message.
     states = [state async for state in run.graph.aget_state_history(THREAD)]
     holding = [state for state in states if chat.values[-1].id in [message.id for message in state.values["messages"]]]
-    refreshed = client()
+    refreshed = Client()
     await refreshed.read(run, None, holding[-1].parent_config)
     assert refreshed.has_one_report(AGAIN)
     assert refreshed.values[-1].id != chat.values[-1].id, "two branches, two messages"
 
 
 async def test_a_message_sent_between_writing_and_checking_comes_before_the_report(tmp_path: Path) -> None:
-    run, chat = orchestrated(tmp_path), client()
+    run, chat = orchestrated(tmp_path), Client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     await chat.read(run, Command(update={"messages": [HumanMessage("Hurry up.")]}))
     assert [said.text for said in chat.values[:-1] if isinstance(said, HumanMessage)] == [QUESTION, "Hurry up."]
@@ -123,7 +121,7 @@ async def test_a_message_sent_between_writing_and_checking_comes_before_the_repo
 
 
 async def test_a_question_asked_before_the_check_leaves_no_draft_behind(tmp_path: Path) -> None:
-    run, chat = orchestrated(tmp_path), client()
+    run, chat = orchestrated(tmp_path), Client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     await chat.read(run, "And say it in one sentence.")
     assert [said.text.partition("\n")[0] for said in chat.values if isinstance(said, AIMessage)] == [AGAIN]

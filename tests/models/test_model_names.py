@@ -59,10 +59,8 @@ def test_each_role_can_have_its_own_model(monkeypatch: Patch) -> None:
 
 def test_the_profile_of_a_known_model_is_known(monkeypatch: Patch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    known = profile_of("planner", Context(models="openai:gpt-5-mini"))
-    assert known[1:5] == (272_000, True, True, True)
-    other = profile_of("planner", Context(models="openai:llama-4"))
-    assert other[1:5] == (128_000, False, False, None)
+    assert profile_of("planner", Context(models="openai:gpt-5-mini"))[1:5] == (272_000, True, True, True)
+    assert profile_of("planner", Context(models="openai:llama-4"))[1:5] == (128_000, False, False, None)
     profile = profile_of("planner", Context(models="openai:gpt-5-mini", window=60_000, reasoning=False))
     assert profile[1:4] == (60_000, True, False)
     assert "window of the model llama-4 is not known" in check_models(("planner",), Context(models="openai:llama-4"))[0]
@@ -209,7 +207,5 @@ SPENT = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, outp
         ("fake-1", {}, None, 0.0),
     ],
 )
-def test_the_cost_of_a_call_comes_from_the_prices_or_else_from_the_server(
-    model: str, prices: dict[str, Price], reported: float | None, usd: float
-) -> None:
+def test_a_call_costs_what_prices_or_else_the_server_say(model: str, prices: Any, reported: Any, usd: float) -> None:
     assert cost_of(model, SPENT, prices, reported) == pytest.approx(usd)

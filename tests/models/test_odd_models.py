@@ -15,7 +15,7 @@ from kit.engines import Answer, found
 from kit.models import calls
 from kit.openai_server import Received, Reply, fail
 from kit.runs import PLAN, REPORT, every_call_has_one_result, in_order, lab, many, research, results, search, think
-from kit.wire import FACTS, found_by, is_right, noted, task_of, wire_lab, written
+from kit.wire import FACTS, Wires, found_by, is_right, noted, task_of, written
 from kit.wire import REPORT as WHOLE
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
@@ -34,8 +34,7 @@ Script = Callable[[list[BaseMessage], dict[str, Any]], Any]
 @pytest.mark.fault(17)
 async def test_an_identical_call_is_not_made_a_third_time(tmp_path: Path) -> None:
     run = lab(tmp_path, researcher=[*[search("Skerry Light")] * 3, "It was lit in 1844. [1]"])
-    state = await run.ask()
-    finding = in_order(state)[0]
+    finding = in_order(await run.ask())[0]
     assert [action.inputs for action in finding.actions] == [("Skerry Light",)] * 2
     assert (finding.ended, finding.numbered) == ("done", "It was lit in 1844. [1]")
     assert "made 2 times before" in "".join(results(run.calls("researcher")[-1].messages).values())
@@ -65,8 +64,7 @@ async def test_ending_without_research_is_questioned_once_and_then_stated_in_the
 async def test_of_two_hundred_calls_as_many_are_run_as_the_cycles_allow_and_all_are_answered(tmp_path: Path) -> None:
     many = calls(*(call for n in range(200) for call in research(f"task {n}.").tool_calls))
     simple = {f"task {n}.": [search("Skerry Light"), REPORT, "Lit in 1844. [1]"] for n in range(21)}
-    run = lab(tmp_path, orchestrator=[many], researcher=simple)
-    state = await run.ask()
+    state = await lab(tmp_path, orchestrator=[many], researcher=simple).ask()
     assert [finding.ended for finding in state.findings.values()] == ["done"] * 21
     assert len(results(state.transcript)) == 200
     assert state.messages[-1].text.count("Not found: task ") == MOST_GAPS
@@ -84,7 +82,7 @@ async def test_the_thought_of_a_rejected_plan_takes_no_turn_in_the_replay(tmp_pa
     assert ("message_start", 2) in replayed
 
 
-async def test_earlier_thoughts_are_sent_to_a_server_that_requires_them(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_earlier_thoughts_are_sent_to_a_server_that_requires_them(wires: Wires) -> None:
     given_back = list[str]()
 
     def demanding(reply: Reply, request: Received) -> Reply:
@@ -94,9 +92,8 @@ async def test_earlier_thoughts_are_sent_to_a_server_that_requires_them(tmp_path
         given_back.extend(message[REASONING] for message in earlier)
         return replace(reply, reasoning="I think so.") if reply.calls else reply
 
-    with wire_lab(tmp_path, monkeypatch, habit=demanding) as wire:
-        state = await wire.ask()
-        assert is_right(wire, state)
+    with wires(habit=demanding) as wire:
+        assert is_right(wire, await wire.ask())
     assert set(given_back) == {"I think so."}
 
 
@@ -122,7 +119,7 @@ async def test_a_thought_within_a_report_is_removed_from_it(tmp_path: Path, writ
     assert "Lit in 1844. [1]" in "".join(p.content for p in await run.replayed() if p.type == "message_delta")
 
 
-async def test_no_request_exceeds_a_small_window(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_no_request_exceeds_a_small_window(wires: Wires) -> None:
     """Like real servers, the fake one counts the output limit too; each researcher finds more than fits."""
     window, over = 8_000, list[int]()
 
@@ -135,7 +132,7 @@ async def test_no_request_exceeds_a_small_window(tmp_path: Path, monkeypatch: Pa
         return fail(400, f"maximum context length is {window} tokens", code="context_length_exceeded")
 
     small: dict[str, Any] = {"window": window, "allow_small_window": True, "reasoning": True, "small": "off"}
-    with wire_lab(tmp_path, monkeypatch, habit=counting, **small) as wire:
+    with wires(habit=counting, **small) as wire:
         for name, fact in FACTS.items():
             pages = [found(wire.web.url(f"/{name}/{n}"), name, "Wind. " * 300) for n in range(3)]
             wire.engine.on(name, Answer([found(wire.web.url(f"/{name}"), name, fact), *pages]))
@@ -171,8 +168,7 @@ async def test_an_older_result_that_is_refused_is_left_out_of_the_finding_too(tm
 
 @pytest.mark.fault(10)
 async def test_an_answer_that_was_refused_by_chance_withholds_nothing(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[research("task 0."), AnswerRefused(), REPORT], researcher=many(1))
-    state = await run.ask()
+    state = await lab(tmp_path, orchestrator=[research("task 0."), AnswerRefused(), REPORT], researcher=many(1)).ask()
     assert [finding.is_withheld for finding in in_order(state)] == [False]
     assert state.run and state.run.status == "completed"
 
@@ -219,11 +215,9 @@ def one_task(answer: Answers, *breaks: Break) -> Answers:
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83", "O-86")
 @pytest.mark.parametrize("end", [Break(1), Break(2), Break(9, "cut")])
-async def test_a_finding_and_a_report_whose_streams_break_are_completed_by_one_more_call_each(
-    tmp_path: Path, monkeypatch: Patch, end: Break
-) -> None:
+async def test_a_finding_and_report_that_break_are_completed_by_one_more_call_each(wires: Wires, end: Break) -> None:
     script = {"finding": one_task(noted, end), "writer": breaking(written, end)}
-    with wire_lab(tmp_path, monkeypatch, script) as wire:
+    with wires(script) as wire:
         state = await wire.ask()
         assert is_right(wire, state)
         assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4, "writer": 2}
@@ -247,10 +241,8 @@ async def test_a_finding_and_a_report_whose_streams_break_are_completed_by_one_m
 @pytest.mark.parametrize(
     ("breaks", "what"), [((MIDDLE, Break(3, "cut")), "broke"), ((FIRST_BYTE, FIRST_BYTE, FIRST_BYTE), "failed")]
 )
-async def test_a_report_that_breaks_twice_stops_the_run_and_is_all_that_a_resumed_run_repeats(
-    tmp_path: Path, monkeypatch: Patch, breaks: tuple[Break, ...], what: str
-) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"writer": breaking(written, *breaks)}) as wire:
+async def test_a_report_that_breaks_twice_stops_a_run_which_repeats_it(wires: Wires, breaks: Any, what: str) -> None:
+    with wires({"writer": breaking(written, *breaks)}) as wire:
         line = await wire.fail(ModelFailed)
         assert f"the connection to {urlsplit(wire.models.url).netloc} {what}" in line and "writer" in line
         assert "OPENAI_BASE_URL" not in line and "setting" not in line
@@ -266,8 +258,8 @@ async def test_a_report_that_breaks_twice_stops_the_run_and_is_all_that_a_resume
 
 @pytest.mark.slow
 @pytest.mark.fault(5, 6, logs="WARNING core.models.ask")
-async def test_a_finding_that_breaks_twice_becomes_excerpts_and_says_why(tmp_path: Path, monkeypatch: Patch) -> None:
-    with wire_lab(tmp_path, monkeypatch, {"finding": one_task(noted, Break(4), Break(3))}) as wire:
+async def test_a_finding_that_breaks_twice_becomes_excerpts_and_says_why(wires: Wires) -> None:
+    with wires({"finding": one_task(noted, Break(4), Break(3))}) as wire:
         state = await wire.ask()
         assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4}
         keeper = found_by(state)["keeper"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import pytest
-from kit.openai_server import Received, Reply, fail, openai_server, say
+from kit.openai_server import fail, openai_server, say
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send
@@ -59,19 +60,6 @@ def at(url: str, monkeypatch: Patch) -> Start:
     return lambda: model.astream("What is known?")
 
 
-def scripted(*tries: Any) -> Start:
-    """A call whose tries are given, each as a list of texts, with an error where it fails."""
-    left = list(tries)
-
-    async def start() -> AsyncGenerator[AIMessage, None]:
-        for step in left.pop(0):
-            if isinstance(step, Exception):
-                raise step
-            yield AIMessageChunk(content=step)
-
-    return start
-
-
 @pytest.mark.fault(1, logs="INFO core.models.retries")
 async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(monkeypatch: Patch) -> None:
     run = Run()
@@ -95,11 +83,7 @@ async def test_a_wait_beyond_the_budget_is_not_started(monkeypatch: Patch) -> No
 @pytest.mark.fault(3)
 async def test_parallel_calls_do_not_hammer_a_rate_limited_server(monkeypatch: Patch) -> None:
     run = Run()
-
-    def busy(received: Received) -> Reply:
-        return fail(429) if run.time < 10 else say("Yes.")
-
-    with openai_server(busy) as server:
+    with openai_server(lambda _: fail(429) if run.time < 10 else say("Yes.")) as server:
         start = at(server.url, monkeypatch)
         answers = await asyncio.gather(*(run(start) for _ in range(5)))
     assert answers == ["Yes."] * 5
@@ -146,12 +130,9 @@ async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(m
 )
 async def test_a_failing_server_is_called_again_max_retries_times(monkeypatch: Patch, retries: int, slept: Any) -> None:
     run = Run(max_retries=retries)
-    with openai_server([fail(503), fail(500), say("Yes.")][: retries + 1]) as server:
-        if retries < 2:
-            with pytest.raises(APIStatusError):
-                await run(at(server.url, monkeypatch))
-        else:
-            assert await run(at(server.url, monkeypatch)) == "Yes."
+    outcome = nullcontext() if retries == 2 else pytest.raises(APIStatusError)
+    with openai_server([fail(503), fail(500), say("Yes.")][: retries + 1]) as server, outcome:
+        assert await run(at(server.url, monkeypatch)) == "Yes."
     assert run.slept == slept
     assert len(server.requests) == len(slept) + 1
 
@@ -165,12 +146,20 @@ async def test_a_rejected_request_is_not_repeated(monkeypatch: Patch) -> None:
 
 @pytest.mark.fault(7)
 async def test_a_silent_call_is_repeated_once() -> None:
-    silent = AnswerSilent(0.1, "idle_seconds")
-    assert await Run()(scripted([silent], ["Yes."])) == "Yes."
-    with pytest.raises(AnswerSilent):
-        await Run()(scripted([silent], [silent], ["Yes."]))
-    with pytest.raises(AnswerSilent):
-        await Run(max_retries=0)(scripted([silent], ["Yes."]))
+    async def answer(run: Run, silences: int) -> str:
+        tries = iter([AnswerSilent(0.1, "idle_seconds")] * silences)
+
+        async def start() -> AsyncGenerator[AIMessage, None]:
+            if silent := next(tries, None):
+                raise silent
+            yield AIMessageChunk(content="Yes.")
+
+        return await run(start)
+
+    assert await answer(Run(), 1) == "Yes."
+    for run, silences in ((Run(), 2), (Run(max_retries=0), 1)):
+        with pytest.raises(AnswerSilent):
+            await answer(run, silences)
 
 
 @pytest.mark.fault(5, 6)
@@ -211,11 +200,8 @@ async def budgets_of_a_run(*questions: str) -> list[RetryBudget]:
         found.append(retry_budget_of(state["question"], Limits()))
         return {}
 
-    inner = StateGraph(Asks)
-    inner.add_node("call", call)
-    inner.add_edge(START, "call")
-    outer = StateGraph(Asks)
-    outer.add_node("inner", inner.compile())
+    inner = StateGraph(Asks).add_node("call", call).add_edge(START, "call").compile()
+    outer = StateGraph(Asks).add_node("inner", inner)
     outer.add_conditional_edges(START, lambda _: [Send("inner", {"question": question}) for question in questions])
     await outer.compile().ainvoke({})
     return found

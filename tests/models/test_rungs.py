@@ -64,8 +64,7 @@ def test_the_system_prompt_depends_on_the_tools_alone(name: RungName) -> None:
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @pytest.mark.parametrize(("choice", "words"), [("any", ""), ("auto", "To answer in words"), ("none", "and no call.")])
 def test_the_last_message_says_whether_the_model_may_write_text(name: RungName, choice: str, words: str) -> None:
-    said = [*CONVERSATION[:2], HumanMessage("Go on.")]
-    *_, last = prepare(name, said, TOOLS, choice).messages
+    *_, last = prepare(name, [*CONVERSATION[:2], HumanMessage("Go on.")], TOOLS, choice).messages
     assert words in last.text and last.text.endswith("Go on.")
 
 
@@ -168,9 +167,7 @@ CALLS = st.lists(
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @given(wanted=CALLS)
 def test_calls_written_in_the_form_that_was_shown_are_parsed_without_loss(name: RungName, wanted: Asked) -> None:
-    entries = [
-        call(tool, id=f"c{number}", **{}) | {"args": arguments} for number, (tool, arguments) in enumerate(wanted)
-    ]
+    entries = [call(tool, id=f"c{number}") | {"args": arguments} for number, (tool, arguments) in enumerate(wanted)]
     shown = prepare(name, [HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any").messages[-1].text
     message = read_reply(AIMessage(shown), TOOLS)
     assert called(message) == [(tool, clean_nested(arguments)) for tool, arguments in wanted]

@@ -139,9 +139,7 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
     ],
     ids=["no rounds", "no searches left", "searched in vain", "unreadable grades", "no checklist"],
 )
-async def test_no_further_round_starts_where_it_may_not_or_cannot_help(
-    tmp_path: Path, grades: list[Any], settings: dict[str, Any], noted: tuple[str, ...]
-) -> None:
+async def test_no_round_starts_if_barred_or_in_vain(tmp_path: Path, grades: Any, settings: Any, noted: Any) -> None:
     run = checklist_lab(tmp_path, *grades, **settings)
     state = await run.ask()
     assert len(state.findings) == 1
@@ -154,13 +152,12 @@ async def test_no_further_round_starts_where_it_may_not_or_cannot_help(
 
 async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    broken = {"add_to_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]}
     run = checklist_lab(
         tmp_path,
         graded(*OPEN),
         graph=build_graph(checkpointer=path),
         orchestrator=[research("When was the Skerry Light lit?"), REPORT],
-        writer=broken,
+        writer={"add_to_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]},
     )
     with pytest.raises(RateLimited):
         await run.ask()

@@ -12,7 +12,7 @@ from kit.models import ScriptedChatModel, by_figures, call, calls, judged, units
 from kit.openai_server import Received, Reply, say, use
 from kit.reports import BOTH, audited, claim, rewritten
 from kit.runs import REPORT, FailingStore, HandClock, Lab, lab, search, written
-from kit.wire import verified, wire_lab
+from kit.wire import Wires, verified
 from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -37,9 +37,7 @@ def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
     """Words, verdict, repair and mark of each claim."""
     report = state.report
     assert report
-    return [
-        (report.text[claim.start : claim.end], claim.verdict, claim.repair, claim.is_marked) for claim in report.claims
-    ]
+    return [(report.text[each.start : each.end], each.verdict, each.repair, each.is_marked) for each in report.claims]
 
 
 async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, ResearchState]:
@@ -169,8 +167,7 @@ async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_pas
         verifier=verifier(["not_found"], [("supported", "wrote of storms and ships")]),
     )
     run.folder = written(tmp_path / "long", {"moran_md": f"# Ada Moran\n\n{years}\n\nThe lamp went out in March.\n"})
-    state = await run.ask()
-    assert claim(state).verdict == "supported"
+    assert claim(await run.ask()).verdict == "supported"
     first, second = (units_shown(asked.text)[1] for asked in run.calls("verifier"))
     assert len(second[1]) > 2 * len(first[1])
 
@@ -236,8 +233,7 @@ async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_
         await run.ask()
     assert (await run.state()).draft
     run.settings["limits"] = {"max_opinions": opinions}
-    state = await run.ask(None)
-    assert claim(state).passages[0].judge == judge
+    assert claim(await run.ask(None)).passages[0].judge == judge
     assert (len(run.calls("writer")), len(run.calls("verifier"))) == (1, 1 + bool(opinions))
 
 
@@ -245,8 +241,7 @@ async def test_a_check_that_breaks_does_not_cost_the_report(tmp_path: Path) -> N
     store = FailingStore()
     graph = build_graph(checkpointer=InMemorySaver(), store=store)
     script = [store.losing("The Skerry Light was lit in 1844. [1]", 1)]
-    run = lab(tmp_path, writer=script, researcher=BOTH, graph=graph, clock=HandClock())
-    state = await run.ask()
+    state = await lab(tmp_path, writer=script, researcher=BOTH, graph=graph, clock=HandClock()).ask()
     assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
     assert (state.report.claims, state.report.audit) == ((), None)
     assert "were not checked against their sources: an error stopped it (OSError)" in state.messages[-1].text
@@ -282,6 +277,13 @@ TEXT = " ".join(f"It was in 1844 that {who} lit the Skerry Light. [1]" for who i
 LINES = "\n\n".join(f"It was lit in 1844, as they say {number} times. [1]" for number in range(13, 33))
 
 
+@pytest.fixture
+def tried(monkeypatch: Patch, wires: Wires) -> Wires:
+    """Whole runs whose verifier is tried before it is believed."""
+    monkeypatch.delenv("DEEP_RESEARCH_TRUST_VERIFIER")
+    return wires
+
+
 def judge(verdict: str) -> Callable[[Received], Reply]:
     """A judge whose verdict on the statements of the trial is always the same, or else right."""
 
@@ -296,10 +298,9 @@ def judge(verdict: str) -> Callable[[Received], Reply]:
 
 
 @pytest.mark.parametrize("verdict", ["", "supported", "reasoning", "contradicted"])
-async def test_a_judge_that_fails_its_trial_supports_nothing(tmp_path: Path, monkeypatch: Patch, verdict: str) -> None:
-    monkeypatch.delenv("DEEP_RESEARCH_TRUST_VERIFIER")
+async def test_a_judge_that_fails_its_trial_supports_nothing(tmp_path: Path, tried: Wires, verdict: str) -> None:
     trials = list[int]()
-    with wire_lab(tmp_path, monkeypatch) as wire:
+    with tried() as wire:
         wire.script.update(verifier=judge(verdict), writer=lambda _: say(TEXT))
         for _ in range(2):
             state = await wire.ask()
@@ -318,9 +319,8 @@ async def test_a_judge_that_fails_its_trial_supports_nothing(tmp_path: Path, mon
     assert kept["judges"] == (not verdict)
 
 
-async def test_what_no_source_says_is_marked_though_the_judge_is_untrusted(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.delenv("DEEP_RESEARCH_TRUST_VERIFIER")
-    with wire_lab(tmp_path, monkeypatch) as wire:
+async def test_what_no_source_says_is_marked_though_the_judge_is_untrusted(tried: Wires) -> None:
+    with tried() as wire:
         wrong = "The Skerry Light was lit for the first time in 1866. [1]"
         wire.script.update(verifier=judge("supported"), writer=lambda _: say(wrong))
         state = await wire.ask()
@@ -343,7 +343,6 @@ async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(tm
         return by_figures(text) if len(units_shown(text)[0]) <= 8 else calls(call("judge_units", verdicts="all"))
 
     model = ScriptedChatModel(replies={"": overwhelmed}, profile=PROFILE)
-    run = lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", verifier=model)
-    state = await run.ask()
+    state = await lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", verifier=model).ask()
     assert state.report and {unit.shown for unit in state.report.verdicts} == {"marked"}
     assert (audited(state).marked, audited(state).not_verified) == (20, 0)

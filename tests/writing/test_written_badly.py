@@ -30,7 +30,6 @@ from deep_research.core.writing.facts import facts_by_topic
 from deep_research.core.writing.language import HEADING_IN_NOTICE, rewrite_section
 from deep_research.state import ResearchState
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "multihop" / "docs.jsonl"
 GERMAN = (
     "## Der Turm\n\nDer Leuchtturm wurde 1844 zum ersten Mal angezündet und ist 38 Meter hoch. [1] Er steht auf dem "
     "äußersten Felsen der Insel und ist von Westen her weit zu sehen. [2]\n\n"
@@ -85,10 +84,9 @@ def test_quotations_code_tables_sources_and_short_passages_do_not_count(passage:
     assert foreign_sections(f"{GERMAN}{passage}\n", "de") == []
 
 
-def test_english_documents_full_of_names_have_no_foreign_sections() -> None:
-    if not DATA.exists():
-        pytest.skip("the shared documents are not there")
-    texts = [json.loads(line)["text"] for line in DATA.read_text("utf-8").splitlines()[:200]]
+def test_english_documents_full_of_names_have_no_foreign_sections(shared_data: Path) -> None:
+    lines = (shared_data / "multihop" / "docs.jsonl").read_text("utf-8").splitlines()
+    texts = [json.loads(line)["text"] for line in lines[:200]]
     assert [part.text for text in texts for part in foreign_sections(text, "en")] == []
 
 
