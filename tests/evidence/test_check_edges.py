@@ -162,12 +162,10 @@ def test_units_without_citations_are_compared_with_nearby_sources() -> None:
     assert near == {"Tower": ("k", "l"), "Lit early.": ("k", "l"), "Keeper": ("l", "k"), "She kept it.": ("l", "k")}
 
 
-DEAR: Any = {"input_tokens": 1_000_000, "output_tokens": 1, "total_tokens": 1_000_001}
-
-
 @pytest.mark.parametrize(("limits", "writes"), [({"max_tokens": 100_000}, 1), ({"max_tokens": 9_000_000}, 2)])
 async def test_a_run_that_has_reached_its_limit_repairs_nothing(tmp_path: Path, limits: Any, writes: int) -> None:
-    found = AIMessage("It was lit in 1844. [1]", usage_metadata=DEAR)
+    dear: Any = {"input_tokens": 1_000_000, "output_tokens": 1, "total_tokens": 1_000_001}
+    found = AIMessage("It was lit in 1844. [1]", usage_metadata=dear)
     writer = [TALL, rewritten("It stands 38 metres tall. [1]")]
     run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, found], writer=writer, limits=limits)
     state = await run.ask()

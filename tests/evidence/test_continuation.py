@@ -75,10 +75,7 @@ def test_halves_are_joined_with_the_right_gap(before: str, after: str, whole: st
     assert join_continuation(before, after) == whole
 
 
-PASSAGES = st.text("ab *\n1é語", min_size=1, max_size=60).filter(str.strip)
-
-
-@given(st.text("xyz. ", max_size=200), PASSAGES)
+@given(st.text("xyz. ", max_size=200), st.text("ab *\n1é語", min_size=1, max_size=60).filter(str.strip))
 def test_a_loop_at_the_end_is_kept_once(before: str, passage: str) -> None:
     text = before + passage * (2 * SHORTEST_LOOP // len(passage) + 2)
     assert without_loop(text).rstrip() in (before + passage * 2).rstrip()

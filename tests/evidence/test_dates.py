@@ -151,8 +151,6 @@ def test_a_paper_has_the_title_of_its_citation_data() -> None:
 
 
 TODAY = "2026-11-23"
-
-
 NO_DATE = ("", "", "")
 
 

@@ -161,16 +161,13 @@ def test_a_short_quote_is_linked_in_full(quote: str) -> None:
     assert unquote(directive(quote)) == quote
 
 
-LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
-
-
 def refusal(question: str, code: str = "en") -> str:
     """The extractive writer's text for a question on which nothing was found."""
     facts = Facts(request=question, language=named_language(code).name)
     return str(ExtractiveChatModel(role="writer").invoke([HumanMessage(question)], facts=facts).text)
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("code", ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh"])
 def test_a_refusal_states_no_claim_in_any_language(code: str) -> None:
     text = refusal("When was Hall 7 built?", code)
     assert labels(code).unanswered in text and "Hall 7" in text

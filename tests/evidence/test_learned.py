@@ -26,6 +26,7 @@ from deep_research.core.records.sources import Source
 
 TASK = "Who built the light?"
 SOURCES = ("https://a.example/", "https://b.example/", "file:///c.md")
+A, B, C = SOURCES
 LEARNINGS = st.builds(
     Learning,
     text=st.sampled_from(["It is tall.", "It is old.", "It is lit."]),
@@ -38,9 +39,6 @@ LEARNINGS = st.builds(
 def finding(text: str, **fields: Any) -> Finding:
     known = {"id": "call", "question_id": "q", "cycle": 0, "position": 0, "task": TASK, "ended": "done"}
     return Finding.model_validate({**known, "text": text, "sources": SOURCES, **fields})
-
-
-A, B, C = SOURCES
 
 
 @pytest.mark.parametrize(
@@ -133,8 +131,6 @@ def test_sentences_of_a_text_without_code_lose_nothing(text: str) -> None:
 
 
 LETTERS = [f"word{number}x" for number in range(20)]
-
-
 PAGE = source_at("https://a.example/one")
 
 

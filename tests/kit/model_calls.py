@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from deep_research.core.run.events.log import Emitter
 from deep_research.core.run.events.packets import Placement
 from deep_research.core.run.transcripts import message_from_chunks
 from kit.models import TOOLS, Asked
-from kit.openai_server import OpenAIServer, Reply, openai_server
+from kit.openai_server import OpenAIServer, Received, Reply, Script, openai_server
 
 KEY = "sk-live-CANARY-0123456789"
 TOOL = {
@@ -41,23 +42,28 @@ COUNTED = {
 }
 
 
-class Wire:
-    """Makes models that call one server."""
+class Wire(ExitStack):
+    """Makes models that call a server, which is there until the test ends."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
         self.monkeypatch = monkeypatch
 
-    def __call__(self, server: OpenAIServer, name: str = "fake-1", **settings: Any) -> Model:
+    def __call__(self, server: OpenAIServer | Script, name: str = "fake-1", **settings: Any) -> Model:
+        if not isinstance(server, OpenAIServer):
+            server = self.enter_context(openai_server(server))
         for variable, value in server.environment.items():
             self.monkeypatch.setenv(variable, value)
-        return Model(Context(models=f"openai:{name}", **settings))
+        return Model(Context(models=f"openai:{name}", **settings), server.requests)
 
 
 class Model:
     """Calls a model and adds up what it streams."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, requests: list[Received]) -> None:
         self.context = context
+        self.requests = requests
+        """What its server was asked."""
         self.chunks: list[AIMessageChunk] = []
 
     async def __call__(
@@ -73,10 +79,6 @@ class Model:
             whole = chunk if whole is None else whole + chunk
         assert whole is not None
         return message_from_chunks(whole, whole.text)
-
-    async def at_once(self, **settings: Any) -> AIMessage:
-        """Call the model without streaming."""
-        return await resolve_model("planner", self.context).ainvoke(PROMPT, **settings)
 
 
 def caller_of(role: Role, context: Context) -> Caller:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from kit.model_calls import Wire, caller_of
 
@@ -10,9 +12,10 @@ from deep_research.core.run.events.call import CallEvents
 
 
 @pytest.fixture
-def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
-    """Makes models that call one fake server."""
-    return Wire(monkeypatch)
+def wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
+    """Makes models that call fake servers."""
+    with Wire(monkeypatch) as wire:
+        yield wire
 
 
 @pytest.fixture

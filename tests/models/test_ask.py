@@ -12,7 +12,7 @@ import pytest
 from kit.model_calls import TOOL as LOOK
 from kit.model_calls import Wire
 from kit.models import ScriptedChatModel, call, calls
-from kit.openai_server import Reply, openai_server, say, use
+from kit.openai_server import Reply, say, use
 from kit.wire import Wires
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import LanguageModelInput
@@ -32,7 +32,6 @@ from deep_research.core.run.errors import ContentRefused, PromptTooLong
 from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.transcripts import estimated_tokens, was_cut_off
 
-Patch = pytest.MonkeyPatch
 WINDOW = 4000
 TOOL: dict[str, Any] = {
     "type": "function",
@@ -145,9 +144,8 @@ async def test_an_endless_answer_is_cut_at_a_multiple_of_its_limit_and_logged(
 ) -> None:
     caplog.set_level(logging.WARNING, "deep_research")
     request = Request("writer", "1", [HumanMessage("Say it.")], tools=[LOOK], max_tokens=LIMIT)
-    with openai_server([reply]) as server:
-        context = wire(server, tool_calls="native").context
-        message = (await ask_model(request, context, events)).message
+    context = wire([reply], tool_calls="native").context
+    message = (await ask_model(request, context, events)).message
     said = message.text + reasoning_of(message) + "".join(str(call["args"]) for call in message.invalid_tool_calls)
     assert 0.9 * MOST_CHARACTERS_PER_TOKEN * LIMIT < len(said) <= MOST_CHARACTERS_PER_TOKEN * LIMIT
     assert was_cut_off(message)

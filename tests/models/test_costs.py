@@ -69,13 +69,11 @@ async def test_the_time_of_a_call_that_was_cut_is_counted(tmp_path: Path) -> Non
     assert state.run and state.run.active_seconds >= finding.seconds
 
 
-SILENCE = {"first_token_seconds": 0.2, "idle_seconds": 0.2, "report_idle_seconds": 0.2}
-
-
 @pytest.mark.fault(7, logs="INFO core.models.retries")
 async def test_a_model_that_falls_silent_is_asked_once_more_and_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
+    silence = {"first_token_seconds": 0.2, "idle_seconds": 0.2, "report_idle_seconds": 0.2}
     decisions = [hang, hang, research("task 0."), REPORT]
-    run = lab(tmp_path, limits=SILENCE, planner=[hang, PLAN], orchestrator=decisions)
+    run = lab(tmp_path, limits=silence, planner=[hang, PLAN], orchestrator=decisions)
     with pytest.raises(ModelFailed, match=r"orchestrator's model 'scripted' was silent for 0\.2 s \(.*idle_seconds\)"):
         await run.ask()
     delays = [packet["reason"] for packet in run.packets if packet["type"] == "call_delayed"]

@@ -166,13 +166,12 @@ async def test_an_unreachable_server_is_named_without_credentials_as_is_one_with
 )
 async def test_a_call_that_exceeds_its_idle_timeout_is_given_up(wire: Wire, reply: Reply, limit: str) -> None:
     limits = Limits.model_validate({limit: 0.1, "first_token_seconds": 0.1, "max_retries": 0})
-    with openai_server([reply]) as server:
-        context = wire(server, limits=limits).context
-        model, is_long = resolve_model("planner", context), limit == "report_idle_seconds"
-        parts = caller_of("planner", context).parts(model, PROMPT, is_long=is_long, is_streamed=True)
-        with pytest.raises(AnswerSilent) as caught:
-            async for _ in parts:
-                pass
+    context = wire([reply], limits=limits).context
+    model, is_long = resolve_model("planner", context), limit == "report_idle_seconds"
+    parts = caller_of("planner", context).parts(model, PROMPT, is_long=is_long, is_streamed=True)
+    with pytest.raises(AnswerSilent) as caught:
+        async for _ in parts:
+            pass
     assert f"was silent for 0.1 s ({limit})" in str(explained(caught.value))
     assert is_transient(caught.value)
 

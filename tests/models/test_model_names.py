@@ -191,9 +191,6 @@ def test_small_windows_are_refused_unless_they_are_allowed(window: int, allowed:
     assert ("allow_small_window" in str(caught.value)) is not allowed
 
 
-SPENT = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, output_tokens=100_000)
-
-
 @pytest.mark.parametrize(
     ("model", "prices", "reported", "usd"),
     [
@@ -208,4 +205,5 @@ SPENT = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, outp
     ],
 )
 def test_a_call_costs_what_prices_or_else_the_server_say(model: str, prices: Any, reported: Any, usd: float) -> None:
-    assert cost_of(model, SPENT, prices, reported) == pytest.approx(usd)
+    spent = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, output_tokens=100_000)
+    assert cost_of(model, spent, prices, reported) == pytest.approx(usd)

@@ -26,7 +26,6 @@ from deep_research.core.run.spending import total
 from deep_research.core.run.transcripts import MOST_GAPS, REASONING, WITHHELD_NOTICE
 from deep_research.core.writing.write import last_words
 
-Patch = pytest.MonkeyPatch
 POISON = "ferry sails twice"
 Script = Callable[[list[BaseMessage], dict[str, Any]], Any]
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from kit.model_calls import COUNTED, TOOL, Wire, called
-from kit.openai_server import Reply, openai_server, say, send, use
+from kit.model_calls import COUNTED, PROMPT, TOOL, Wire, called
+from kit.openai_server import Reply, say, send, use
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deep_research.core.models.caller import spent_on
 from deep_research.core.models.faults import AnswerBroken, AnswerRefused
 from deep_research.core.models.ladder.reply import reasoning_of
+from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import has_content
 
 
@@ -32,9 +33,8 @@ def stream(*deltas: dict[str, Any], finish: str | None = "tool_calls", usage: An
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 async def test_text_and_thoughts_are_streamed_and_tokens_are_counted(wire: Wire, name: str) -> None:
     reply = say("It was lit in 1844.", reasoning="What is asked?", reasoning_field=name, usage=COUNTED)
-    with openai_server([reply]) as server:
-        model = wire(server)
-        message = await model()
+    model = wire([reply])
+    message = await model()
     assert (message.text, reasoning_of(message)) == ("It was lit in 1844.", "What is asked?")
     assert [reasoning_of(chunk) for chunk in model.chunks if reasoning_of(chunk)] == ["What is ", "asked?"]
     assert [chunk.text for chunk in model.chunks if chunk.text] == ["It was l", "it in 18", "44."]
@@ -47,12 +47,11 @@ async def test_text_and_thoughts_are_streamed_and_tokens_are_counted(wire: Wire,
 
 async def test_an_unstreamed_answer_is_read_too(wire: Wire) -> None:
     replies = [use(("look", {"word": "a"}), reasoning="Hm.", usage=COUNTED, streams=False), say("Yes.", usage=COUNTED)]
-    with openai_server(replies) as server:
-        model = wire(server)
-        streamed, whole = await model(tools=[TOOL]), await model.at_once()
+    model = wire(replies)
+    streamed, whole = await model(tools=[TOOL]), await resolve_model("planner", model.context).ainvoke(PROMPT)
     assert called(streamed) == [("look", {"word": "a"})]
     assert reasoning_of(streamed) == "Hm."
-    assert server.requests[1].json["stream"] is False
+    assert model.requests[1].json["stream"] is False
     assert whole.text == "Yes."
     assert whole.response_metadata["finish_reason"] == "stop"
     assert whole.usage_metadata == streamed.usage_metadata
@@ -72,8 +71,7 @@ async def test_an_unstreamed_answer_is_read_too(wire: Wire) -> None:
     ids=["as OpenAI does", "no index", "no id", "all the same index", "repeated", "an id for each piece", "objects"],
 )
 async def test_calls_are_separated_however_they_are_numbered(wire: Wire, pieces: list[dict[str, Any]]) -> None:
-    with openai_server([stream(*pieces)]) as server:
-        message = await wire(server)(tools=[TOOL])
+    message = await wire([stream(*pieces)])(tools=[TOOL])
     assert called(message) == [("look", {"word": "x"}), ("look", {"word": "y"})]
     identifiers = [call["id"] for call in message.tool_calls]
     assert all(identifiers)
@@ -87,8 +85,7 @@ async def test_of_token_counts_in_every_chunk_the_last_is_used(wire: Wire) -> No
         {"choices": [], "usage": None},
     ]
     lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
-    with openai_server([send(lines, content_type="text/event-stream")]) as server:
-        message = await wire(server)()
+    message = await wire([send(lines, content_type="text/event-stream")])()
     assert message.usage_metadata is not None
     assert message.usage_metadata["output_tokens"] == 10
 
@@ -101,9 +98,8 @@ async def test_missing_and_invalid_token_counts_are_estimated(wire: Wire, count:
     counts = {**dict.fromkeys(COUNTED, count), "prompt_tokens_details": {"cached_tokens": count}}
     usage = None if count == "unstated" else counts
     prompt, words = HumanMessage("What is known? " * 400), "It was lit in 1844. " * 20
-    with openai_server([say(words, usage=usage)]) as server:
-        model = wire(server, responses_api=responses_api)
-        spent = spent_on(await model([prompt]), [prompt], "planner", model.context)
+    model = wire([say(words, usage=usage)], responses_api=responses_api)
+    spent = spent_on(await model([prompt]), [prompt], "planner", model.context)
     assert spent and 0.8 < 4 * spent.input_tokens / len(prompt.text) < 1.6
     assert (spent.output_tokens > 50, spent.cached_tokens, spent.usd) == (True, 0, 0)
 
@@ -116,8 +112,7 @@ async def test_missing_and_invalid_token_counts_are_estimated(wire: Wire, count:
 async def test_arguments_that_are_not_an_object_make_an_invalid_call_and_truncation_is_reported(
     wire: Wire, arguments: str, finish: str, streams: bool
 ) -> None:
-    with openai_server([use(("look", arguments), finish=finish, streams=streams)]) as server:
-        message = await wire(server)(tools=[TOOL])
+    message = await wire([use(("look", arguments), finish=finish, streams=streams)])(tools=[TOOL])
     assert message.tool_calls == []
     assert [call["args"] for call in message.invalid_tool_calls] == [arguments]
     assert message.response_metadata["finish_reason"] == "length"
@@ -125,8 +120,7 @@ async def test_arguments_that_are_not_an_object_make_an_invalid_call_and_truncat
 
 @pytest.mark.parametrize("delta", [{"content": "It"}, piece(0, "look", "a", '{"word": "x"}')])
 async def test_a_stream_that_ends_with_done_needs_no_finish_reason(wire: Wire, delta: dict[str, object]) -> None:
-    with openai_server([stream(delta, finish=None)]) as server:
-        message = await wire(server)(tools=[TOOL])
+    message = await wire([stream(delta, finish=None)])(tools=[TOOL])
     assert (message.text, len(message.tool_calls)) == (delta.get("content", ""), "tool_calls" in delta)
 
 
@@ -146,16 +140,15 @@ async def test_a_stream_that_ends_with_done_needs_no_finish_reason(wire: Wire, d
     ],
 )
 async def test_anything_but_an_answer_counts_as_a_broken_answer(wire: Wire, reply: Reply, what: str) -> None:
-    with openai_server([reply]) as server, pytest.raises(AnswerBroken, match=what):
-        await wire(server)()
+    with pytest.raises(AnswerBroken, match=what):
+        await wire([reply])()
 
 
 async def test_the_responses_api_streams_summaries_of_thoughts(wire: Wire) -> None:
     reply = use(("look", {"word": "a"}), text="So be it.", reasoning="What is asked?", usage=COUNTED)
-    with openai_server([reply]) as server:
-        model = wire(server, responses_api=True, reasoning=True)
-        message = await model(tools=[TOOL], tool_choice="any", max_tokens=50, reasoning_effort="low")
-    request = server.requests[0]
+    model = wire([reply], responses_api=True, reasoning=True)
+    message = await model(tools=[TOOL], tool_choice="any", max_tokens=50, reasoning_effort="low")
+    request = model.requests[0]
     assert request.path == "/v1/responses"
     assert request.json["reasoning"] == {"effort": "low", "summary": "auto"}
     assert (request.json["store"], request.json["max_output_tokens"]) == (False, 50)
@@ -177,8 +170,8 @@ async def test_the_responses_api_streams_summaries_of_thoughts(wire: Wire) -> No
     ],
 )
 async def test_failures_of_the_responses_api_raise_the_same_errors(wire: Wire, reply: Reply, error: Any) -> None:
-    with openai_server([reply]) as server, pytest.raises(error):
-        await wire(server, responses_api=True)()
+    with pytest.raises(error):
+        await wire([reply], responses_api=True)()
 
 
 def test_thoughts_of_other_providers_are_understood() -> None:
@@ -197,7 +190,6 @@ def test_thoughts_of_other_providers_are_understood() -> None:
 @pytest.mark.parametrize("comment", [": OPENROUTER PROCESSING", ":", ": keep-alive\r"])
 async def test_a_keep_alive_comment_of_the_server_yields_an_empty_part(wire: Wire, comment: str) -> None:
     spoken = stream({"content": "Lit in 1844."}, finish="stop")
-    with openai_server([replace(spoken, body=f"{comment}\n\n" * 3 + str(spoken.body))]) as server:
-        model = wire(server)
-        assert (await model()).text == "Lit in 1844."
+    model = wire([replace(spoken, body=f"{comment}\n\n" * 3 + str(spoken.body))])
+    assert (await model()).text == "Lit in 1844."
     assert [has_content(chunk) for chunk in model.chunks[:4]] == [False, False, False, True]

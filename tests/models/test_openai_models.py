@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kit.model_calls import PROMPT, TOOL, Wire
 from kit.models import call, calls
-from kit.openai_server import Reply, fail, openai_server, say, use
+from kit.openai_server import Reply, fail, say, use
 from langchain_core.load import dumps
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -23,17 +23,16 @@ Patch = pytest.MonkeyPatch
 
 @pytest.mark.fault("R18")
 async def test_a_request_has_no_unnecessary_fields_and_a_key_that_is_never_printed(wire: Wire) -> None:
-    with openai_server([say("Yes."), use(("look", {"word": "a"}))]) as server:
-        model = wire(server)
-        made = resolve_model("planner", model.context)
-        await model(max_tokens=50)
-        await model(tools=[TOOL], tool_choice="any", max_tokens=60, reasoning_effort="low")
-    plain, armed = (request.json for request in server.requests)
+    model = wire([say("Yes."), use(("look", {"word": "a"}))])
+    made = resolve_model("planner", model.context)
+    await model(max_tokens=50)
+    await model(tools=[TOOL], tool_choice="any", max_tokens=60, reasoning_effort="low")
+    plain, armed = (request.json for request in model.requests)
     assert plain.keys() == {"model", "messages", "stream", "stream_options", "max_tokens"}
     assert armed["tools"] == [TOOL]
     assert (armed["tool_choice"], armed["max_tokens"], armed["reasoning_effort"]) == ("required", 60, "low")
     assert plain["messages"][0] == armed["messages"][0] == {"role": "system", "content": "You answer."}
-    assert server.requests[0].key == "sk-loopback"
+    assert model.requests[0].key == "sk-loopback"
     assert "sk-loopback" not in f"{made!r} {dumps(made)} {made._get_ls_params()}"
 
 
@@ -43,11 +42,10 @@ async def test_thoughts_are_sent_back_only_to_servers_that_require_them(wire: Wi
     thought.additional_kwargs["reasoning_content"] = "What is asked?"
     bare = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "d"}])
     prompt = [*PROMPT, thought, ToolMessage("found", tool_call_id="c"), AIMessage("Yes."), bare]
-    with openai_server([complaint, say("Yes."), say("Again.")]) as server:
-        model = wire(server)
-        await model(prompt)
-        await model(prompt)
-    kept = [[message.get("reasoning_content") for message in request.messages] for request in server.requests]
+    model = wire([complaint, say("Yes."), say("Again.")])
+    await model(prompt)
+    await model(prompt)
+    kept = [[message.get("reasoning_content") for message in request.messages] for request in model.requests]
     # A server may refuse an empty thought beside a call.
     again = [None, None, "What is asked?", None, "", " "]
     assert kept == [[None] * 6, again, again]
@@ -55,9 +53,9 @@ async def test_thoughts_are_sent_back_only_to_servers_that_require_them(wire: Wi
 
 @pytest.mark.fault(23)
 async def test_characters_that_json_cannot_carry_are_neither_sent_nor_accepted(wire: Wire) -> None:
-    with openai_server([use(("look", {"word": "a"}), text="lit\x00 in \ud800 1844")]) as server:
-        message = await wire(server)([SystemMessage("You\x00 answer."), HumanMessage("What\ud800 is known?")])
-    assert [each["content"] for each in server.requests[0].messages] == ["You answer.", "What is known?"]
+    model = wire([use(("look", {"word": "a"}), text="lit\x00 in \ud800 1844")])
+    message = await model([SystemMessage("You\x00 answer."), HumanMessage("What\ud800 is known?")])
+    assert [each["content"] for each in model.requests[0].messages] == ["You answer.", "What is known?"]
     assert message.text == "lit in  1844"
 
 
@@ -73,12 +71,11 @@ LESSONS = [
 
 @pytest.mark.parametrize(("complaint", "name", "value"), LESSONS)
 async def test_a_refused_field_is_left_out_from_then_on(wire: Wire, complaint: str, name: str, value: Any) -> None:
-    with openai_server([fail(400, complaint), say("Yes."), say("Again.")]) as server:
-        model = wire(server)
-        asked: dict[str, Any] = {"tool_choice": "any", "parallel_tool_calls": False, "reasoning_effort": "low"}
-        for answer in ("Yes.", "Again."):
-            assert (await model(tools=[TOOL], max_tokens=50, **asked)).text == answer
-    first, *others = (request.json for request in server.requests)
+    model = wire([fail(400, complaint), say("Yes."), say("Again.")])
+    asked: dict[str, Any] = {"tool_choice": "any", "parallel_tool_calls": False, "reasoning_effort": "low"}
+    for answer in ("Yes.", "Again."):
+        assert (await model(tools=[TOOL], max_tokens=50, **asked)).text == answer
+    first, *others = (request.json for request in model.requests)
     assert first.get(name) != value
     assert [other.get(name) for other in others] == [value, value]
 
@@ -93,18 +90,16 @@ def test_only_openai_is_sent_the_new_name_of_the_output_limit(monkeypatch: Patch
 
 
 async def test_all_models_of_a_loop_share_connections(wire: Wire) -> None:
-    with openai_server([]) as server:
-        model, other = wire(server), wire(server, "fake-2")
-        first, second = (resolve_model("planner", each.context) for each in (model, other))
-        assert first is resolve_model("writer", model.context)
-        assert first.http_async_client is second.http_async_client  # type: ignore[attr-defined]
+    model, other = wire([]), wire([], "fake-2")
+    first, second = (resolve_model("planner", each.context) for each in (model, other))
+    assert first is resolve_model("writer", model.context)
+    assert first.http_async_client is second.http_async_client  # type: ignore[attr-defined]
 
 
 def test_each_event_loop_has_connections_of_its_own_and_closes_them(wire: Wire) -> None:
-    with openai_server([say("One."), say("Two.")]) as server:
-        model = wire(server)
-        answers = [asyncio.run(model()).text for _ in range(2)]
-        gc.collect()  # warnings of connections that were left open are errors here
+    model = wire([say("One."), say("Two.")])
+    answers = [asyncio.run(model()).text for _ in range(2)]
+    gc.collect()  # warnings of connections that were left open are errors here
     assert answers == ["One.", "Two."]
 
 
@@ -112,11 +107,10 @@ async def test_neither_a_proxy_nor_a_redirect_sends_the_prompt_elsewhere(wire: W
     monkeypatch.setenv("HTTP_PROXY", "http://203.0.113.9:3128")
     monkeypatch.setenv("OPENAI_PROXY", "http://203.0.113.9:3128")
     away = Reply(status=307, headers={"Location": "http://203.0.113.9/v1/chat/completions"}, body="{}")
-    with openai_server([say("Yes."), away]) as server:
-        model = wire(server)
-        assert (await model()).text == "Yes."
-        with pytest.raises(Exception, match="307"):
-            await model()
+    model = wire([say("Yes."), away])
+    assert (await model()).text == "Yes."
+    with pytest.raises(Exception, match="307"):
+        await model()
 
 
 EFFORT = "Unknown parameter: reasoning_effort"
@@ -134,13 +128,12 @@ EFFORT = "Unknown parameter: reasoning_effort"
 )
 async def test_only_a_refused_request_teaches_a_quirk(wire: Wire, refusal: Reply, kind: Any, teaches: bool) -> None:
     first: dict[str, Any] = {} if teaches else {"reasoning_effort": "low"}
-    with openai_server([refusal] * (1 + teaches) + [say("Yes.")]) as server:
-        model = wire(server)
-        with pytest.raises(Exception) as caught:
-            await model(**first)
-        assert fault_kind(caught.value) == kind
-        assert (await model(reasoning_effort="low")).text == "Yes."
-    assert ["reasoning_effort" in request.json for request in server.requests[-2:]] == [not teaches] * 2
+    model = wire([refusal] * (1 + teaches) + [say("Yes.")])
+    with pytest.raises(Exception) as caught:
+        await model(**first)
+    assert fault_kind(caught.value) == kind
+    assert (await model(reasoning_effort="low")).text == "Yes."
+    assert ["reasoning_effort" in request.json for request in model.requests[-2:]] == [not teaches] * 2
 
 
 @pytest.mark.parametrize(
@@ -156,11 +149,10 @@ async def test_only_a_refused_request_teaches_a_quirk(wire: Wire, refusal: Reply
     ],
 )  # fmt: skip
 async def test_the_output_limit_of_a_server_is_learned_from_its_refusal(wire: Wire, refusal: str, limit: int) -> None:
-    with openai_server([fail(400, refusal), say("Yes."), say("Again."), say("Short.")]) as server:
-        model = wire(server)
-        for tokens in (20_000, 20_000, 100):
-            await model(max_tokens=tokens)
-    assert [request.json["max_tokens"] for request in server.requests] == [20_000, limit, limit, 100]
+    model = wire([fail(400, refusal), say("Yes."), say("Again."), say("Short.")])
+    for tokens in (20_000, 20_000, 100):
+        await model(max_tokens=tokens)
+    assert [request.json["max_tokens"] for request in model.requests] == [20_000, limit, limit, 100]
 
 
 async def test_a_window_that_leaves_less_room_limits_only_the_answer_to_that_prompt(wire: Wire) -> None:
@@ -168,11 +160,10 @@ async def test_a_window_that_leaves_less_room_limits_only_the_answer_to_that_pro
         "'max_tokens' is too large: 20000. This model's maximum context length is 16384 tokens and your request has "
         "384 input tokens (20000 > 16384 - 384)."
     )
-    with openai_server([fail(400, refusal), say("Yes."), say("Again.")]) as server:
-        model = wire(server)
-        await model(max_tokens=20_000)
-        await model(max_tokens=20_000)
-    assert [request.json["max_tokens"] for request in server.requests] == [20_000, 16_000, 20_000]
+    model = wire([fail(400, refusal), say("Yes."), say("Again.")])
+    await model(max_tokens=20_000)
+    await model(max_tokens=20_000)
+    assert [request.json["max_tokens"] for request in model.requests] == [20_000, 16_000, 20_000]
 
 
 def _call(*identifiers: str) -> AIMessage:
@@ -208,11 +199,10 @@ BEGUN = ["system: You answer.", "user: What is known?"]
 async def test_the_order_of_messages_that_a_server_requires_is_learned(
     wire: Wire, status: int, refusal: str, prompt: list[BaseMessage], sent: list[str]
 ) -> None:
-    with openai_server([fail(status, refusal), say("Yes."), say("Again.")]) as server:
-        model = wire(server)
-        await model(prompt)
-        await model(prompt)
-    for request in server.requests[1:]:
+    model = wire([fail(status, refusal), say("Yes."), say("Again.")])
+    await model(prompt)
+    await model(prompt)
+    for request in model.requests[1:]:
         contents = [said.get("content") or f"{len(said['tool_calls'])} call" for said in request.messages]
         assert [f"{said['role']}: {words}" for said, words in zip(request.messages, contents, strict=True)] == sent
 
@@ -220,9 +210,9 @@ async def test_the_order_of_messages_that_a_server_requires_is_learned(
 async def test_ids_of_calls_are_shortened_for_a_server_that_requires_nine_characters(wire: Wire) -> None:
     refusal = fail(400, "Tool call id was call_0123456789 but must be a-z, A-Z, 0-9, with a length of 9.")
     prompt = [RULES, ASKED, _call("call_0123456789", "b"), _result("call_0123456789"), _result("b")]
-    with openai_server([refusal, say("Yes.")]) as server:
-        await wire(server)(prompt)
-    *_, asking, first, second = server.requests[1].messages
+    model = wire([refusal, say("Yes.")])
+    await model(prompt)
+    *_, asking, first, second = model.requests[1].messages
     called = [call["id"] for call in asking["tool_calls"]]
     assert [first["tool_call_id"], second["tool_call_id"]] == called
     assert len(set(called)) == 2 and all(re.fullmatch("[a-zA-Z0-9]{9}", identifier) for identifier in called)

@@ -11,7 +11,7 @@ import openai
 import pytest
 from kit.model_calls import Wire, caller_of
 from kit.models import ScriptedChatModel, call, calls
-from kit.openai_server import openai_server, say
+from kit.openai_server import say
 from kit.runs import HandClock
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
@@ -101,10 +101,7 @@ async def test_an_answer_that_begins_within_a_thought_is_noticed(answer: str, be
     assert found and found.begins_inside is begins_inside
 
 
-Reply = Callable[[list[BaseMessage], dict[str, Any]], str]
-
-
-def reads(characters: int) -> Reply:
+def reads(characters: int) -> Callable[[list[BaseMessage], dict[str, Any]], str]:
     """A server that silently drops all but the last characters of a prompt."""
     return lambda messages, _: "Marigold." if "marigold" in messages[-1].text[-characters:] else "The ferry."
 
@@ -166,14 +163,13 @@ class StepClock(HandClock):
 async def test_speed_counts_from_the_first_word_less_cached_tokens(tmp_path: Path, wire: Wire, streams: bool) -> None:
     numbers = "one two three four five six seven eight nine ten"
     usage = {"prompt_tokens": 450, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": 50}}
-    with openai_server([say(numbers, usage=usage, streams=streams)] * 2) as server:
-        context = wire(server, data_dir=tmp_path, clock=StepClock()).context
-        model = resolve_model("writer", context)
-        found = [await measure_speed(model, caller_of("writer", context)) for _ in range(2)]
+    model = wire([say(numbers, usage=usage, streams=streams)] * 2, data_dir=tmp_path, clock=StepClock())
+    writer, caller = resolve_model("writer", model.context), caller_of("writer", model.context)
+    found = [await measure_speed(writer, caller) for _ in range(2)]
     # Six pieces: 400 tokens until the first, 30 in the five seconds from there to the last.
     assert found == ([Speed(400.0, 6.0)] * 2 if streams else [None] * 2)
-    assert len({request.prompt[:40] for request in server.requests}) == 2, "no cache has the beginning"
-    assert {request.json["max_tokens"] for request in server.requests} == {200}
+    assert len({request.prompt[:40] for request in model.requests}) == 2, "no cache has the beginning"
+    assert {request.json["max_tokens"] for request in model.requests} == {200}
 
 
 @pytest.mark.parametrize(

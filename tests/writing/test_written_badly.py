@@ -201,18 +201,14 @@ async def test_a_foreign_section_that_is_not_rewritten_is_named(tmp_path: Path, 
 
 
 WHOLE = (
-    "The Skerry Light was lit in 1844, and Ada Moran was its best known keeper. [1]\n\n## The light\n\n"
-    "The Skerry Light was lit for the first time in 1844 and has burned in every night of the year "
-    "since then. [1] It stands 38 metres tall on the outermost rock, and its beam can be seen by every ship "
-    "that comes from the west. [1]\n\nThe tower was built of granite from the quarry of the isle. [1]"
-    "\n\n## Its keepers\n\nAda Moran kept the Skerry Light from 1901 to 1932, longer than anybody else. [1]\n\n"
-    "- She was born in Tralee and came to the isle as a child. [1]\n"
-    "- She wrote down the weather of every day in a book, which the museum of Port Anlow shows. [1]\n\n"
+    "The Skerry Light was lit in 1844, and Ada Moran was its best known keeper. [1]\n\n## A light\n\nIt has burned in "
+    "every night of the year since then. [1] It stands 38 metres tall on the outermost rock. [1]\n\n## Its keepers\n\n"
+    "- She was born in Tralee and came to the isle as a child. [1]\n- She wrote down the weather of each day. [1]\n\n"
     "When she left, the light was given to two men who took turns, until the last of them went ashore. [1]"
 )
 FINDING = WHOLE.replace("#", "").replace("\n", " ")
 """What was found: the words of the report are known from it."""
-PIECE = 240
+PIECE = 120
 """Characters of an answer."""
 LINK = re.compile(r"(\[\d+\])\([^)]*\)")
 
