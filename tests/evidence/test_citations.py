@@ -181,10 +181,7 @@ def test_text_that_names_no_known_source_stays_unchanged(text: str) -> None:
         ("```\nLit. [1]\n```", "Lit. [1]"),
         ("Here is the report:\n\n```markdown\n# Light\n\nLit. [1]\n```\n", "# Light\n\nLit. [1]"),
         ("Sure!\n\n~~~md\nLit. [1]\n~~~", "Lit. [1]"),
-        (
-            "As written:\n\n```markdown\n# Light\n```\n\nLit. [1]",
-            "As written:\n\n```markdown\n# Light\n```\n\nLit. [1]",
-        ),
+        ("So:\n\n```markdown\n# Light\n```\n\nLit. [1]", "So:\n\n```markdown\n# Light\n```\n\nLit. [1]"),
         ("```python\nprint(1)\n```", "```python\nprint(1)\n```"),
         ("```\na\n```\nb\n```", "```\na\n```\nb\n```"),
         ('{"report": "Lit. [1]\\n\\nOn 3 May."}', "Lit. [1]\n\nOn 3 May."),

@@ -38,9 +38,8 @@ SHARES = "The town paid 60% of £48m, the region 40%."
 
 
 def proof(statement: str, words: str, *calculations: str) -> Proof:
-    unit, *_ = (
-        unit for unit in report_units(statement, {1: "a", 2: "b"}) if unit.kind in ("statement", "cell", "head")
-    )
+    units = report_units(statement, {1: "a", 2: "b"})
+    unit = next(unit for unit in units if unit.kind in ("statement", "cell", "head"))
     return prove(unit, words, Calculation(calculations), SOURCES)
 
 

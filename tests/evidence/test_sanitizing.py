@@ -168,9 +168,7 @@ def check_ways_out(state: ResearchState) -> None:
 
 
 # The property tests below sanitize each injection; whole runs use a few of them.
-FEW = [
-    number if number % 12 == 0 else pytest.param(number, marks=pytest.mark.slow) for number in range(len(INJECTIONS))
-]
+FEW = [pytest.param(number, marks=pytest.mark.slow) if number % 12 else number for number in range(len(INJECTIONS))]
 
 
 @pytest.mark.fault("R15", "R16")

@@ -145,9 +145,7 @@ WORDS = st.lists(st.sampled_from(("kiln", "river", "Osk", "salt", "42", "oven", 
 SENTENCE = WORDS.map(lambda words: f"The {' '.join(words)} burns oil.")
 PARAGRAPH = st.lists(SENTENCE, min_size=1, max_size=3).map(" ".join)
 HEADING = st.tuples(st.sampled_from(["#", "##", "###"]), WORDS).map(lambda pair: f"{pair[0]} Head {' '.join(pair[1])}")
-ITEMS = st.lists(WORDS.map(" ".join), min_size=1, max_size=3).map(
-    lambda lines: "\n".join(f"- {line}" for line in lines)
-)
+ITEMS = st.lists(WORDS.map(" ".join), min_size=1, max_size=3).map(lambda lines: "- " + "\n- ".join(lines))
 CELLS = st.lists(st.sampled_from(["Osk", "1,790", "green door", "12"]), min_size=2, max_size=2)
 TABLE = st.lists(CELLS, min_size=1, max_size=3).map(
     lambda rows: "\n".join(["| Place | Price |", "| --- | --- |", *(f"| {' | '.join(row)} |" for row in rows)])
@@ -212,11 +210,8 @@ def test_the_quotes_in_a_finding_can_be_found_and_removed(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "units"),
     [
-        (
-            "The U.S. Navy met Dr. J. R. Smith of St. Paul. It paid 3.5 million. He left at 5 p.m. The end came soon.",
-            ["The U.S. Navy met Dr. J. R. Smith of St. Paul.", "It paid 3.5 million.", "He left at 5 p.m.",
-             "The end came soon."],
-        ),
+        ("The U.S. Navy met Dr. J. R. Smith of St. Paul. It paid 3.5 million. He left at 5 p.m. The end came.",
+         ["The U.S. Navy met Dr. J. R. Smith of St. Paul.", "It paid 3.5 million.", "He left at 5 p.m.", "The end came."]),
         ("北京是中国的首都。上海很大！", ["北京是中国的首都。", "上海很大！"]),
         ("# A heading of words\n\nOne sentence that\nruns on.", ["One sentence that runs on."]),
         ("It rose by half then.[12] It fell [3] again.", ["It rose by half then.", "It fell again."]),
@@ -224,15 +219,9 @@ def test_the_quotes_in_a_finding_can_be_found_and_removed(text: str) -> None:
         ("> The kiln was fired until\n> 1950 by Ole.", ["The kiln was fired until 1950 by Ole."]),
         ("1. Open the valve\n2. Light the small flame", ["Open the valve", "Light the small flame"]),
         ("2.1. The valve is open.\n\n2.2. The flame burns.", ["The valve is open.", "The flame burns."]),
-        (
-            "10:02 Ole: The list:\nsalt and oil\n10:03 Eva: Thanks a lot",
-            ["10:02 Ole: The list: salt and oil", "10:03 Eva: Thanks a lot"],
-        ),
+        ("10:02 Ole: A list:\nsalt and oil\n10:03 Eva: Fine", ["10:02 Ole: A list: salt and oil", "10:03 Eva: Fine"]),
         ("The map was drawn at\n1:20 on thin paper.", ["The map was drawn at 1:20 on thin paper."]),
-        (
-            "होलिन बाग में 412 पेड़ हैं।\n\nबंदरगाह गहरा है। वह पुराना है।",
-            ["होलिन बाग में 412 पेड़ हैं।", "बंदरगाह गहरा है।", "वह पुराना है।"],
-        ),
+        ("बाग में 412 पेड़ हैं।\n\nवह गहरा है। वह पुराना है।", ["बाग में 412 पेड़ हैं।", "वह गहरा है।", "वह पुराना है।"]),
         ("Payload: 180 kg\nDesigner: Yngve Fosse", ["Payload: 180 kg", "Designer: Yngve Fosse"]),
         ("| Door | Height |\n| --- | --- |\n| Blue | 40 |", ["Door: Blue; Height: 40"]),
         (TWO_TABLES, ["Door: Blue; Height: 40", "Kiln: Osk; Fuel: oil"]),

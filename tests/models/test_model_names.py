@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import pytest
+from kit.model_calls import Wire
 from kit.models import ScriptedChatModel
 from kit.openai_server import fail, openai_server, say
 from langchain_core.messages import AIMessageChunk
@@ -80,12 +82,12 @@ def test_a_model_without_a_profile_is_known_to_reason_by_its_name(monkeypatch: P
     assert profile_of("planner", Context(models=f"openai:{name}", reasoning=not reasons)).reasons is not reasons
 
 
-async def test_a_blank_key_is_not_sent(monkeypatch: Patch) -> None:
-    with openai_server([say("Yes.")]) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", " \n")
-        monkeypatch.setenv("OPENAI_BASE_URL", f" {server.url}\n")
-        await resolve_model("planner", Context(models="openai:fake-1")).ainvoke("What is known?")
-    assert server.requests[0].key == "none"
+async def test_a_blank_key_is_not_sent(monkeypatch: Patch, wire: Wire) -> None:
+    model = wire([say("Yes.")])
+    monkeypatch.setenv("OPENAI_API_KEY", " \n")
+    monkeypatch.setenv("OPENAI_BASE_URL", f" {os.environ['OPENAI_BASE_URL']}\n")
+    await model()
+    assert model.requests[0].key == "none"
 
 
 WITHOUT_KEY = ("", " ", "https://eu.api.openai.com/v1", "https://mine.openai.azure.com/openai/v1/")

@@ -237,9 +237,7 @@ async def test_a_finding_and_report_that_break_are_completed_by_one_more_call_ea
 @pytest.mark.slow
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-86")
-@pytest.mark.parametrize(
-    ("breaks", "what"), [((MIDDLE, Break(3, "cut")), "broke"), ((FIRST_BYTE, FIRST_BYTE, FIRST_BYTE), "failed")]
-)
+@pytest.mark.parametrize(("breaks", "what"), [((MIDDLE, Break(3, "cut")), "broke"), ((FIRST_BYTE,) * 3, "failed")])
 async def test_a_report_that_breaks_twice_stops_a_run_which_repeats_it(wires: Wires, breaks: Any, what: str) -> None:
     with wires({"writer": breaking(written, *breaks)}) as wire:
         line = await wire.fail(ModelFailed)

@@ -8,7 +8,8 @@ from contextlib import nullcontext
 from typing import Annotated, Any
 
 import pytest
-from kit.openai_server import fail, openai_server, say
+from kit.model_calls import Model, Wire
+from kit.openai_server import fail, say
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send
@@ -18,10 +19,7 @@ from typing_extensions import TypedDict
 from deep_research.core.models.faults import AnswerBroken, AnswerSilent
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import RetryBudget, retry_budget_of
-from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
-
-Patch = pytest.MonkeyPatch
 
 Start = Callable[[], AsyncGenerator[AIMessage, None]]
 MODEL = "fake-1"
@@ -53,42 +51,39 @@ class Run:
         return text
 
 
-def at(url: str, monkeypatch: Patch) -> Start:
-    """A call to the model of the server at this address."""
-    monkeypatch.setenv("OPENAI_BASE_URL", url)
-    model: Any = resolve_model("planner", Context(models=f"openai:{MODEL}"))
-    return lambda: model.astream("What is known?")
+def to(model: Model) -> Start:
+    """A call to this model."""
+    called: Any = resolve_model("planner", model.context)
+    return lambda: called.astream("What is known?")
 
 
 @pytest.mark.fault(1, logs="INFO core.models.retries")
-async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(monkeypatch: Patch) -> None:
-    run = Run()
-    with openai_server([fail(429, retry_after=7), say("Yes.")]) as server:
-        assert await run(at(server.url, monkeypatch)) == "Yes."
+async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(wire: Wire) -> None:
+    run, model = Run(), wire([fail(429, retry_after=7), say("Yes.")])
+    assert await run(to(model)) == "Yes."
     assert run.slept == [7]
     assert run.shown_waits == [(7, "the provider asks to wait (HTTP 429)")]
-    assert len(server.requests) == 2
+    assert len(model.requests) == 2
     assert run.budget.seconds_left == 53
 
 
 @pytest.mark.fault(2)
-async def test_a_wait_beyond_the_budget_is_not_started(monkeypatch: Patch) -> None:
-    run = Run()
-    with openai_server([fail(429, retry_after=3600)]) as server, pytest.raises(APIStatusError):
-        await run(at(server.url, monkeypatch))
+async def test_a_wait_beyond_the_budget_is_not_started(wire: Wire) -> None:
+    run, model = Run(), wire([fail(429, retry_after=3600)])
+    with pytest.raises(APIStatusError):
+        await run(to(model))
     assert run.slept == []
-    assert len(server.requests) == 1
+    assert len(model.requests) == 1
 
 
 @pytest.mark.fault(3)
-async def test_parallel_calls_do_not_hammer_a_rate_limited_server(monkeypatch: Patch) -> None:
+async def test_parallel_calls_do_not_hammer_a_rate_limited_server(wire: Wire) -> None:
     run = Run()
-    with openai_server(lambda _: fail(429) if run.time < 10 else say("Yes.")) as server:
-        start = at(server.url, monkeypatch)
-        answers = await asyncio.gather(*(run(start) for _ in range(5)))
+    model = wire(lambda _: fail(429) if run.time < 10 else say("Yes."))
+    answers = await asyncio.gather(*(run(to(model)) for _ in range(5)))
     assert answers == ["Yes."] * 5
     assert run.slept == [0.5, 1, 2, 4, 8]
-    assert len(server.requests) <= 5 + 5 + 4
+    assert len(model.requests) <= 5 + 5 + 4
     assert run.budget.seconds_left == 60 - 15.5
 
 
@@ -109,14 +104,12 @@ async def test_calls_of_another_model_do_not_wait() -> None:
 
 
 @pytest.mark.fault(3, logs="INFO core.models.retries")
-async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(monkeypatch: Patch) -> None:
-    run = Run(retry_seconds=20)
-    with openai_server(lambda _: fail(429)) as server:
-        start = at(server.url, monkeypatch)
-        results = await asyncio.gather(*(run(start) for _ in range(3)), return_exceptions=True)
+async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(wire: Wire) -> None:
+    run, model = Run(retry_seconds=20), wire(lambda _: fail(429))
+    results = await asyncio.gather(*(run(to(model)) for _ in range(3)), return_exceptions=True)
     assert all(isinstance(result, APIStatusError) for result in results)
     assert sum(run.slept) == 15.5
-    assert len(server.requests) == 3 + 5
+    assert len(model.requests) == 3 + 5
 
 
 @pytest.mark.fault(4)
@@ -128,20 +121,20 @@ async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(m
         pytest.param(2, [0.5, 1], marks=pytest.mark.fault(4, logs="INFO core.models.retries")),
     ],
 )
-async def test_a_failing_server_is_called_again_max_retries_times(monkeypatch: Patch, retries: int, slept: Any) -> None:
-    run = Run(max_retries=retries)
-    outcome = nullcontext() if retries == 2 else pytest.raises(APIStatusError)
-    with openai_server([fail(503), fail(500), say("Yes.")][: retries + 1]) as server, outcome:
-        assert await run(at(server.url, monkeypatch)) == "Yes."
+async def test_a_failing_server_is_called_again_max_retries_times(wire: Wire, retries: int, slept: Any) -> None:
+    run, model = Run(max_retries=retries), wire([fail(503), fail(500), say("Yes.")][: retries + 1])
+    with nullcontext() if retries == 2 else pytest.raises(APIStatusError):
+        assert await run(to(model)) == "Yes."
     assert run.slept == slept
-    assert len(server.requests) == len(slept) + 1
+    assert len(model.requests) == len(slept) + 1
 
 
 @pytest.mark.fault(24)
-async def test_a_rejected_request_is_not_repeated(monkeypatch: Patch) -> None:
-    with openai_server([fail(400)]) as server, pytest.raises(APIStatusError):
-        await Run()(at(server.url, monkeypatch))
-    assert len(server.requests) == 1
+async def test_a_rejected_request_is_not_repeated(wire: Wire) -> None:
+    model = wire([fail(400)])
+    with pytest.raises(APIStatusError):
+        await Run()(to(model))
+    assert len(model.requests) == 1
 
 
 @pytest.mark.fault(7)
@@ -165,25 +158,24 @@ async def test_a_silent_call_is_repeated_once() -> None:
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83")
 @pytest.mark.parametrize("ending", ["cut", "broken", "reset"])
-async def test_a_broken_answer_is_requested_once_more_unless_it_was_shown(monkeypatch: Patch, ending: Any) -> None:
+async def test_a_broken_answer_is_requested_once_more_unless_it_was_shown(wire: Wire, ending: Any) -> None:
     run, broken = Run(), say("It was lit in 1844.", ending=ending, after=3)
-    with openai_server([broken, broken, say("Yes.")]) as server:
-        start = at(server.url, monkeypatch)
-        with pytest.raises(Exception, match=r"broke off|Connection error|incomplete answer"):
-            await run(start)
-        assert len(server.requests) == 1
-        assert await run(start, may_repeat=True) == "Yes."
+    model = wire([broken, broken, say("Yes.")])
+    with pytest.raises(Exception, match=r"broke off|Connection error|incomplete answer"):
+        await run(to(model))
+    assert len(model.requests) == 1
+    assert await run(to(model), may_repeat=True) == "Yes."
     assert run.restarts == 1
 
 
 @pytest.mark.behaviour("O-83")
-async def test_a_call_that_fails_before_its_first_words_is_repeated(monkeypatch: Patch) -> None:
+async def test_a_call_that_fails_before_its_first_words_is_repeated(wire: Wire) -> None:
     run = Run()
     broken = [say("It was", ending="cut", after=0), say("It was", ending="reset", after=1)]
-    with openai_server([*broken, say("Yes.")]) as server:
-        assert await run(at(server.url, monkeypatch)) == "Yes."
+    model = wire([*broken, say("Yes.")])
+    assert await run(to(model)) == "Yes."
     assert run.restarts == 0
-    assert len(server.requests) == 3
+    assert len(model.requests) == 3
 
 
 class Asks(TypedDict, total=False):
