@@ -181,11 +181,8 @@ GERMAN = (
 
 async def test_a_repair_in_another_language_is_refused_even_if_a_source_says_it(tmp_path: Path) -> None:
     draft = "Ada Moran of Tralee kept the lighthouse of Skerry by Port Anlow and Kilrush from 1801 to 1832. [1]"
-    run = lab(
-        tmp_path,
-        researcher=[search("Ada Moran"), REPORT, "Ada Moran. [1]"],
-        writer=[draft, rewritten(f"{GERMAN} [1]")],
-    )
+    researcher = [search("Ada Moran"), REPORT, "Ada Moran. [1]"]
+    run = lab(tmp_path, researcher=researcher, writer=[draft, rewritten(f"{GERMAN} [1]")])
     run.folder = written(tmp_path / "german", {"moran_md": f"# Ada Moran\n\n{GERMAN}\n"})
     state = await run.ask("Who kept the lighthouse of Skerry, and from when until when was that?")
     assert len(run.calls("writer")) == 2

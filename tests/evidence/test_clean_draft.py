@@ -98,15 +98,7 @@ FORMS = {
     " https://new.test/x": (0,),
 }  # fmt: skip
 """Forms of citations, with the numbers that each means; 0 for no source."""
-LINES = [
-    "{} one{} two",
-    "- {}{}, too",
-    "| {}{} | b |",
-    "> **{}**{} is it.",
-    "# {}{}",
-    "{} is `[9]` and{}",
-    "文字{}{}。",
-]
+LINES = ["{} one{} two", "- {}{}, too", "| {}{} | b |", "> **{}**{} it.", "# {}{}", "{} is `[9]` and{}", "文字{}{}。"]
 LISTS = ["## Sources\n\n[3] Gulls: https://gulls.test/a\n[5] Terns", "**Quellen**\n1. [3] Gulls\n2. [8] Auks", ""]
 cited = st.tuples(st.sampled_from(LINES), st.sampled_from(["word", "1844", "a * b", "(c)"]), st.sampled_from([*FORMS]))
 

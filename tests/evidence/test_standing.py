@@ -90,10 +90,8 @@ def test_documents_not_in_force_are_last_and_marked(tmp_path: Path, status: str,
 
 
 def test_reports_of_a_series_are_all_in_force(tmp_path: Path) -> None:
-    files = {
-        f"report_q{quarter}.md": f"# Report on quarter {quarter} of 2025\n\nA locker cost {quarter} crowns.\n"
-        for quarter in range(1, 5)
-    }
+    report = "# Report on quarter {0} of 2025\n\nA locker cost {0} crowns.\n"
+    files = {f"report_q{quarter}.md": report.format(quarter) for quarter in range(1, 5)}
     found = shown(library(tmp_path, files))
     assert len(found) == 4
     assert all(source.is_in_force for source in found)
@@ -177,10 +175,8 @@ def test_files_of_a_folder_and_pages_of_a_domain_are_one_organisation() -> None:
     assert len({*organisations(files, ()).values()}) == 1
     letters = [document("files/a.eml", "lamp.example"), document("files/b.eml", "Lamp.example"), document("other/a.md")]
     assert len({*organisations([*files, *letters], ()).values()}) == 3
-    pages = [
-        web(f"https://{host}/")
-        for host in ("lamp.co.uk", "www.shop.lamp.co.uk", "light.co.uk", "a.github.io", "b.github.io")
-    ]
+    hosts = ("lamp.co.uk", "www.shop.lamp.co.uk", "light.co.uk", "a.github.io", "b.github.io")
+    pages = [web(f"https://{host}/") for host in hosts]
     assert len({*organisations(pages, ()).values()}) == 4
     reprinted = organisations([*files, *pages], [(files[0].key, pages[0].key)])
     assert reprinted[files[5].key] == reprinted[pages[1].key] != reprinted[pages[2].key]

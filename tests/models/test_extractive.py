@@ -210,8 +210,8 @@ def test_the_quotes_in_a_finding_can_be_found_and_removed(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "units"),
     [
-        ("The U.S. Navy met Dr. J. R. Smith of St. Paul. It paid 3.5 million. He left at 5 p.m. The end came.",
-         ["The U.S. Navy met Dr. J. R. Smith of St. Paul.", "It paid 3.5 million.", "He left at 5 p.m.", "The end came."]),
+        ("The U.S. Navy met Dr. J. R. Smith of St. Paul. It paid 3.5 million. He left at 5 p.m. It ended.",
+         ["The U.S. Navy met Dr. J. R. Smith of St. Paul.", "It paid 3.5 million.", "He left at 5 p.m.", "It ended."]),
         ("北京是中国的首都。上海很大！", ["北京是中国的首都。", "上海很大！"]),
         ("# A heading of words\n\nOne sentence that\nruns on.", ["One sentence that runs on."]),
         ("It rose by half then.[12] It fell [3] again.", ["It rose by half then.", "It fell again."]),

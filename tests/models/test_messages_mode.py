@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.models import calls
 from kit.planned import plan, planned_lab, step
-from kit.runs import PLANNED, REPORT, Lab, lab, research
+from kit.runs import REPORT, Lab, lab, research
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage
 from langgraph.types import Command
 
@@ -25,7 +24,6 @@ AGAIN = "In 1844 the Skerry Light was lit for the first time, as its own page sa
 def orchestrated(tmp_path: Path, **settings: Any) -> Lab:
     return lab(
         tmp_path,
-        clarifier=[calls(PLANNED)],
         planner=["1. When"],
         orchestrator=[research("When was it lit?"), REPORT, REPORT],
         writer=[FIRST, AGAIN],

@@ -115,11 +115,7 @@ async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(w
 @pytest.mark.fault(4)
 @pytest.mark.parametrize(
     ("retries", "slept"),
-    [
-        (0, []),
-        (1, [0.5]),
-        pytest.param(2, [0.5, 1], marks=pytest.mark.fault(4, logs="INFO core.models.retries")),
-    ],
+    [(0, []), (1, [0.5]), pytest.param(2, [0.5, 1], marks=pytest.mark.fault(4, logs="INFO core.models.retries"))],
 )
 async def test_a_failing_server_is_called_again_max_retries_times(wire: Wire, retries: int, slept: Any) -> None:
     run, model = Run(max_retries=retries), wire([fail(503), fail(500), say("Yes.")][: retries + 1])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.models import ScriptedChatModel, by_figures, call, calls
 from kit.planned import finished, plan, step
-from kit.runs import REPORT, Lab, lab, research, search
+from kit.runs import REPORT, Lab, lab, search
 from langchain_core.language_models import ModelProfile
 
 from deep_research.app.embed import build_graph
@@ -86,12 +86,9 @@ async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothi
 
 async def test_what_the_findings_hold_already_is_added_without_a_search(tmp_path: Path) -> None:
     found = {"grades": [{"number": 2, "verdict": "not answered", "is_found": True}]}
-    run = checklist_lab(
-        tmp_path,
-        *(found, graded((1, "answered", ""))),
-        researcher=[search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"],
-        writer=adding(after=2, is_continued=True, text=ADDED),
-    )
+    researcher = [search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"]
+    writer = adding(after=2, is_continued=True, text=ADDED)
+    run = checklist_lab(tmp_path, found, graded((1, "answered", "")), researcher=researcher, writer=writer)
     state = await run.ask()
     assert state.report and state.report.text == f"{DRAFT} {ADDED}"
     assert len(state.findings) == 1 and state.run.status == "completed"
@@ -114,10 +111,8 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
         "add_to_report": lambda asked: {"additions": [{"after": 1, "text": with_new_number(asked.reminder)}]},
     }
     run, state = await finished(tmp_path, rules)
-    assert [(step.id, step.task, step.status) for step in state.steps] == [
-        ("1", "Skerry Light", "completed"),
-        ("2", KEEPER, "completed"),
-    ]
+    steps = [(step.id, step.task, step.status) for step in state.steps]
+    assert steps == [("1", "Skerry Light", "completed"), ("2", KEEPER, "completed")]
     assert state.report
     before, passage, after = state.report.text.split("\n\n")
     assert (before, after) == tuple(DRAFT.split("\n\n"))
@@ -152,13 +147,8 @@ async def test_no_round_starts_if_barred_or_in_vain(tmp_path: Path, grades: Any,
 
 async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    run = checklist_lab(
-        tmp_path,
-        graded(*OPEN),
-        graph=build_graph(checkpointer=path),
-        orchestrator=[research("When was the Skerry Light lit?"), REPORT],
-        writer={"add_to_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]},
-    )
+    broken = {"add_to_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]}
+    run = checklist_lab(tmp_path, graded(*OPEN), graph=build_graph(checkpointer=path), writer=broken)
     with pytest.raises(RateLimited):
         await run.ask()
     again = checklist_lab(tmp_path, graded(*STILL_OPEN), graph=build_graph(checkpointer=path))

@@ -57,10 +57,7 @@ async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_p
     run, state = await ask(tmp_path, [f"It was lit in 1844. [1] {wrong} {clauses}"], verify="check")
     marked = clauses.replace("1999 [2]", "1999 [2] *(not verified)*")
     assert state.report and state.report.text == f"It was lit in 1844. [1] {wrong} *(not verified)* {marked}"
-    assert [said for _, *said in checked(state)] == [
-        *(["supported", None, False], ["unsupported", None, True]),
-        *(["supported", None, False], ["unsupported", None, True]),
-    ]
+    assert [said for _, *said in checked(state)] == [["supported", None, False], ["unsupported", None, True]] * 2
     (passage,) = claim(state).passages
     assert (passage.verdict, passage.quote) == ("supported", SAID)
     assert passage.content_hash == state.sources[passage.source].content_hash
@@ -160,12 +157,10 @@ async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_pas
     wrote = f"the keeper of the lamp wrote {'of storms and ships ' * 15}."
     years = "\n\n".join(f"In {year} {wrote}" for year in range(1860, 1900))
     opened = calls(call("open_url", urls=["docs:long/moran.md"]))
-    run = lab(
-        tmp_path,
-        writer=["The keeper of the lamp wrote of storms, all told. [1]"],
-        researcher=[search("keeper lamp storms"), opened, REPORT, "The keeper wrote. [1]"],
-        verifier=verifier(["not_found"], [("supported", "wrote of storms and ships")]),
-    )
+    researcher = [search("keeper lamp storms"), opened, REPORT, "The keeper wrote. [1]"]
+    judge = verifier(["not_found"], [("supported", "wrote of storms and ships")])
+    written_of = ["The keeper of the lamp wrote of storms, all told. [1]"]
+    run = lab(tmp_path, writer=written_of, researcher=researcher, verifier=judge)
     run.folder = written(tmp_path / "long", {"moran_md": f"# Ada Moran\n\n{years}\n\nThe lamp went out in March.\n"})
     assert claim(await run.ask()).verdict == "supported"
     first, second = (units_shown(asked.text)[1] for asked in run.calls("verifier"))
