@@ -145,11 +145,6 @@ def test_a_web_page_has_the_date_that_it_states_as_its_own(page: str, iso: str) 
     assert parse(data, "light.html", address="https://lights.example/light", today="2026-01-02").date == iso
 
 
-def test_a_paper_has_the_title_of_its_citation_data() -> None:
-    page = b"<head><title>Journal | 12</title><meta name='citation_title' content='On lights'></head><p>Lit.</p>"
-    assert parse(page, "light.html").title == "On lights"
-
-
 TODAY = "2026-11-23"
 NO_DATE = ("", "", "")
 

@@ -88,9 +88,8 @@ def test_merging_never_changes_a_number(findings: list[LocalFinding]) -> None:
 def test_numbers_follow_the_order_of_tasks_and_not_of_arrival(order: list[tuple[int, int]]) -> None:
     given = [finding(f"[1] {cycle}.{at}", at, cycle=cycle, sources=(KEYS[2 * cycle + at],)) for cycle, at in order]
     numbered, cited = number_findings(given, {key: source_at(key) for key in KEYS})
-    assert {found.text: found.numbered for found in numbered.values()} == {
-        "[1] 0.0": "[1] 0.0", "[1] 0.1": "[2] 0.1", "[1] 1.0": "[3] 1.0"
-    }  # fmt: skip
+    texts = {found.text: found.numbered for found in numbered.values()}
+    assert texts == {"[1] 0.0": "[1] 0.0", "[1] 0.1": "[2] 0.1", "[1] 1.0": "[3] 1.0"}
     assert {key: found.number for key, found in cited.items()} == {"a": 1, "b": 2, "c": 3}
 
 

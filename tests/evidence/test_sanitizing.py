@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Collection, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import cmarkgfm
 import lxml.html
@@ -16,7 +15,7 @@ from cmarkgfm.cmark import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.reports import BLOCKS, TEXT_TAGS, faults, source_at, standing
-from kit.runs import lab
+from kit.runs import lab, written
 
 from deep_research.app.settings import RunName
 from deep_research.app.stored import export_content
@@ -24,7 +23,6 @@ from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, write_document
 from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at
 from deep_research.core.records.report import Report
-from deep_research.state import ResearchState
 
 INJECTIONS = (
     # Images
@@ -141,21 +139,20 @@ def external(document: bytes) -> set[str]:
     return {found[1] for text in relations for found in re.finditer(r'Target="([^"]*)" TargetMode="External"', text)}
 
 
-async def run_with(tmp_path: Path, text: str, **settings: Any) -> ResearchState:
-    """A run whose writer and whose document say this everywhere."""
-    line = " ".join(text.split())
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    (folder / "light.md").write_text(f"# {line}\n\nThe Skerry Light was lit in 1844. {text}\n", errors="replace")
-    made = lab(tmp_path, writer=[PLACES.format(line=line, text=text)] * 2, **settings)
-    made.folder = folder
+# The property tests below sanitize each injection; whole runs use a few of them.
+FEW = [pytest.param(number, marks=pytest.mark.slow) if number % 12 else number for number in range(len(INJECTIONS))]
+
+
+@pytest.mark.fault("R15", "R16")
+@pytest.mark.parametrize("number", FEW)
+async def test_nothing_a_model_or_document_injects_acts_in_any_form_of_the_report(tmp_path: Path, number: int) -> None:
+    text, line = INJECTIONS[number], " ".join(INJECTIONS[number].split())
+    draft = PLACES.format(line=line, text=text)
+    run = lab(tmp_path, writer=[draft] * 2, verify="off" if number % 3 else "repair")
+    run.folder = written(tmp_path / "docs", {"light_md": f"# {line}\n\nThe Skerry Light was lit in 1844. {text}\n"})
     # Numbers in links are streamed unchanged.
-    made.expected = "are cited before they are announced"
-    return await made.ask()
-
-
-def check_ways_out(state: ResearchState) -> None:
-    """Assert that nothing acts in any form of the report."""
+    run.expected = "are cited before they are announced"
+    state = await run.ask()
     assert state.report and state.report.text
     links = {safe_link(state.sources[key].location) for key in state.report.sources}
     assert not [*active(state.report.text)]
@@ -165,16 +162,6 @@ def check_ways_out(state: ResearchState) -> None:
     assert {*faults(str(export_content(shown, "html", NAME)))} <= {f"leads to {link}" for link in links}
     document = export_content(shown, "docx", NAME)
     assert isinstance(document, bytes) and external(document) <= links
-
-
-# The property tests below sanitize each injection; whole runs use a few of them.
-FEW = [pytest.param(number, marks=pytest.mark.slow) if number % 12 else number for number in range(len(INJECTIONS))]
-
-
-@pytest.mark.fault("R15", "R16")
-@pytest.mark.parametrize("number", FEW)
-async def test_nothing_a_model_or_document_injects_acts_in_any_form_of_the_report(tmp_path: Path, number: int) -> None:
-    check_ways_out(await run_with(tmp_path, INJECTIONS[number], verify="off" if number % 3 else "repair"))
 
 
 @pytest.mark.parametrize("text", INERT)

@@ -180,8 +180,3 @@ def test_files_of_a_folder_and_pages_of_a_domain_are_one_organisation() -> None:
     assert len({*organisations(pages, ()).values()}) == 4
     reprinted = organisations([*files, *pages], [(files[0].key, pages[0].key)])
     assert reprinted[files[5].key] == reprinted[pages[1].key] != reprinted[pages[2].key]
-
-
-def test_the_publisher_of_a_letter_is_its_senders_domain() -> None:
-    assert parse(b"From: Ada <ada@lamp.example>\n\nLit.", "a.eml").publisher == "lamp.example"
-    assert parse(b"---\npublisher: The Lamp Company\n---\nLit.", "a.md").publisher == "The Lamp Company"

@@ -39,10 +39,6 @@ TOOL: dict[str, Any] = {
 }
 
 
-def begun(text: str, share: float) -> str:
-    return text[: int(share * len(text))]
-
-
 @pytest.mark.parametrize(("tools", "tokens"), [([], 1500), ([TOOL], 900), ([TOOL], 1500)])
 async def test_prompt_tools_and_answer_fit_the_window_together(events: CallEvents, tools: Any, tokens: int) -> None:
     model = ScriptedChatModel(replies=["Seen."], profile={"max_input_tokens": WINDOW})
@@ -50,7 +46,9 @@ async def test_prompt_tools_and_answer_fit_the_window_together(events: CallEvent
     for name in ("a", "b"):
         result = "seen " * (2200 if name == "a" else 10)
         messages += [calls(call("look", id=name)), ToolMessage(result, tool_call_id=name)]
-    request = Request("researcher", "q", messages, begun, tools, max_tokens=tokens)
+    request = Request(
+        "researcher", "q", messages, lambda text, share: text[: int(share * len(text))], tools, max_tokens=tokens
+    )
     await ask_model(request, Context(models=model), events)
     [made] = model.calls
     sent: list[Any] = list(made.messages)

@@ -9,7 +9,7 @@ from typing import Any
 import certifi
 import pytest
 from kit.model_calls import KEY, PROMPT, Wire, caller_of, error_at, error_of, explained
-from kit.openai_server import Received, Reply, fail, openai_server, say, send
+from kit.openai_server import Reply, fail, openai_server, say, send
 
 from deep_research.core.models.faults import AnswerSilent, asks_to_wait, is_transient, retry_after, retry_reason
 from deep_research.core.models.resolve import resolve_model
@@ -28,14 +28,11 @@ from deep_research.core.run.network import trusted_certificates
 Patch = pytest.MonkeyPatch
 
 
-def echo(received: Received) -> Reply:
-    return fail(401, f"Incorrect API key provided: {received.key}. Bearer {received.key}", code="invalid_api_key")
-
-
 @pytest.mark.fault(24, "R19")
 @pytest.mark.parametrize("responses_api", [False, True])
 async def test_a_wrong_key_is_named_by_its_setting_and_never_shown(monkeypatch: Patch, responses_api: bool) -> None:
-    with openai_server(echo) as server:
+    refused = "Incorrect API key provided: {0}. Bearer {0}"
+    with openai_server(lambda asked: fail(401, refused.format(asked.key), code="invalid_api_key")) as server:
         error = await error_at(server.url, monkeypatch, responses_api=responses_api)
     ours = explained(error)
     assert type(ours) is KeyRefused

@@ -32,16 +32,13 @@ from deep_research.tools.engines.wikipedia import Wikipedia
 Patch = pytest.MonkeyPatch
 
 HOSTS = ("models.example", "search.example", "pages.example")
-VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE")
 
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: Patch) -> None:
-    """An environment without a proxy and without a certificate authority."""
+    """An environment without a certificate authority; no test has one with a proxy."""
     monkeypatch.setenv("DUCKDUCKGO_URL", "")
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
 
 
 @contextmanager

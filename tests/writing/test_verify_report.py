@@ -76,9 +76,8 @@ async def test_the_writer_corrects_an_unsupported_sentence_once_and_a_cell_alone
     script = [f"{sentences[0]}\n\n{head}{rows[0]}", rewritten(sentences[1], rows[1])]
     run, state = await ask(tmp_path, script)
     assert state.report and state.report.text == f"{sentences[1]}\n\n{head}{rows[1]}"
-    assert [(text, repair) for text, _, repair, _ in checked(state)] == [
-        *((sentences[1], "rewritten"), ("1844 [1]", None), ("38 [1]", "rewritten")),
-    ]
+    repairs = [(text, repair) for text, _, repair, _ in checked(state)]
+    assert repairs == [(sentences[1], "rewritten"), ("1844 [1]", None), ("38 [1]", "rewritten")]
     assert "Skerry Light, Height (m): 83" in run.calls("verifier")[0].text
     shown = run.calls("writer")[1].text
     assert sentences[0] in shown and "It stands 38 metres tall." in shown
