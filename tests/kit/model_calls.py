@@ -24,7 +24,7 @@ from kit.models import TOOLS, Asked
 from kit.openai_server import OpenAIServer, Received, Reply, Script, openai_server
 
 KEY = "sk-live-CANARY-0123456789"
-TOOL = {
+TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": "look",

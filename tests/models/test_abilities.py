@@ -161,7 +161,7 @@ def window(context: Context) -> int | None:
         ({**LLAMA_CPP, "/props": {"default_generation_settings": {"n_ctx": 0}}}, None, UNKNOWN),
         (ollama({"name": "fake-1:latest", "context_length": 65_536}), 65_536, UNKNOWN),
         (
-            ollama({"name": "no"}, parameters="stop no\nnum_ctx   65536"),
+            ollama({"name": "no", "context_length": 9}, parameters="x\nnum_ctx   65536"),
             40_960,
             [*UNKNOWN, "/api/show"],
         ),

@@ -33,10 +33,7 @@ from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.transcripts import estimated_tokens, was_cut_off
 
 WINDOW = 4000
-TOOL: dict[str, Any] = {
-    "type": "function",
-    "function": {"name": "look", "description": "Look. " * 400, "parameters": {"type": "object", "properties": {}}},
-}
+TOOL: dict[str, Any] = {"type": "function", "function": {**LOOK["function"], "description": "Look. " * 400}}
 
 
 @pytest.mark.parametrize(("tools", "tokens"), [([], 1500), ([TOOL], 900), ([TOOL], 1500)])

@@ -29,6 +29,7 @@ def words(parts: list[Piece], kind: str) -> str:
     return "".join(part.words for part in parts if part.kind == kind)
 
 
+@pytest.mark.fault(8)
 @pytest.mark.parametrize(
     ("text", "visible", "thought"),
     [
@@ -52,18 +53,14 @@ def words(parts: list[Piece], kind: str) -> str:
         ("<think>`</think>`Yes`.", "`Yes`.", "`"),
         ("<think>one</think></think>Yes.", "Yes.", "one"),
         ("<think>a [/THINK] b</think>Yes.", "Yes.", "a [/THINK] b"),
+        # A thought that never ends leaves an empty answer.
+        *((opened, "", "hm") for opened in ("<think>hm", "<|channel|>analysis<|message|>hm", "[THINK]hm")),
+        ("\n<think>hm", "\n", "hm"),
     ],
 )
 def test_thoughts_are_separated_from_text(text: str, visible: str, thought: str) -> None:
     assert filtered(ThoughtFilter(), text) == (visible, thought)
     assert filtered(ThoughtFilter(), *text) == (visible, thought)
-
-
-@pytest.mark.fault(8)
-def test_a_thought_that_never_ends_leaves_an_empty_answer() -> None:
-    for text in ("<think>hm", "\n<think>hm", "<|channel|>analysis<|message|>hm", "[THINK]hm"):
-        visible, thought = filtered(ThoughtFilter(), *text)
-        assert (visible.strip(), thought) == ("", "hm")
 
 
 @pytest.mark.parametrize(
