@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import reduce
+from operator import add
 from typing import Any
 
 import pytest
@@ -66,18 +68,11 @@ class Model:
         """What its server was asked."""
         self.chunks: list[AIMessageChunk] = []
 
-    async def __call__(
-        self, prompt: Sequence[BaseMessage] = PROMPT, *, tools: Sequence[Mapping[str, Any]] = (), **settings: Any
-    ) -> AIMessage:
+    async def __call__(self, prompt: Sequence[BaseMessage] = PROMPT, *, tools: Any = (), **settings: Any) -> AIMessage:
         model = resolve_model("planner", self.context)
-        bound = model.bind_tools([dict(tool) for tool in tools], **settings) if tools else model.bind(**settings)
-        self.chunks = []
-        whole: AIMessageChunk | None = None
-        async for chunk in bound.astream(list(prompt)):
-            assert isinstance(chunk, AIMessageChunk)
-            self.chunks.append(chunk)
-            whole = chunk if whole is None else whole + chunk
-        assert whole is not None
+        bound: Any = model.bind_tools(tools, **settings) if tools else model.bind(**settings)
+        self.chunks = [chunk async for chunk in bound.astream(list(prompt))]
+        whole = reduce(add, self.chunks)
         return message_from_chunks(whole, whole.text)
 
 
