@@ -13,9 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 from kit.commands import SECONDS, Desk
-from kit.engines import Answer, Request, serving
+from kit.engines import Answer, serving
 from kit.runs import write_documents
 from kit.server import said
+from kit.web import Request
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.errors import UnprocessableEntityError
 
@@ -85,7 +86,7 @@ def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_o
                     client.runs.create(thread, "deep_research", input=question, webhook=other)
             client.runs.wait(thread, "deep_research", input=question, webhook=f"{receiver.url}/done?key=1")
             call = calls.get(timeout=SECONDS)
-    assert (call.path, call.json["thread_id"], call.json["status"]) == ("/done?key=1", thread, "success")
+    assert (call.target, call.json["thread_id"], call.json["status"]) == ("/done?key=1", thread, "success")
     assert "1844" not in call.body.decode() and "Skerry" not in call.body.decode()
 
 

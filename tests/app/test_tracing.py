@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import langsmith
 import pytest
 from kit.commands import Desk
-from kit.engines import Answer, Loopback, Request
+from kit.engines import Answer, Loopback, serving
 from kit.models import HeardCalls, call, calls
 from kit.runs import QUESTION, REPORT, lab, search
 from kit.server import CONFIG, Conversation, Server
+from kit.web import Request
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
@@ -60,24 +61,23 @@ class Tree(NamedTuple):
         return next(run for run in self.every() if run.name == name)
 
 
-class Sink(Loopback):
+class Sink:
     """A tracing server that speaks to LangSmith's client; spans of OpenTelemetry are not read."""
 
     def __init__(self) -> None:
-        super().__init__(self._receive)
+        self.server = Loopback()
         self._runs: dict[str, dict[str, Any]] = {}
 
     @property
     def environment(self) -> dict[str, str]:
         """The variables that switch tracing on and lead here."""
-        settings = {"TRACING": "true", "ENDPOINT": self.url, "API_KEY": "ls-key-of-the-test", "PROJECT": PROJECT}
+        settings = {"TRACING": "true", "ENDPOINT": self.server.url, "API_KEY": "ls-key-of-the-test", "PROJECT": PROJECT}
         return {f"LANGSMITH_{name}": value for name, value in settings.items()}
 
     @property
     def trees(self) -> list[Tree]:
         """The runs that are inside no other."""
-        with self._lock:
-            return self._trees_in(None)
+        return self._trees_in(None)
 
     def _trees_in(self, parent: str | None) -> list[Tree]:
         runs = sorted(self._runs.values(), key=lambda run: str(run["dotted_order"]))
@@ -87,13 +87,14 @@ class Sink(Loopback):
             if run.get("parent_run_id") == parent
         ]
 
-    def _receive(self, request: Request) -> Answer:
+    def receive(self, request: Request) -> Answer:
+        """Take what the client tells."""
         if request.method == "GET":
             batches = {"use_multipart_endpoint": True, "size_limit": 100, "size_limit_bytes": 20_000_000}
             threads = {"scale_up_nthreads_limit": 1, "scale_up_qsize_trigger": 1000, "scale_down_nempty_trigger": 4}
             return Answer(body=json.dumps({"version": "0.1", "batch_ingest_config": {**batches, **threads}}))
-        if request.path.endswith("/runs/multipart"):
-            head = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()
+        if request.target.endswith("/runs/multipart"):
+            head = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
             for part in BytesParser().parsebytes(head + request.body).get_payload():
                 name = str(part.get_param("name", header="content-disposition"))  # type: ignore[union-attr]  # a message
                 _, run_id, *field = name.split(".")
@@ -107,11 +108,8 @@ class Sink(Loopback):
 @contextmanager
 def tracing_sink() -> Iterator[Sink]:
     sink = Sink()
-    sink.start()
-    try:
+    with serving(sink.receive) as sink.server:
         yield sink
-    finally:
-        sink.close()
 
 
 @pytest.fixture
@@ -156,7 +154,7 @@ def keepers(light: str) -> str:
 
 
 def notice_of(sink: Sink) -> str:
-    host = sink.url.removeprefix("http://")
+    host = sink.server.url.removeprefix("http://")
     return f"Tracing is on: prompts and passages go to {host} (project '{PROJECT}')"
 
 
@@ -204,10 +202,10 @@ def test_the_command_is_traced_with_the_variables_of_langsmith_and_says_so(desk:
         traced = {**untraced, "LANGCHAIN_TRACING_V2": "true"}
         assert "Tracing" not in desk.run(*question, env=untraced).err
         kept = desk.run(*question, "--thread", "kept", "--no-trace", env=traced)
-        assert (kept.code, "Tracing" in kept.err, sink.requests) == (0, False, [])
+        assert (kept.code, "Tracing" in kept.err, sink.server.requests) == (0, False, [])
         # The choice is kept with the run.
         assert desk.run("ask", "Who kept it?", "--thread", "kept", env=traced).code == 0
-        assert sink.requests == []
+        assert sink.server.requests == []
         asked = desk.run(*question, env=traced)
         assert f"Note: {notice_of(sink)}" in asked.err
         assert notice_of(sink) in asked.out
@@ -218,11 +216,11 @@ def test_the_command_is_traced_with_the_variables_of_langsmith_and_says_so(desk:
 
 def test_opentelemetry_receives_the_traces_if_its_variables_are_set(desk: Desk) -> None:
     with tracing_sink() as sink:
-        otel = {"LANGSMITH_TRACING_MODE": "otel", "OTEL_EXPORTER_OTLP_ENDPOINT": sink.url}
+        otel = {"LANGSMITH_TRACING_MODE": "otel", "OTEL_EXPORTER_OTLP_ENDPOINT": sink.server.url}
         question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
         asked = desk.run(*question, env={**desk.environment, "LANGSMITH_TRACING": "true", **otel})
-        assert f"prompts and passages go to {sink.url[7:]} (project 'default')" in asked.err
-        assert {request.path for request in sink.requests} == {"/v1/traces"}
+        assert f"prompts and passages go to {sink.server.url[7:]} (project 'default')" in asked.err
+        assert {request.target for request in sink.server.requests} == {"/v1/traces"}
 
 
 async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(tmp_path: Path) -> None:

@@ -7,14 +7,12 @@ import ipaddress
 import json
 import socket
 import ssl
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -34,11 +32,9 @@ from deep_research.tools.engines.openalex import OpenAlex
 from deep_research.tools.engines.searxng import SearXNG
 from deep_research.tools.engines.serper import Serper
 from deep_research.tools.engines.wikipedia import Wikipedia
-from kit.web import Web, hostile_web, listening
+from kit.web import Exchange, Request, Web, hostile_web, listening, request_in
 
 KEY = "tvly-test-canary"
-HANGS_AFTER = 60.0
-"""Seconds after which nobody waits any more for what is to come first."""
 DETAILS = {
     400: "Query is too long. Max query length is 400 characters.",
     401: "Unauthorized: missing or invalid API key.",
@@ -47,21 +43,6 @@ DETAILS = {
     433: "This request exceeds the pay-as-you-go limit. You can increase your limit on the Tavily dashboard.",
     500: "Internal Server Error",
 }
-
-
-class Request(NamedTuple):
-    """What a client sent."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """The body, read."""
-        content: dict[str, Any] = json.loads(self.body)
-        return content
 
 
 @dataclass(frozen=True)
@@ -74,8 +55,6 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | bytes | None = None
     hangs_up: bool = False
-    until: threading.Event | None = None
-    """It comes only after this."""
 
 
 def found(address: str, title: str = "A page", content: str = "What it says.", **more: Any) -> dict[str, Any]:
@@ -95,71 +74,33 @@ def refused(status: int, words: str = "", **headers: str) -> Answer:
     return Answer(status=status, body=json.dumps(detail), headers=named)
 
 
+@dataclass
 class Loopback:
     """An HTTP server on this computer that records what it is asked."""
 
-    def __init__(self, answer: Callable[[Request], Answer]) -> None:
-        self.requests: list[Request] = []
-        self.most_at_once = 0
-        self._now = 0
-        self._lock = threading.Lock()
-        self._answer = answer
-        self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"loopback": self}))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def start(self) -> None:
-        """Answer from now on."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """End, and let nobody wait."""
-        self._closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def take(self, request: Request) -> Answer:
-        """Record the request and wait as the script wants it."""
-        with self._lock:
-            self.requests.append(request)
-            self._now += 1
-            self.most_at_once = max(self.most_at_once, self._now)
-            answer = self._answer(request)
-        self._closing.wait(answer.delay)
-        if answer.until:
-            answer.until.wait(HANGS_AFTER)
-        with self._lock:
-            self._now -= 1
-        return answer
+    url: str = ""
+    requests: list[Request] = field(default_factory=list)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    disable_nagle_algorithm = True
-    loopback: Loopback
+@contextmanager
+def serving(answer: Callable[[Request], Answer]) -> Iterator[Loopback]:
+    """A server with answers of one's own."""
+    here = Loopback()
 
-    def do_POST(self) -> None:
-        self._reply(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Whoever asks may give up.
+        with closing(writer), suppress(ConnectionError, asyncio.IncompleteReadError):
+            request = await request_in(reader)
+            here.requests.append(request)
+            reply = answer(request)
+            await asyncio.sleep(reply.delay)
+            if not reply.hangs_up:
+                headers = {"connection": "close", **reply.headers}
+                await Exchange(request, writer).answer(reply.body or b"", reply.status, **headers)
 
-    def do_GET(self) -> None:
-        self._reply(b"")
-
-    def _reply(self, asked: bytes) -> None:
-        answer = self.loopback.take(Request(self.command, self.path, dict(self.headers), asked))
-        if answer.hangs_up:
-            return
-        content = answer.body.encode() if isinstance(answer.body, str) else answer.body or b""
-        # Whoever asked may have given up.
-        with suppress(ConnectionError):
-            self.send_response(answer.status)
-            for name, value in {"Content-Length": str(len(content)), **answer.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
-
-    def log_message(self, *arguments: Any) -> None:
-        pass
+    with listening(serve) as port:
+        here.url = f"http://127.0.0.1:{port}"
+        yield here
 
 
 class SearchApi:
@@ -168,14 +109,17 @@ class SearchApi:
     def __init__(self) -> None:
         self.otherwise = Answer()
         """The answer to queries that nothing is said about."""
+        self.server = Loopback()
         self._script: dict[str, Sequence[Answer]] = {}
         self._asked: Counter[str] = Counter()
-        self.server = Loopback(self._answer)
-        self.url = self.server.url
 
     def on(self, query: str, *answers: Answer) -> None:
         """Give these answers to the query in turn, and the last one ever after."""
         self._script[query] = answers
+
+    @property
+    def url(self) -> str:
+        return self.server.url
 
     @property
     def requests(self) -> list[Request]:
@@ -191,10 +135,11 @@ class SearchApi:
         """The variables that lead a client here."""
         return {"TAVILY_API_KEY": KEY, "TAVILY_BASE_URL": self.url}
 
-    def _answer(self, request: Request) -> Answer:
-        if (request.method, request.path) != ("POST", "/search"):
+    def answer(self, request: Request) -> Answer:
+        """The answer to a request, by its query."""
+        if (request.method, request.target) != ("POST", "/search"):
             return Answer(status=404, body="Not Found")
-        if request.headers.get("Authorization") != f"Bearer {KEY}":
+        if request.headers.get("authorization") != f"Bearer {KEY}":
             return refused(401)
         asked = request.json
         query = asked["query"]
@@ -210,19 +155,10 @@ class SearchApi:
 
 
 @contextmanager
-def serving(answer: Callable[[Request], Answer]) -> Iterator[Loopback]:
-    """A server with answers of one's own."""
-    with closing(Loopback(answer)) as server:
-        server.start()
-        yield server
-
-
-@contextmanager
 def search_api() -> Iterator[SearchApi]:
     """A server that speaks Tavily's API."""
     api = SearchApi()
-    with closing(api.server):
-        api.server.start()
+    with serving(api.answer) as api.server:
         yield api
 
 
@@ -261,11 +197,6 @@ BLOCKS = {
 NOTHING = '<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"></feed>'
 
 
-def shown(address: str, title: str, excerpt: str) -> Answer:
-    """DuckDuckGo's page with one result."""
-    return Answer(body=f"<html>{RESULT.format(address, title, excerpt)}</html>")
-
-
 class FreeWeb(NamedTuple):
     """The three servers."""
 
@@ -284,21 +215,17 @@ class FreeWeb(NamedTuple):
 
 
 @contextmanager
-def free_web(
-    duckduckgo: Answer, articles: Mapping[str, tuple[str, str]] | None, arxiv: Answer | None = None
-) -> Iterator[FreeWeb]:
-    """Serve this answer of DuckDuckGo's; Wikipedia has articles by query, as address and text, or is out of order."""
+def free_web(duckduckgo: Answer, articles: Mapping[str, tuple[str, str]]) -> Iterator[FreeWeb]:
+    """Serve this answer of DuckDuckGo's; Wikipedia has articles by query, as address and text, and arXiv nothing."""
 
     def of_wikipedia(request: Request) -> Answer:
-        if articles is None:
-            return Answer(status=503)
-        [query] = parse_qs(urlsplit(request.path).query)["gsrsearch"]
+        [query] = parse_qs(urlsplit(request.target).query)["gsrsearch"]
         found = [articles[query]] if query in articles else []
         pages = [{"title": query.title(), "index": 1, "fullurl": page[0], "extract": page[1]} for page in found]
         return Answer(body=json.dumps({"query": {"pages": pages}} if pages else {"batchcomplete": True}))
 
     with ExitStack() as servers:
-        answers = (lambda _: duckduckgo), of_wikipedia, (lambda _: arxiv or Answer(body=NOTHING))
+        answers = (lambda _: duckduckgo), of_wikipedia, (lambda _: Answer(body=NOTHING))
         yield FreeWeb(*(servers.enter_context(serving(answer)) for answer in answers))
 
 
@@ -334,8 +261,8 @@ class Kit(NamedTuple):
 
 def sent_to(request: Request) -> dict[str, Any]:
     """The parameters or the body of a request, and the header that holds the key."""
-    params = {name: value for name, (value,) in parse_qs(urlsplit(request.path).query).items()}
-    key = {name.lower(): value for name, value in request.headers.items() if value == SECRET}
+    params = {name: value for name, (value,) in parse_qs(urlsplit(request.target).query).items()}
+    key = {name: value for name, value in request.headers.items() if value == SECRET}
     return {**params, **(request.json if request.body else {}), **key}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import ssl
 import threading
 import zlib
@@ -11,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 STARTING_SECONDS = 300.0
 
@@ -19,11 +20,17 @@ STARTING_SECONDS = 300.0
 class Request(NamedTuple):
     """What a client asked for."""
 
+    method: str
     target: str
     headers: dict[str, str]
     """By names in lower case."""
-    lines: tuple[str, ...]
-    """The header lines as they came."""
+    body: bytes
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The body, read."""
+        content: dict[str, Any] = json.loads(self.body)
+        return content
 
 
 class Exchange(NamedTuple):
@@ -31,7 +38,6 @@ class Exchange(NamedTuple):
 
     request: Request
     writer: asyncio.StreamWriter
-    web: Web
 
     @property
     def query(self) -> str:
@@ -94,9 +100,9 @@ class Web:
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection."""
         try:
-            request = await _request(reader)
+            request = await request_in(reader)
             self.requests.append(request)
-            await self._handler(request)(Exchange(request, writer, self))
+            await self._handler(request)(Exchange(request, writer))
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass  # The client has seen enough, or the test is over.
@@ -145,11 +151,13 @@ def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[int]:
         loop.close()
 
 
-async def _request(reader: asyncio.StreamReader) -> Request:
+async def request_in(reader: asyncio.StreamReader) -> Request:
+    """The request that comes in."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    return Request(first.split(" ")[1], headers, tuple(lines))
+    method, target, _ = first.split(" ")
+    return Request(method, target, headers, await reader.readexactly(int(headers.get("content-length", 0))))
 
 
 PARAGRAPH = "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. " * 4
@@ -225,11 +233,6 @@ def pdf_file(objects: Sequence[bytes]) -> bytes:
     return body + table + b"startxref\n%d\n%%%%EOF\n" % len(body)
 
 
-async def _flaky(exchange: Exchange) -> None:
-    is_first = exchange.web.asked("/flaky") == 1
-    await exchange.answer("Wait." if is_first else ARTICLE, 503 if is_first else 200)
-
-
 async def _hops(exchange: Exchange) -> None:
     left = int(exchange.query)
     await (exchange.answer("", 301, location=f"?{left - 1}") if left else exchange.answer(ARTICLE))
@@ -257,7 +260,6 @@ _IN_CHUNKS = {"content_type": "text/plain", "transfer_encoding": "chunked"}
 _GZIPPED = {**_IN_CHUNKS, "content_type": "text/html", "content_encoding": "gzip"}
 ROUTES: dict[str, Handler] = {
     "/status": lambda exchange: exchange.answer("No.", int(exchange.query)),
-    "/flaky": _flaky,
     "/redirect": lambda exchange: exchange.answer("", 302, **({"location": exchange.query} if exchange.query else {})),
     "/hops": _hops,
     "/bomb": lambda exchange: exchange.answer(bomb(exchange.query), content_encoding=exchange.query),

@@ -57,7 +57,7 @@ def test_the_engine_searches(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SEARXNG_URL", server.url)
         engine = module(SEARCHES, "deep_research.tools.engines")["SearXNG"](Context())
         assert asyncio.run(engine.search("tides", 5)) == [Found("A", "https://a.example/", "Words.")]
-    assert server.requests[0].path == "/search?q=tides&format=json"
+    assert server.requests[0].target == "/search?q=tides&format=json"
 
 
 def with_node(folder: Path) -> Path:

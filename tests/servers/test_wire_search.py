@@ -9,9 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from kit.commands import Desk
-from kit.engines import BLOCKS, KEY, SECRET, Answer, Request, brave, closed_port, free_web, refused, searxng, serving
+from kit.engines import BLOCKS, KEY, SECRET, Answer, brave, closed_port, free_web, refused, searxng, serving
 from kit.openai_server import Received, Reply, say, use
 from kit.runs import write_documents
+from kit.web import Request
 from kit.wire import (
     END,
     FACTS,
@@ -215,7 +216,7 @@ ENGINES = ("brave", "searxng")
 
 
 def query_of(request: Request) -> str:
-    return parse_qs(urlsplit(request.path).query)["q"][0]
+    return parse_qs(urlsplit(request.target).query)["q"][0]
 
 
 def brave_and_searxng(brave: str, searxng: str) -> dict[str, str]:

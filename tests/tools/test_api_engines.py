@@ -65,9 +65,9 @@ async def test_a_documented_answer_is_read_and_what_was_asked_is_what_the_docume
         )[0]
     assert first == kit.found, kit.documentation
     [request] = server.requests
-    assert urlsplit(request.path).path == (kit.path or "/"), kit.documentation
+    assert urlsplit(request.target).path == (kit.path or "/"), kit.documentation
     assert sent_to(request) == kit.sent, kit.documentation
-    assert request.headers["User-Agent"].startswith("deep-research")
+    assert request.headers["user-agent"].startswith("deep-research")
 
 
 @ALL
@@ -151,4 +151,4 @@ async def test_openalex_is_asked_without_a_key_too(monkeypatch: Patch) -> None:
     with answering(kit.answer) as server:
         monkeypatch.setenv("OPENALEX_URL", server.url)
         assert await OpenAlex(Context()).search("what? *", 5) == [kit.found]
-    assert "api_key" not in server.requests[0].path and sent_to(server.requests[0])["search"].strip() == "what"
+    assert "api_key" not in server.requests[0].target and sent_to(server.requests[0])["search"].strip() == "what"

@@ -31,11 +31,11 @@ async def test_tavily_is_sent_the_query_the_key_and_the_settings_and_nothing_els
         "exclude_domains": ["bad.example"],
         "start_date": "2025-01-02",
     }
-    usual = {"Host", "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type"}
+    usual = {"host", "accept", "accept-encoding", "connection", "content-length", "content-type"}
     assert {name: value for name, value in request.headers.items() if name not in usual} == {
-        "Authorization": f"Bearer {KEY}",
-        "User-Agent": "deep-research (research assistant, run by its user)",
-        "X-Client-Source": "tavily-python",
+        "authorization": f"Bearer {KEY}",
+        "user-agent": "deep-research (research assistant, run by its user)",
+        "x-client-source": "tavily-python",
     }
 
 

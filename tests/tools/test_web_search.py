@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from datetime import date
 from typing import Any
@@ -166,19 +165,22 @@ async def test_an_error_that_only_the_user_can_fix_cancels_the_other_searches() 
 
 
 @pytest.mark.fault(28)
-async def test_an_engine_is_asked_a_few_things_at_once_by_all_researchers_together(api: SearchApi) -> None:
-    are_enough = threading.Event()
-    api.otherwise = Answer(until=are_enough)
+async def test_an_engine_is_asked_a_few_things_at_once_by_all_researchers_together() -> None:
+    at_once = list[int]()
 
-    async def let_go() -> None:
-        while len(api.requests) < 4:
-            await asyncio.sleep(0.01)
-        are_enough.set()
+    class Watched(Shelf):
+        now = 0
 
-    searches = [search(*(f"{name}{number}" for number in range(3))) for name in "abc"]
-    await asyncio.gather(let_go(), *searches)
-    assert len(api.requests) == 9
-    assert api.server.most_at_once == 4
+        async def search(self, query: str, count: int) -> list[Found]:
+            self.now += 1
+            at_once.append(self.now)
+            found = await super().search(query, count)
+            self.now -= 1
+            return found
+
+    shelf = Watched("watched", seconds=0.01)
+    await asyncio.gather(*(search(*(f"{name}{number}" for number in range(3)), shelves=[shelf]) for name in "abc"))
+    assert (len(at_once), max(at_once)) == (9, shelf.parallel)
 
 
 @pytest.mark.fault(28)
