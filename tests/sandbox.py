@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-from kit.engines import SearchApi, search_api
+from kit.engines import PATHS, Directories, SearchApi, search_api
 from kit.web import Web, hostile_web
 
 if TYPE_CHECKING:
@@ -179,6 +179,15 @@ def web() -> Iterator[Web]:
     """A web on loopback."""
     with hostile_web() as web:
         yield web
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Directories]:
+    """Directories of papers, and the environment that leads to them."""
+    with hostile_web() as web:
+        for name, path in PATHS.items():
+            monkeypatch.setenv(name, web.url(path))
+        yield Directories(web)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import socket
 import ssl
@@ -32,17 +31,9 @@ from deep_research.tools.engines.openalex import OpenAlex
 from deep_research.tools.engines.searxng import SearXNG
 from deep_research.tools.engines.serper import Serper
 from deep_research.tools.engines.wikipedia import Wikipedia
-from kit.web import Exchange, Request, Web, hostile_web, listening, request_in
+from kit.web import Exchange, Request, Web, listening, request_in
 
 KEY = "tvly-test-canary"
-DETAILS = {
-    400: "Query is too long. Max query length is 400 characters.",
-    401: "Unauthorized: missing or invalid API key.",
-    429: "Your request has been blocked due to excessive requests. Please reduce rate of requests.",
-    432: "This request exceeds your plan's set usage limit. Please upgrade your plan or contact support@tavily.com",
-    433: "This request exceeds the pay-as-you-go limit. You can increase your limit on the Tavily dashboard.",
-    500: "Internal Server Error",
-}
 
 
 @dataclass(frozen=True)
@@ -67,9 +58,9 @@ def pages(site: str, count: int) -> list[dict[str, Any]]:
     return [found(f"https://{site}/{number}", f"{site} {number}") for number in range(count)]
 
 
-def refused(status: int, words: str = "", **headers: str) -> Answer:
+def refused(status: int, words: str = "Error", **headers: str) -> Answer:
     """An error as Tavily writes it; a header's name has `_` for `-`."""
-    detail = {"detail": {"error": words or DETAILS.get(status, "Error")}}
+    detail = {"detail": {"error": words}}
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Answer(status=status, body=json.dumps(detail), headers=named)
 
@@ -194,6 +185,11 @@ BLOCKS = {
     "(status 429)": Answer(status=429, body="Too many requests"),
 }
 """How DuckDuckGo turns programs away, by how we call it."""
+PAPERS = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">
+<opensearch:totalResults>1</opensearch:totalResults><entry><id>http://arxiv.org/abs/1234.5678v1</id><title>Light</title>
+<summary>Lit in 1844.</summary><updated>2025-02-03T04:05:06Z</updated><published>2025-01-01T00:00:00Z</published>
+<author><name>Ada Moran</name></author></entry></feed>"""
+"""How arXiv tells of a paper."""
 NOTHING = '<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"></feed>'
 
 
@@ -459,17 +455,8 @@ class Directories:
         self.web.publish(path, json.dumps(content), content_type="application/json")
 
 
-@contextmanager
-def directories(monkeypatch: pytest.MonkeyPatch) -> Iterator[Directories]:
-    """Serve them, and set the environment that leads to them."""
-    with hostile_web() as web:
-        for name, path in PATHS.items():
-            monkeypatch.setenv(name, web.url(path))
-        yield Directories(web)
-
-
 def own_authority(folder: Path, *names: str) -> Path:
-    """A file with the key and the certificate of loopback and these hosts, and of the authority that vouches for it.
+    """A file with the key and the certificate of these hosts, and of the authority that vouches for it.
 
     No public authority vouches for that one.
     """
@@ -486,7 +473,7 @@ def own_authority(folder: Path, *names: str) -> Path:
             builder = builder.add_extension(extension, critical=extension is limits)
         return builder.sign(keys[0], hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
-    hosts = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), *map(x509.DNSName, names)]
+    hosts = [x509.DNSName(name) for name in names]
     written = keys[1].private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -11,6 +11,7 @@ import re
 import select
 import textwrap
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -35,7 +36,7 @@ from deep_research.core.reading.web_page import WebReader
 from deep_research.core.records.sources import Source
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
-from kit.web import Web, pdf_file
+from kit.web import Web
 
 MODIFIED = datetime(2021, 3, 4, 5, 6)
 TEXT = "The lamp was lit in 1844."
@@ -86,10 +87,11 @@ def edited(data: bytes, edits: Mapping[str, Edit], method: int = zipfile.ZIP_DEF
     """The same archive with some members changed or added."""
     source = zipfile.ZipFile(io.BytesIO(data))
     members = {name: source.read(name) for name in source.namelist()}
-    return _zipped({**members, **{name: edit(members.get(name, b"")) for name, edit in edits.items()}}, method)
+    return zipped({**members, **{name: edit(members.get(name, b"")) for name, edit in edits.items()}}, method)
 
 
-def _zipped(members: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+def zipped(members: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    """An archive with these members."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method) as archive:
         for name, content in members.items():
@@ -121,7 +123,7 @@ def book(chapters: Mapping[str, str], *, title: str = "", date: str = "", furthe
         **{f"text/{name}": chapter for name, chapter in chapters.items()},
         **further,
     }
-    return _zipped(parts)
+    return zipped(parts)
 
 
 class Put(NamedTuple):
@@ -152,7 +154,8 @@ class Field(NamedTuple):
     kind: str = "Tx"
 
 
-Piece = Put | Rule | Field
+Piece = Put | Rule | Field | bytes
+"""Bytes draw in PDF's own words."""
 
 
 def width_of(text: str, size: float = 11) -> float:
@@ -170,8 +173,9 @@ def drawn(*pages: Sequence[Piece], labels: str = "", turned: int = 0) -> bytes:
     objects = [b"", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"]
     kids, fields = list[int](), list[int]()
     for pieces in pages:
-        content = b"\n".join(map(_shown, (piece for piece in pieces if not isinstance(piece, Field))))
-        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+        shown = b"\n".join(_shown(piece) for piece in pieces if not isinstance(piece, Field))
+        content = zlib.compress(shown)
+        objects.append(b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(content), content))
         stream, annotations = len(objects), list[int]()
         for field in (piece for piece in pieces if isinstance(piece, Field)):
             objects.append(_field(field, len(objects)))
@@ -186,7 +190,20 @@ def drawn(*pages: Sequence[Piece], labels: str = "", turned: int = 0) -> bytes:
     numbers = b" /PageLabels << /Nums [%s] >>" % labels.encode() if labels else b""
     objects[0] = b"<< /Type /Catalog /Pages 2 0 R%s%s >>" % (form, numbers)
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (_references(kids), len(kids))
-    return pdf_file(objects)
+    body, offsets = b"%PDF-1.7\n", list[int]()
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    entries = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    count = len(objects) + 1
+    table = b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\n" % (count, entries, count)
+    return body + table + b"startxref\n%d\n%%%%EOF\n" % len(body)
+
+
+def pdf_of(text: str, times: int = 1) -> bytes:
+    """A PDF of one page that says these lines so many times."""
+    lines = "".join(f"({line}) Tj T* " for line in text.split("\n"))
+    return drawn([b"BT /F1 12 Tf 14 TL 72 720 Td " + lines.encode("latin-1") * times + b"ET"])
 
 
 def _references(numbers: Sequence[int]) -> bytes:
@@ -197,7 +214,9 @@ def _string(text: str) -> bytes:
     return b"(%s)" % text.encode("cp1252").replace(b"\\", rb"\\").replace(b"(", rb"\(").replace(b")", rb"\)")
 
 
-def _shown(piece: Put | Rule) -> bytes:
+def _shown(piece: Put | Rule | bytes) -> bytes:
+    if isinstance(piece, bytes):
+        return piece
     if isinstance(piece, Rule):
         return b"%f %f m %f %f l S" % piece
     return b"BT /F1 %f Tf %f Ts %f %f Td %s Tj ET" % (piece.size, piece.rise, piece.x, piece.y, _string(piece.text))

@@ -27,8 +27,8 @@ from langgraph_sdk.client import LangGraphClient
 from pypdf import PdfReader, PdfWriter
 
 from deep_research.app.server.users import TOKEN_FILE
+from kit.files import pdf_of
 from kit.runs import write_documents
-from kit.web import pdf_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "langgraph.json"

@@ -8,7 +8,7 @@ import json
 import ssl
 import threading
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from queue import SimpleQueue
@@ -204,33 +204,6 @@ def bomb(encoding: str) -> bytes:
 def page_of(text: str, charset: str = "") -> str:
     declared = f"<meta charset='{charset}'>" if charset else ""
     return f"<!doctype html><html><head>{declared}<title>Nebel</title></head><body><p>{text}</p></body></html>"
-
-
-def pdf_of(text: str, times: int = 1) -> bytes:
-    """A PDF of one page that says these lines so many times, its text compressed."""
-    shown = "".join(f"({line}) Tj T* " for line in text.split("\n"))
-    stream = zlib.compress(b"BT /F1 12 Tf 14 TL 72 720 Td " + shown.encode("latin-1") * times + b"ET")
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
-        b" /Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(stream), stream),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    return pdf_file(objects)
-
-
-def pdf_file(objects: Sequence[bytes]) -> bytes:
-    """The PDF of these objects, of which the first is its catalogue."""
-    body, offsets = b"%PDF-1.7\n", list[int]()
-    for number, content in enumerate(objects, 1):
-        offsets.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
-    entries = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    count = len(objects) + 1
-    table = b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\n" % (count, entries, count)
-    return body + table + b"startxref\n%d\n%%%%EOF\n" % len(body)
 
 
 async def _hops(exchange: Exchange) -> None:

@@ -8,8 +8,7 @@ import random
 from pathlib import Path
 
 import pytest
-from kit.files import BRIDGE, HARBOUR, Papers, column, drawn
-from kit.web import pdf_of
+from kit.files import BRIDGE, HARBOUR, Papers, column, drawn, pdf_of
 from pypdf import PdfReader, PdfWriter
 
 from deep_research.core.library.folder import MOST_NAMED, LeftOut, read_file, scan_folder

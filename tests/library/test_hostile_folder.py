@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from kit.commands import Desk
-from kit.files import edited, replacing, sheet, word
-from kit.web import pdf_of
+from kit.files import edited, pdf_of, replacing, sheet, word
 
 BODY = "word/document.xml"
 SECRET = "CANARY from outside the folder"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from kit.commands import desk_in
-from kit.files import file_of, has_fonts, pdf_of_scans, printed, scanned
-from kit.web import pdf_of
+from kit.files import file_of, has_fonts, pdf_of, pdf_of_scans, printed, scanned
 from pypdf import PdfReader, PdfWriter
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

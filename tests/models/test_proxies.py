@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from kit.engines import RESULT, Answer, Proxy, found, own_authority, proxy, search_api, serving
+from kit.engines import PAPERS, RESULT, Answer, Proxy, found, own_authority, proxy, search_api, serving
 from kit.model_calls import Wire
 from kit.openai_server import openai_server, say
 from kit.web import hostile_web
@@ -85,10 +85,6 @@ async def test_a_bad_proxy_or_certificate_is_named(tmp_path: Path, monkeypatch: 
 
 
 ARTICLE = {"index": 1, "title": "Light", "fullurl": "https://w.example/Light", "extract": "Lit in 1844."}
-ENTRY = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">
-<opensearch:totalResults>1</opensearch:totalResults><entry><id>http://arxiv.org/abs/1234.5678v1</id><title>Light</title>
-<summary>Lit in 1844.</summary><published>2020-01-01T00:00:00Z</published><updated>2020-01-01T00:00:00Z</updated>
-<author><name>Ada Moran</name></author></entry></feed>"""
 
 
 @pytest.mark.parametrize("scheme", ["https", "http"])
@@ -96,7 +92,7 @@ ENTRY = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9
     ("engine", "address", "body"),
     [
         (Wikipedia, "/w/api.php", json.dumps({"query": {"pages": [ARTICLE]}})),
-        (Arxiv, "/api/query", ENTRY),
+        (Arxiv, "/api/query", PAPERS),
         (DuckDuckGo, "/html/", RESULT.format("https://a.example/light", "Light", "Lit in 1844.")),
     ],
 )

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit import web as web_pages
-from kit.files import reading
-from kit.web import PARAGRAPH, Web, pdf_of
+from kit.files import pdf_of, reading
+from kit.web import PARAGRAPH, Web
 from pypdf import PdfReader, PdfWriter
 
 from deep_research.core.reading.documents.decode import clean_text, decode

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit import web as web_pages
+from kit.engines import own_authority
 from kit.web import Web, hostile_web
 
 from deep_research.core.reading.addresses import parse_address
@@ -199,13 +199,9 @@ async def test_a_site_without_readable_robots_txt_forbids_nothing(quiet: Web, pa
 async def test_the_certificate_is_checked_for_the_name_while_the_connection_goes_to_the_ip_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    certificate, key = str(tmp_path / "certificate.pem"), str(tmp_path / "key.pem")
-    wanted = ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-days", "2", "-nodes"]
-    kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command = ["openssl", *kind, "-keyout", key, "-out", certificate, *wanted]
-    subprocess.run(command, check=True, capture_output=True)
+    certificate = str(own_authority(tmp_path, NAME))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
+    tls.load_cert_chain(certificate)
     indicated: list[str | None] = []
     tls.sni_callback = lambda _socket, name, _context: indicated.append(name)
     with hostile_web(tls) as web:

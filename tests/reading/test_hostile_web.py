@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from kit import web as web_pages
-from kit.files import reading
+from kit.files import pdf_of, reading
 from kit.web import Web
 
 from deep_research.core.reading.records import Extract, Unread
@@ -143,7 +143,7 @@ async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str
         (web_pages.ARTICLE, "application/pdf", ""),
         ("# Deep\n\n" + web_pages.PARAGRAPH, "text/markdown", ""),
         ('{"depth": "12 m"}', "application/ld+json", ""),
-        (web_pages.pdf_of("Deep water"), "text/html", ""),
+        (pdf_of("Deep water"), "text/html", ""),
         (b"%PDF-1.4\n garbage", "application/pdf", "broken"),
     ],
 )
@@ -163,7 +163,7 @@ async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_
         "/attribute": f"<p title='{'y' * 5_000_000}'>{web_pages.PARAGRAPH}</p>",
     }
     addresses = [web.publish(path, page) for path, page in large.items()]
-    pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
+    pdf = web.publish("/pdf-bomb", pdf_of("Deep", 1_000_000), content_type="application/pdf")
     limits = {"page_seconds": 60, "max_page_bytes": 10_000_000, "parse_seconds": 2}
     async with reading(web, limits=limits) as reader, live_loop():
         codes = await asyncio.gather(*(code_of(reader, address) for address in [*addresses, pdf]))
@@ -179,7 +179,7 @@ async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_
 
 @pytest.mark.fault(32, 35, 45)
 async def test_cancelling_one_page_stops_it_at_once_and_does_not_stop_the_others(web: Web) -> None:
-    pdf = web.publish("/pdf-bomb", web_pages.pdf_of("Deep", 1_000_000), content_type="application/pdf")
+    pdf = web.publish("/pdf-bomb", pdf_of("Deep", 1_000_000), content_type="application/pdf")
     limits = {"page_seconds": 600, "parse_seconds": 600}
     async with reading(web, limits=limits) as reader, reading(web, limits=limits) as other:
         tasks = [asyncio.create_task(reader.read(address)) for address in (pdf, pdf, pdf, web.url("/drip-body"))]

@@ -277,12 +277,7 @@ def test_a_page_that_is_rotated_is_read_upright() -> None:
         for n, row in enumerate(TABLES[1])
         for index, cell in enumerate(row)
     )
-    data = drawn([Put(60, 700, "X")], turned=90)
-    old = re.search(rb"<< /Length \d+ >>\nstream\n.*?\nendstream", data, re.DOTALL)
-    assert old is not None
-    # The cross-reference table no longer fits, and is mended by the reader.
-    turned = data.replace(old[0], b"<< /Length %d >>\nstream\n%s\nendstream" % (len(table), table))
-    assert parse(turned, "a.pdf").text == markdown(TABLES[1])
+    assert parse(drawn([table], turned=90), "a.pdf").text == markdown(TABLES[1])
 
 
 WORDS = ("harbour", "survey", "keeper", "lantern", "granite", "vessel", "tide", "mole", "budget", "council", "pilot")

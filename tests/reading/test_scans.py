@@ -6,8 +6,7 @@ import io
 from collections.abc import Iterator
 
 import pytest
-from kit.files import A4, FONTS, WHITE, file_of, has_fonts, pdf_of_scans, printed, scanned, words_right
-from kit.web import pdf_of
+from kit.files import A4, FONTS, WHITE, file_of, has_fonts, pdf_of, pdf_of_scans, printed, scanned, words_right
 from PIL import Image, ImageDraw, ImageFont
 from pypdf import PdfReader, PdfWriter, Transformation
 from pypdf.generic import RectangleObject

@@ -115,14 +115,14 @@ async def test_a_page_with_enough_text_is_read_despite_signs_of_a_challenge_or_p
 
 
 async def test_a_scan_is_refused_and_a_large_page_read_to_the_limit_without_cutting_a_number(web: Web) -> None:
-    scan = web.publish("/scan", web_pages.pdf_of(""), content_type="application/pdf")
+    scan = web.publish("/scan", office_files.pdf_of(""), content_type="application/pdf")
     large = web.publish("/large", "<p>" + "1234567 " * 2000)
     sheet = web.publish("/large.xlsx", office_files.sheet(*([number] for number in range(5000))), content_type="a/b")
     async with reading(web, limits={"max_page_bytes": 5000}, browser="off") as reader:
         await refusal(reader, scan, "not text")
         page = await reader.read(large)
         assert (page.is_cut, set(page.text.split())) == (True, {"1234567"})
-        pdf = web_pages.pdf_of("Deep water.") + b"%" * 10_000
+        pdf = office_files.pdf_of("Deep water.") + b"%" * 10_000
         assert (await reader.read(web.publish("/pdf", pdf, content_type="application/pdf"))).text == "Deep water."
     async with reading(web, limits={"max_pdf_bytes": 5000}, browser="off") as reader:
         assert "5000 bytes" in await refusal(reader, sheet, "too large")

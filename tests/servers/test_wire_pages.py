@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from kit.engines import DOI, TITLE, Answer, Directories, directories, found, proxy
+from kit.engines import DOI, TITLE, Answer, Directories, found, proxy
 from kit.openai_server import Received, Reply
 from kit.wire import (
     END,
@@ -136,12 +136,6 @@ async def test_the_page_limit_counts_over_all_researchers(wires: Wires, limit: s
 
 GONE = "93.184.215.14"
 SCRIPT = {**plain_run(), "researcher": researched}
-
-
-@pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Directories]:
-    with directories(monkeypatch) as running:
-        yield running
 
 
 async def test_a_report_cites_open_copies_of_a_closed_paper_and_a_missing_page(

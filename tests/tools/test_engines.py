@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
-from kit.engines import Answer, SearchApi, closed_port, failure_of, found, sent_to, serving
+from kit.engines import PAPERS, Answer, SearchApi, closed_port, failure_of, found, sent_to, serving
 from kit.files import FixedClock
 
 from deep_research.core.run.context import Context
@@ -104,18 +104,6 @@ async def test_a_hanging_library_blocks_no_other_work() -> None:
     release.set()
 
 
-PAPERS = """<?xml version="1.0" encoding="UTF-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">
-  <opensearch:totalResults>1</opensearch:totalResults>
-  <entry>
-    <id>http://arxiv.org/abs/2501.00001v2</id><title>On Tides</title><summary>We measure tides.</summary>
-    <updated>2025-02-03T04:05:06Z</updated><published>2025-01-01T00:00:00Z</published>
-    <author><name>Ada Moran</name></author>
-    <link href="https://arxiv.org/abs/2501.00001v2" rel="alternate" type="text/html"/>
-  </entry>
-</feed>"""
-
-
 def answering(**answer: Any) -> Any:
     return serving(lambda request: Answer(**answer))
 
@@ -141,7 +129,7 @@ async def test_arxiv_shows_abstracts_and_finds_papers_by_words_or_number(monkeyp
     with answering(body=PAPERS) as server:
         papers = await Arxiv(Context(), server.url).search("tides: north-sea", 5)
         await Arxiv(Context(), server.url).search("2501.00001 2501.00002v1", 5)
-    assert papers == [Found("On Tides", "https://arxiv.org/abs/2501.00001v2", "We measure tides.", "2025-02-03")]
+    assert papers == [Found("Light", "https://arxiv.org/abs/1234.5678v1", "Lit in 1844.", "2025-02-03")]
     by_words, by_number = map(sent_to, server.requests)
     assert (by_words["search_query"], by_words["max_results"]) == ("tides  north sea", "5")
     assert by_number["id_list"] == "2501.00001,2501.00002v1" and "search_query" not in by_number

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from kit import web as web_pages
-from kit.engines import DOI, EMAIL, OPENALEX_KEY, TITLE, Directories, directories, proxy
+from kit.engines import DOI, EMAIL, OPENALEX_KEY, TITLE, Directories, proxy
+from kit.files import pdf_of
 from kit.runs import WORDS, Reading, article
 from kit.web import Web, hostile_web
 
@@ -27,12 +28,6 @@ ABSTRACT = f"""<html><head><title>Journal</title><meta name="citation_title" con
 @pytest.fixture
 def web() -> Iterator[Web]:
     with hostile_web() as running:
-        yield running
-
-
-@pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[Directories]:
-    with directories(monkeypatch) as running:
         yield running
 
 
@@ -61,7 +56,7 @@ async def test_a_closed_paper_is_read_where_a_directory_knows_an_open_copy(
     web: Web, known: Directories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, asked: list[str]
 ) -> None:
     monkeypatch.setenv("OPENALEX_API_KEY", OPENALEX_KEY)
-    copy = known.web.publish("/copy.pdf", web_pages.pdf_of(WORDS), content_type="application/pdf")
+    copy = known.web.publish("/copy.pdf", pdf_of(WORDS), content_type="application/pdf")
     getattr(known, name)(copy)
     thread = reading(web, known, tmp_path)
     source, text = await opened(thread, web.publish(PAPER, "Forbidden", 403))
