@@ -70,29 +70,6 @@ def test_folders_of_one_name_and_a_single_file_have_addresses_of_their_own(paper
     assert document and library.read(attached.as_uri()) == document
 
 
-@pytest.mark.fault(52, logs="WARNING core.reading.documents.pool")
-def test_a_file_that_cannot_be_read_is_listed_with_its_reason(papers: Papers) -> None:
-    image = b"\x89PNG\r\n\x1a\n" + bytes(200)
-    for name, data in {"empty.txt": b"", "broken.pdf": b"%PDF-1.4\n nothing more", "image.txt": image}.items():
-        (papers.docs / name).write_bytes(data)
-    with (papers.docs / "huge.txt").open("wb") as huge:
-        huge.truncate(3_000_000_000)
-    os.mkfifo(papers.docs / "pipe.txt")
-    (papers.docs / "bad\nname.txt").write_text("harbour")
-    Path(os.fsdecode(os.fsencode(papers.docs) + b"/\xff.txt")).write_text("harbour")
-    library = papers.library()
-    assert library.refresh().documents == 3
-    assert reasons(library) == {
-        "papers/bad\ufffdname.txt": "its name contains invalid characters",
-        "papers/broken.pdf": "it is a broken PDF file",
-        "papers/empty.txt": "it is empty",
-        "papers/huge.txt": "3000000000 bytes are more than 50000000 (limit max_document_bytes)",
-        "papers/image.txt": "it is not a text file",
-        "papers/pipe.txt": "it is not a regular file",
-        "papers/\ufffd.txt": "its name contains invalid characters",
-    }
-
-
 def test_a_file_of_twenty_megabytes_is_read(papers: Papers) -> None:
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf_of("The Skerry Light stands 38 metres tall."))))
     writer.add_attachment("picture.raw", random.Random(1).randbytes(20_000_000))
@@ -101,30 +78,42 @@ def test_a_file_of_twenty_megabytes_is_read(papers: Papers) -> None:
     assert document and document.text == "The Skerry Light stands 38 metres tall."
 
 
-@pytest.mark.fault(52, "R29")
-def test_links_and_hidden_files_are_not_followed(papers: Papers, tmp_path: Path) -> None:
-    (tmp_path / "secret.txt").write_text("harbour secret")
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside" / "inner.txt").write_text("harbour secret")
-    (papers.docs / ".hidden.txt").write_text("harbour secret")
-    (papers.docs / ".git").mkdir()
-    (papers.docs / ".git" / "a.txt").write_text("harbour secret")
-    docs, nothing = papers.docs, tmp_path / "nothing"
-    links = {"leaving.txt": tmp_path / "secret.txt", "outside": tmp_path / "outside", "loop": docs}
+@pytest.mark.fault("R29")
+@pytest.mark.fault(52, logs="WARNING core.reading.documents.pool")
+def test_files_that_cannot_be_read_are_listed_with_their_reasons_and_no_link_or_hidden_file_is_followed(
+    papers: Papers, tmp_path: Path
+) -> None:
+    docs, outside, nothing = papers.docs, tmp_path / "outside", tmp_path / "nothing"
+    outside.mkdir()
+    (docs / ".git").mkdir()
+    secrets = outside / "inner.txt", docs / ".hidden.txt", docs / ".git" / "a.txt"
+    badly_named = docs / "bad\nname.txt", Path(os.fsdecode(os.fsencode(docs) + b"/\xff.txt"))
+    for path in (*secrets, *badly_named):
+        path.write_text("harbour secret")
+    image = b"\x89PNG\r\n\x1a\n" + bytes(200)
+    for name, data in {"empty.txt": b"", "broken.pdf": b"%PDF-1.4\n nothing more", "image.txt": image}.items():
+        (docs / name).write_bytes(data)
+    with (docs / "huge.txt").open("wb") as huge:
+        huge.truncate(3_000_000_000)
+    os.mkfifo(docs / "pipe.txt")
+    links = {"leaving.txt": outside / "inner.txt", "outside": outside, "loop": docs}
     links |= {"again.txt": docs / "harbour.md", "dangling.txt": nothing, "picture.gif": nothing}
     links |= {"one.txt": docs / "two.txt", "two.txt": docs / "one.txt", "self.gif": docs / "self.gif"}
     for name, target in links.items():
         (docs / name).symlink_to(target)
     library = papers.library()
     assert library.refresh().documents == 3
-    outside, nowhere = "it is a link to outside the folder", "it is a broken link"
     assert reasons(library) == {
         "papers/(other files)": "2 of unsupported formats: .gif",
-        "papers/dangling.txt": nowhere,
-        "papers/leaving.txt": outside,
-        "papers/one.txt": nowhere,
-        "papers/outside": outside,
-        "papers/two.txt": nowhere,
+        "papers/bad\ufffdname.txt": "its name contains invalid characters",
+        "papers/broken.pdf": "it is a broken PDF file",
+        "papers/empty.txt": "it is empty",
+        "papers/huge.txt": "3000000000 bytes are more than 50000000 (limit max_document_bytes)",
+        "papers/image.txt": "it is not a text file",
+        "papers/pipe.txt": "it is not a regular file",
+        "papers/\ufffd.txt": "its name contains invalid characters",
+        **dict.fromkeys(("papers/leaving.txt", "papers/outside"), "it is a link to outside the folder"),
+        **dict.fromkeys(("papers/dangling.txt", "papers/one.txt", "papers/two.txt"), "it is a broken link"),
     }
     assert library.search("secret", 9) == []
 
@@ -194,16 +183,6 @@ def test_docs_that_give_nothing_are_refused_in_one_line(papers: Papers, tmp_path
     assert name in message or name == "null"
 
 
-def test_a_text_in_several_files_is_found_once_and_read_by_each_path(papers: Papers) -> None:
-    for name in ("a.md", "old/harbour.md", "z.txt"):
-        (papers.docs / name).write_text(HARBOUR)
-    library = papers.library()
-    assert library.refresh().documents == 6
-    assert addresses(library, "deepened harbour Porto Alto") == ["docs:papers/a.md", "docs:papers/salt.txt"]
-    documents = [library.read(f"docs:papers/{name}") for name in ("harbour.md", "old/harbour.md", "z.txt")]
-    assert [document.text for document in documents if document] == [HARBOUR.strip()] * 3
-
-
 def test_a_text_is_found_in_the_file_whose_name_is_not_that_of_a_copy(papers: Papers) -> None:
     copies = ("Kopie von harbour.md", "Copy of harbour.md", "harbour - Copy.md", "harbour (1).md", "harbour copy 2.md")
     for name in copies:
@@ -217,11 +196,17 @@ def test_a_text_is_found_in_the_file_whose_name_is_not_that_of_a_copy(papers: Pa
     assert addresses(library, "deepened") == ["docs:papers/harbour (1).md"]
 
 
-def test_the_same_file_in_two_folders_is_found_in_the_first_and_read_in_both(papers: Papers, tmp_path: Path) -> None:
+def test_a_text_in_several_files_and_folders_is_found_in_the_first_and_read_by_each_path(
+    papers: Papers, tmp_path: Path
+) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    (other / "same.md").write_text(HARBOUR)
+    copies = [papers.docs / "a.md", papers.docs / "old" / "harbour.md", papers.docs / "z.txt", other / "same.md"]
+    for path in copies:
+        path.write_text(HARBOUR)
     (other / "more.md").write_text("# Tides\n\nThe harbour of Nord was deepened too.")
-    library = papers.indexed(papers.docs, other)
-    assert sorted(addresses(library, "deepened")) == ["docs:other/more.md", "docs:papers/harbour.md"]
-    assert library.read("docs:other/same.md")
+    library = papers.library(papers.docs, other)
+    assert library.refresh().documents == 8
+    assert sorted(addresses(library, "deepened")) == ["docs:other/more.md", "docs:papers/a.md"]
+    documents = [library.read(path.as_uri()) for path in (*copies, papers.docs / "harbour.md")]
+    assert [document.text for document in documents if document] == [HARBOUR.strip()] * 5

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from kit.commands import Desk
-from kit.files import edited, pdf_of, replacing, sheet, word
+from kit.files import edited, pdf_of, replacing, word
 
 BODY = "word/document.xml"
 SECRET = "CANARY from outside the folder"
@@ -16,61 +16,39 @@ SECRET = "CANARY from outside the folder"
 REASONS = {
     "(other files)": "3 of unsupported formats: .gif, .zip",
     "away": "it is a link to outside the folder",
-    "away.txt": "it is a link to outside the folder",
     "bomb.docx": "unpack to",
-    "endless": "it is a broken link",
     "broken.pdf": "it is a broken PDF file",
-    "empty.md": "it is empty",
     "endless.txt": "it is a broken link",
     "entity.docx": "word/document.xml in it declares XML entities",
     "huge.csv": "bytes are more than 50000000 (limit max_document_bytes)",
-    "locked.xlsx": "it is encrypted",
     "pipe.txt": "it is not a regular file",
     "scan.pdf": "there is no text in it",
 }
 """What of it cannot be read, and words of why."""
-READ = {
-    "light.md": b"# Skerry Light\n\nThe Skerry Light was lit in 1844.\n",
-    "japanese.txt": "スケリー灯台は1844年に点灯された。".encode("shift_jis"),
-    "table.xlsx": sheet(["Year", "Keeper of the Skerry Light"], [1901, "Ada Moran"]),
-    "Makefile": b"x",
-}
-"""What of it can be read."""
+ENTITY = b"\n<!DOCTYPE w [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>"
 
 
-def write_hostile(folder: Path) -> Path:
-    """Make it, with something outside to which its links lead."""
+def write_hostile(folder: Path) -> None:
+    """Make it, with something outside to which a link leads."""
     outside = folder.parent / "outside"
     for directory in (folder, outside):
         directory.mkdir()
     (outside / "secret.txt").write_text(SECRET)
+    (folder / "away").symlink_to(outside)
+    (folder / "endless.txt").symlink_to(folder / "endless.txt")
     os.mkfifo(folder / "pipe.txt")
     with (folder / "huge.csv").open("wb") as huge:
         huge.truncate(2_000_000_000)
-    links = {
-        "away.txt": outside / "secret.txt",
-        "away": outside,
-        "again": folder,
-        "endless.txt": folder / "endless.txt",
-        "endless": folder / "endless",
-    }
-    for name, target in links.items():
-        (folder / name).symlink_to(target)
     files = {
-        **READ,
-        "empty.md": b"",
+        "light.md": b"# Skerry Light\n\nThe Skerry Light was lit in 1844.\n",
         "broken.pdf": b"%PDF-1.7\n1 0 obj\n<< /Type",
         "scan.pdf": pdf_of(""),
-        "locked.xlsx": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le"),
         "bomb.docx": edited(word(), {BODY: lambda _: bytes(200_000_000)}),
-        "entity.docx": edited(
-            word(), {BODY: replacing(b"\n", b"\n<!DOCTYPE w [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>")}
-        ),
+        "entity.docx": edited(word(), {BODY: replacing(b"\n", ENTITY)}),
         **dict.fromkeys(("a.gif", "b.gif", "c.zip"), b"x"),
     }
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return folder
 
 
 @pytest.mark.slow
@@ -86,9 +64,9 @@ def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_o
     for name, reason in REASONS.items():
         (line,) = [line for line in ended.out.splitlines() if f"Not read: docs/{name} (" in line]
         assert reason in line
-    counted = f"documents indexed: {len(READ)} of {len(READ) + 12}; 12 could not be read: docs/away (it is a link"
+    counted = "documents indexed: 1 of 9; 8 could not be read: docs/away (it is a link"
     assert counted in ended.err
-    assert "), and 7 more: `deep-research doctor` with the same --docs lists them\n" in ended.err
+    assert "), and 3 more: `deep-research doctor` with the same --docs lists them\n" in ended.err
     again = desk.call("ask", question, "--docs", str(desk.docs), "--model", "extractive")
     assert counted in again.err, "it is told again where nothing has changed"
     run = json.loads(desk.run("export", "light", "--format", "json").out)

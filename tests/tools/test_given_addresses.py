@@ -25,7 +25,8 @@ def web() -> Iterator[Web]:
         yield running
 
 
-async def test_a_variant_that_a_page_links_to_replaces_no_address_and_its_failure_is_its_own(
+@pytest.mark.fault("R7")
+async def test_a_variant_that_a_page_links_to_replaces_no_address_and_what_a_model_adds_is_not_sent(
     web: Web, tmp_path: Path
 ) -> None:
     async def rival(exchange: Exchange) -> None:
@@ -39,7 +40,7 @@ async def test_a_variant_that_a_page_links_to_replaces_no_address_and_its_failur
     await reading.open(evil)
     with pytest.raises(ToolFailed, match="blocked"):
         await reading.open(web.url("/rival?utm_source=script"))
-    assert len((await reading.open(web.url("/rival"))).hits) == 1
+    assert len((await reading.open(web.url("/rival?utm_source=what-the-model-knows#part"))).hits) == 1
     assert [request.target for request in web.requests if request.target.startswith("/rival")][-1] == "/rival"
 
 
@@ -112,15 +113,6 @@ async def test_links_that_are_long_or_no_addresses_are_not_shown(web: Web, tmp_p
     reading = Reading(web, tmp_path)
     await reading.name(address := article(web, "/linking", f'{WORDS * 3} {links} <a href="/short">Short</a>'))
     assert (await reading.open(address)).hits[0].links == (("Short", web.url("/short")),)
-
-
-@pytest.mark.fault("R7")
-async def test_what_a_model_adds_to_an_address_is_not_sent(web: Web, tmp_path: Path) -> None:
-    address = article(web, "/plain")
-    reading = Reading(web, tmp_path)
-    await reading.name(address)
-    await reading.open(f"{address}?utm_source=what-the-model-knows#part")
-    assert [request.target for request in web.requests if request.target.startswith("/plain")] == ["/plain"]
 
 
 async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(web: Web, tmp_path: Path) -> None:

@@ -7,19 +7,15 @@ import base64
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from kit.engines import Answer as ApiAnswer
-from kit.engines import SearchApi, found
+from kit.engines import found
 from kit.openai_server import Received, Reply, say, use
-from kit.planned import facts, judged, plan, queries, step, suggestion
-from kit.runs import Shelf, keep_results, new_tool_context, write_documents
-from kit.web import hostile_web
-from kit.wire import END, Script, hand_out, open_pages, search_for, tool_results, wire_lab
+from kit.runs import Shelf, keep_results, new_tool_context
+from kit.wire import END, Script, hand_out, search_for, tool_results, wire_lab
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
-from test_planned_web import on_the_web
 
 from deep_research.core.evidence.memory.observations import report_notes
 from deep_research.core.evidence.text.words import STOP_WORDS, everyday_words
@@ -125,31 +121,6 @@ async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
         assert note in state.messages[-1].text and "mix_private" in note
 
 
-@pytest.mark.slow
-@pytest.mark.fault("R8")
-async def test_the_steps_of_a_plan_send_no_word_that_only_documents_say(tmp_path: Path, api: SearchApi) -> None:
-    """A step's title, its task, its learnings and the step that follows from it all quote the document."""
-    with hostile_web() as web:
-        page = web.publish("/plant", f"<html><body><p>{PUBLIC}</p></body></html>")
-        api.otherwise = ApiAnswer([found(page, "Plants", PUBLIC)])
-        rules: dict[str, Any] = {
-            "make_plan": plan(step(ENGLISH), step(CHINESE, after=(1,))),
-            "choose_queries": queries(*obedient()),
-            "record_learnings": facts(ENGLISH),
-            "evaluate_outcome": judged(0.2, 0.2, suggestion(ENGLISH, "It is missing.")),
-        }
-        limits = {**LIMITS, "max_seconds_planned": 3000}
-        run = on_the_web(tmp_path, web, rules, has_documents=True, limits=limits)
-        # The folder of the lab is that of other tests, too.
-        run.folder = write_documents(tmp_path / "documents")
-        (run.folder / "memorandum.md").write_text(SECRET)
-        state = await run.ask(QUESTION)
-    assert state.run
-    assert QUESTION in api.queries
-    assert not leaked(api.queries, QUESTION, PUBLIC, state.run.date)
-    assert any("are only in your documents" in note for note in report_notes(state))
-
-
 CODED = base64.b64encode(SECRET.encode()).decode()
 
 
@@ -253,29 +224,6 @@ async def test_unseen_words_are_sent_up_to_a_number_of_letters(tmp_path: Path) -
     outcome = await tool.run(arguments)
     assert shelf.asked == ["boat Stämpfli", "weight FISA Stämpfli", "boat"]
     assert [CODED[:40] in problem and "(max_unseen_characters)" in problem for problem in outcome.problems] == [True]
-
-
-@pytest.mark.fault("R7")
-@pytest.mark.parametrize("is_named", [False, True])
-async def test_an_address_that_stands_in_a_document_is_opened_only_if_the_user_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool
-) -> None:
-    folder = documents(tmp_path)
-    with wire_lab(
-        tmp_path / "data", monkeypatch, SCRIPT, docs=folder, limits={"whole_characters": 0}, verify="off"
-    ) as wire:
-        address = wire.web.url("/light")
-        wire.script["researcher"] = lambda request: opening(address, request)
-        (folder[0] / "links.md").write_text(f"The deal is described at {address} for the board.")
-        await wire.ask(f"What does {address} say of the deal?" if is_named else "What is the deal?")
-        problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
-    assert wire.web.asked("/light") == is_named
-    assert ("neither the user nor a result" in problems) is not is_named
-
-
-def opening(address: str, request: Received) -> Reply:
-    turns = [use(("internal_search", {"queries": ["the deal of the board"]})), open_pages(address), END]
-    return turns[min(len(tool_results(request)), 2)]
 
 
 def test_the_planners_lines_of_a_plan_that_the_user_has_edited_are_not_the_users_words() -> None:
