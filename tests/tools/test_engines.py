@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import threading
@@ -108,17 +107,7 @@ def answering(**answer: Any) -> Any:
     return serving(lambda request: Answer(**answer))
 
 
-PAGE = {"title": "Tide", "index": 1, "extract": "Water. " * 999, "fullurl": "https://w.example/Tide"}
-NEAP = {"title": "Neap", "index": 2, "extract": "Small.", "fullurl": "https://w.example/Neap"}
-TIDE = Found("Tide", "https://w.example/Tide", "Water. " * 999)
-
-
-async def test_articles_come_in_the_order_of_wikipedia_and_its_own_words_for_a_failure_are_not_shown() -> None:
-    answer = {"query": {"pages": [NEAP, {"title": "Odd"}, {"index": "x", "title": 5, "fullurl": None}, PAGE]}}
-    with answering(body=json.dumps(answer)) as server:
-        found = await Wikipedia(Context(), server.url).search("tides", 50)
-    assert found == [TIDE, Found("Neap", "https://w.example/Neap", "Small.")]
-    assert sent_to(server.requests[0])["gsrlimit"] == "20"
+async def test_the_words_of_wikipedia_for_a_failure_are_not_shown() -> None:
     with answering(body='{"error": {"code": "x", "info": "secret"}}') as server:
         failed = await failure_of(Wikipedia(Context(), server.url))
     assert failed.words == "Wikipedia rejected the query."

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 from kit.models import call, calls
-from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, research, web_search
+from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, research, used, web_search
 from kit.runs import search as search_documents
-from pydantic import BaseModel
+from langchain_core.tools import tool
 
+from deep_research.core.run.context import Context
 from deep_research.core.run.errors import DocumentsUnreadable
 from deep_research.core.run.spending import total
 from deep_research.tools.engine import EngineFailed
 from deep_research.tools.tool import Meter, Outcome
-from deep_research.tools.use import TimeLimit, carry_out
 
 
 @pytest.mark.parametrize("engines", [1, 2, 3])
@@ -43,31 +43,27 @@ async def test_if_too_few_searches_are_left_the_first_engines_are_asked_and_the_
     assert outcome.fault == "", "the other engine may still answer"
 
 
-class Nothing(BaseModel):
-    """No arguments."""
+async def failing(error: Exception) -> Outcome:
+    """Call a tool that raises this error."""
 
+    @tool
+    async def fail() -> None:
+        """Fail."""
+        raise error
 
-class Tool:
-    name = "tool"
-    arguments: type[BaseModel] = Nothing
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-    async def run(self, arguments: BaseModel) -> Outcome:
-        raise self.error
+    return await used("fail", Context(tools=(fail,), engines=()))
 
 
 @pytest.mark.behaviour("O-51")
 @pytest.mark.parametrize("error", [RuntimeError("key=secret"), TimeoutError("socket")])
 async def test_an_error_of_a_tool_is_reported_by_type_only_and_not_mistaken_for_a_limit(error: Exception) -> None:
-    outcome = await carry_out(Tool(error), {}, TimeLimit(600, "tool_seconds"))
+    outcome = await failing(error)
     assert outcome.problems == outcome.broken == (f"The tool failed ({type(error).__name__}).",)
 
 
 async def test_what_only_the_user_can_resolve_stops_the_run_and_is_no_result() -> None:
     with pytest.raises(DocumentsUnreadable, match="gone"):
-        await carry_out(Tool(DocumentsUnreadable("The folder is gone.")), {}, TimeLimit(5, "tool_seconds"))
+        await failing(DocumentsUnreadable("The folder is gone."))
 
 
 @pytest.mark.behaviour("O-52")
