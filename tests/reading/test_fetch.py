@@ -1,10 +1,12 @@
-"""Single requests: their destination, their headers, and the refusals that responses lead to."""
+"""Single requests: lookups of names, their destination, their headers, and the refusals that responses lead to."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from kit.engines import own_authority
 from kit.web import Web, hostile_web
 
 from deep_research.core.reading.addresses import parse_address
-from deep_research.core.reading.fetch import Fetcher, Resolver
+from deep_research.core.reading.fetch import LOOKUPS, Fetcher, Resolver
 from deep_research.core.reading.records import Unread
 from deep_research.core.run.context import Context
 from deep_research.core.run.limits import Limits
@@ -221,3 +223,46 @@ async def test_the_certificate_is_checked_for_the_name_while_the_connection_goes
             assert caught.value.code == "unreachable"
             assert await refusal(fetcher, web.url("/page")) == "unreachable"
             assert await refusal(fetcher, web.url("/down", NAME)) == "redirects"
+
+
+@pytest.fixture
+def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Make lookups of names under `.example` hang; returns the names that were looked up."""
+    asked: list[str] = []
+    is_over, ask = threading.Event(), socket.getaddrinfo
+
+    def answer(host: Any, *rest: Any, **options: Any) -> Any:
+        if str(host).endswith(".example"):
+            asked.append(host)
+            is_over.wait()
+            raise OSError("no such name")
+        return ask(host, *rest, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    yield asked
+    is_over.set()
+
+
+@pytest.mark.fault(54)
+async def test_unanswered_lookups_time_out_and_block_nothing_else(web: Web, slow_names: list[str]) -> None:
+    address = web.publish("/page", "Deep water.")
+    patient, hurried = (
+        Context(limits=Limits(connect_seconds=seconds, page_seconds=600), robots=True, allow_private=(web.netloc,))
+        for seconds in (600, 0.1)
+    )
+    async with Fetcher(patient) as fetcher, Fetcher(hurried) as other:
+        with pytest.raises(Unread, match="cannot be resolved"):
+            await other.fetch("http://early.example/")
+        slow = [asyncio.create_task(fetcher.fetch(f"http://{number}.example/")) for number in range(LOOKUPS)]
+        while len(slow_names) < LOOKUPS:
+            await asyncio.sleep(0.01)
+        late = (other.fetch(f"http://late-{number}.example/") for number in range(10))
+        results = await asyncio.gather(*late, return_exceptions=True)
+        assert await asyncio.to_thread(int) == 0
+        assert (await fetcher.fetch(address)).data == b"Deep water."
+        assert not any(task.done() for task in slow)
+        for task in slow:
+            task.cancel()
+        await asyncio.wait(slow)
+    assert {result.code for result in results if isinstance(result, Unread)} == {"unreachable"}
+    assert len(slow_names) == LOOKUPS

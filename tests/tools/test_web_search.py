@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from kit.engines import Answer, SearchApi, found, pages, refused
 from kit.runs import Shelf, new_tool_context, settings, web_search
+from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.run.errors import UnknownSetting
 from deep_research.tools.engine import EngineBlocked, EngineBusy, EngineFailed, Found
@@ -47,13 +48,8 @@ async def test_a_result_with_a_title_or_an_excerpt_is_kept_as_a_source_that_was_
     untitled = Found("", "https://Example.org/a?id=1&utm_source=x#part", "Words\n\x1b[2J\tof the page.", "2026-01-02")
     bare = Found("\x00A\n title " + "x" * 300, "https://example.org/b", "")
     first, second = (await search("q", shelves=[Shelf("shelf", untitled, bare)])).hits
-    assert first.source.model_dump(include={"key", "title", "location", "kind", "content_hash"}) == {
-        "key": "https://example.org/a?id=1",
-        "title": "https://example.org/a?id=1",
-        "location": "https://example.org/a?id=1",
-        "kind": "web",
-        "content_hash": "",
-    }
+    assert {first.source.key, first.source.title, first.source.location} == {"https://example.org/a?id=1"}
+    assert (first.source.kind, first.source.content_hash) == ("web", "")
     assert first.source.address == "https://Example.org/a?id=1&utm_source=x#part"
     assert (first.excerpt, first.text, first.source.date) == ("Words [2J of the page.", "", "2026-01-02")
     assert second.source.title.startswith("A title xx")
@@ -266,3 +262,65 @@ async def test_a_wait_that_is_too_long_is_reported_at_once_and_nothing_more_is_s
     for query in "ab":
         assert (await search(query, tool_context=tool_context)).fault.startswith("Tavily asks to wait 600 s")
     assert (api.queries, tool_context.meter.searches) == (["a"], 1)
+
+
+LIGHT = Found("Light", "https://a.example/light", "Lit in 1844.")
+
+
+class Thread:
+    """A thread, in which an answered search is not paid for again, and what its searches have used up."""
+
+    def __init__(self) -> None:
+        self.store, self.meter = InMemoryStore(), Meter()
+
+    async def search(self, shelf: Shelf, *queries: str, question: str = "question", **values: Any) -> Outcome:
+        tool_context = new_tool_context(self.store, question, meter=self.meter)
+        return await web_search([shelf], *queries, tool_context=tool_context, **values)
+
+
+async def test_an_answered_query_is_not_sent_again_for_the_same_question() -> None:
+    thread, shelf, empty = Thread(), Shelf("shelf", LIGHT), Shelf("empty")
+    first = await thread.search(shelf, "light")
+    second = await thread.search(shelf, "Light")
+    assert first.hits == second.hits
+    assert [hit.source.title for hit in second.hits] == ["Light"]
+    for _ in range(2):
+        await thread.search(empty, "nothing at all")
+    assert (shelf.asked, empty.asked) == (["light"], ["nothing at all"] * 2)
+    assert thread.meter.searches == 3, "what is known already is no search"
+    await thread.search(shelf, "light", question="another question")
+    assert shelf.asked == ["light"] * 2
+
+
+async def test_researchers_that_ask_the_same_at_once_pay_once() -> None:
+    thread, shelf = Thread(), Shelf("shelf", LIGHT, seconds=0.05)
+    outcomes = await asyncio.gather(*(thread.search(shelf, query) for query in ("light", "Light", "light")))
+    assert [len(outcome.hits) for outcome in outcomes] == [1, 1, 1]
+    assert (len(shelf.asked), thread.meter.searches) == (1, 1)
+
+
+async def test_a_waiting_duplicate_takes_no_slot_and_asks_itself_if_the_first_fails() -> None:
+    class Failing(Shelf):
+        parallel = 1
+
+        async def search(self, query: str, count: int) -> list[Found]:
+            found = await super().search(query, count)
+            if query == "light" and self.asked.count("light") == 1:
+                raise EngineFailed("Shelf is down.")
+            return found
+
+    thread, shelf = Thread(), Failing("failing", LIGHT, seconds=0.05)
+    searches = [thread.search(shelf, query) for query in ("light", "light", "keeper")]
+    first, second, _ = await asyncio.gather(*searches)
+    assert shelf.asked == ["light", "keeper", "light"]
+    assert (len(first.hits), len(second.hits)) == (0, 1)
+
+
+async def test_settings_that_change_the_answer_make_another_search() -> None:
+    thread, shelf = Thread(), Shelf("shelf", LIGHT)
+    domains: list[dict[str, Any]] = [{"domains_allow": ("a.example",)}, {"domains_deny": ("b.example",)}]
+    changes = [{}, *domains, {"published_after": date(2020, 1, 1)}, {"limits": {"max_web_results": 3}}]
+    for given in changes * 2:
+        await thread.search(shelf, "light", **given)
+    await thread.search(Shelf("other", LIGHT), "light")
+    assert (len(shelf.asked), thread.meter.searches) == (5, 6)
