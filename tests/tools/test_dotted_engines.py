@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from kit.runs import used
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import tool
 
 from deep_research.app.embed import build_graph
 from deep_research.core.records.research import Scope
 from deep_research.core.run.context import Context, within_scope
 from deep_research.core.run.errors import UnknownSetting
+from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
 from deep_research.tools.run_engines import choose_engines
-
-SHELVES = '''
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import tool
-
-from deep_research.tools.engine import Found
 
 LIT = "The Skerry Light was lit for the first time in 1844."
 
@@ -29,7 +26,7 @@ LIT = "The Skerry Light was lit for the first time in 1844."
 class Archive(BaseRetriever):
     """A retriever."""
 
-    def _get_relevant_documents(self, query, *, run_manager):
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         return [Document(LIT, metadata={"title": "Log", "source": "https://archive.example/"})]
 
 
@@ -44,38 +41,24 @@ class Shelf:
 
     name, title = "shelf", "Shelf"
 
-    def __init__(self, context):
+    def __init__(self, context: Context) -> None:
         self.context = context
 
-    async def search(self, query, count):
+    async def search(self, query: str, count: int) -> list[Found]:
         return [Found("Log", "https://archive.example/", LIT)]
 
 
 NUMBER = 7
 
 
-def number(context):
+def number(context: Context) -> int:
     """Make no engine."""
     return NUMBER
-'''
-TRAP = "from pathlib import Path\nPath({!r}).touch()\n"
-
-
-@pytest.fixture(autouse=True)
-def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Write two modules that are not imported yet; yield the file that importing the second creates."""
-    sprung = tmp_path / "sprung"
-    (tmp_path / "shelves_here.py").write_text(SHELVES)
-    (tmp_path / "trap_here.py").write_text(TRAP.format(str(sprung)))
-    monkeypatch.syspath_prepend(tmp_path)
-    yield sprung
-    for name in ("shelves_here", "trap_here"):
-        sys.modules.pop(name, None)
 
 
 @pytest.mark.parametrize("name", ["Archive", "find", "Shelf"])
 async def test_an_engine_named_by_its_import_path_searches_under_that_name(name: str) -> None:
-    dotted = f"shelves_here:{name}"
+    dotted = f"{__name__}:{name}"
     context = Context(engines=f"{dotted} wikipedia")
     engine, _ = choose_engines(context)
     assert engine.name == dotted
@@ -89,10 +72,10 @@ async def test_an_engine_named_by_its_import_path_searches_under_that_name(name:
     ("name", "words"),
     [
         ("nowhere_at.all:Archive", "could not be loaded: No module named 'nowhere_at'"),
-        ("shelves_here:Nothing", "could not be loaded: there is no 'Nothing' in 'shelves_here'"),
+        (f"{__name__}:Nothing", f"could not be loaded: there is no 'Nothing' in '{__name__}'"),
         (":Archive", "could not be loaded: there is no 'Archive' in ''"),
-        ("shelves_here:NUMBER", r"could not be loaded \(TypeError\)"),
-        ("shelves_here:number", "is not a LangChain retriever, a LangChain tool or a function that returns an engine"),
+        (f"{__name__}:NUMBER", r"could not be loaded \(TypeError\)"),
+        (f"{__name__}:number", "is not a LangChain retriever, a LangChain tool or a function that returns an engine"),
     ],
 )
 def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) -> None:
@@ -101,25 +84,29 @@ def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) ->
 
 
 @pytest.mark.parametrize("setting", ["engines", "retrievers"])
-def test_a_stored_question_imports_nothing_that_the_settings_do_not_name(modules: Path, setting: str) -> None:
+def test_a_stored_question_imports_nothing_that_the_settings_do_not_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    (tmp_path / "trap_here.py").write_text("raise AssertionError('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
     scope = Scope.model_validate({setting: ("trap_here:Trap",)})
-    for context in (Context(), Context.model_validate({setting: ("shelves_here:Archive",)})):
+    for context in (Context(), Context.model_validate({setting: (f"{__name__}:Archive",)})):
         with pytest.raises(
             UnknownSetting, match=rf"'trap_here:Trap', which is not among .*DEEP_RESEARCH_{setting.upper()}"
         ):
             within_scope(context, scope)
-    assert not modules.exists() and "trap_here" not in sys.modules
+    assert "trap_here" not in sys.modules
 
 
 async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_server_name_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", "shelves_here:Archive")
-    context = within_scope(Context(), Scope(retrievers=("shelves_here:Archive",)))
+    monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", f"{__name__}:Archive")
+    context = within_scope(Context(), Scope(retrievers=(f"{__name__}:Archive",)))
     outcome = await used("internal_search", context, queries=["light"])
     assert "1844" in outcome.hits[0].excerpt
-    with pytest.raises(UnknownSetting, match="retrievers: 'shelves_here:Shelf' is not a LangChain retriever"):
-        check_tools(Context(retrievers="shelves_here:Shelf"))
+    with pytest.raises(UnknownSetting, match=f"retrievers: '{__name__}:Shelf' is not a LangChain retriever"):
+        check_tools(Context(retrievers=f"{__name__}:Shelf"))
     with pytest.raises(ValueError, match="retrievers"):
         Context(retrievers="letters")
     schema = build_graph().get_context_jsonschema()
