@@ -6,15 +6,13 @@ import asyncio
 import gzip
 import json
 import ssl
-import threading
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from queue import SimpleQueue
+from functools import cache, partial
 from typing import Any, NamedTuple
 
-STARTING_SECONDS = 300.0
+from anyio.from_thread import start_blocking_portal
 
 
 class Request(NamedTuple):
@@ -128,27 +126,12 @@ def hostile_web(tls: ssl.SSLContext | None = None) -> Iterator[Web]:
 @contextmanager
 def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """Serve connections at a free port of loopback, in a thread; the port."""
-    loop, is_over, ports = asyncio.new_event_loop(), asyncio.Event(), SimpleQueue[int]()
-
-    async def run() -> None:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
-        ports.put(server.sockets[0].getsockname()[1])
-        await is_over.wait()
-        server.close()
-        running = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        await asyncio.sleep(0)
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
-    thread.start()
-    try:
-        yield ports.get(timeout=STARTING_SECONDS)
-    finally:
-        loop.call_soon_threadsafe(is_over.set)
-        thread.join()
-        loop.close()
+    with start_blocking_portal() as portal:
+        server = portal.call(partial(asyncio.start_server, serve, "127.0.0.1", 0, ssl=tls))
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            portal.call(server.close)
 
 
 async def request_in(reader: asyncio.StreamReader) -> Request:
