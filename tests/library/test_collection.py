@@ -1,4 +1,4 @@
-"""Questions in three languages over a collection with versions, reprints and a conflict, each asked by a whole run."""
+"""Whole runs over collections: versions, reprints, a conflict, and quotations that stand in the files they open."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from docx import Document
+from kit.files import quotations, stands_in_its_file
 from openpyxl import Workbook
 from pptx import Presentation
 
-from deep_research import Answer, research
+from deep_research import Answer, Context, build_graph, research
+from deep_research.app.commands import DOCUMENTS, QUESTION
 from deep_research.core.evidence.citations.labels import all_labels
 from deep_research_evaluation.wording import cited_numbers, contains_answer, lead
 
@@ -121,3 +123,28 @@ def test_of_two_reprints_one_is_cited(answers: dict[str, Answer]) -> None:
     answer = answers["reprint"]
     reprints = {"web/press-release-multibeam.html", "web/harbour-gazette.html"}
     assert len(reprints.intersection(cited(answer, answer.report.text))) == 1
+
+
+QUESTIONS = 3
+
+
+async def report_on(question: str, folder: Path, data: Path) -> str:
+    context = Context(docs=(folder,), models="extractive", data_dir=data, clarify="assume")
+    result = await build_graph().ainvoke({"messages": [("user", question)]}, context=context)
+    return str(result["messages"][-1].text)
+
+
+async def test_the_demo_cites_at_least_three_documents_and_each_sentence_is_found_in_its_own(tmp_path: Path) -> None:
+    found = quotations(await report_on(QUESTION, DOCUMENTS, tmp_path / "data"))
+    assert len(found) >= 5
+    assert len({quotation.path for quotation in found}) >= 3
+    assert [quotation for quotation in found if not stands_in_its_file(quotation)] == []
+
+
+async def test_reports_over_four_kinds_of_files_quote_what_stands_there(shared_data: Path, tmp_path: Path) -> None:
+    corpus = shared_data / "multihop" / "corpus"
+    lines = (shared_data / "multihop" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in lines[:QUESTIONS]:
+        found = quotations(await report_on(json.loads(line)["question"], corpus, tmp_path))
+        assert found, line
+        assert [quotation for quotation in found if not stands_in_its_file(quotation)] == []

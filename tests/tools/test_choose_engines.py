@@ -1,4 +1,4 @@
-"""Which search engines a run uses, and which settings keep it from starting."""
+"""Which search engines a run uses, also by import path, and which settings keep it from starting."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 from kit.engines import KEY
+from kit.runs import used
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import tool
 
+from deep_research.app.embed import build_graph
 from deep_research.core.records.research import Scope
 from deep_research.core.run.context import Context, within_scope
-from deep_research.core.run.errors import SearchRefused
+from deep_research.core.run.errors import SearchRefused, UnknownSetting
+from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
 from deep_research.tools.run_engines import choose_engines, fallback_engines
 
@@ -66,3 +73,96 @@ def test_engines_stand_in_where_nobody_named_any_and_a_key_that_comes_later_is_u
     assert names(Context()) == free[:2]
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     assert names(Context()) == names(within_scope(Context(), began)) == ["tavily"]
+
+
+LIT = "The Skerry Light was lit for the first time in 1844."
+
+
+class Archive(BaseRetriever):
+    """A retriever."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return [Document(LIT, metadata={"title": "Log", "source": "https://archive.example/"})]
+
+
+@tool
+def find(query: str) -> str:
+    """Find pages."""
+    return LIT
+
+
+class Shelf:
+    """An engine of its own."""
+
+    name, title = "shelf", "Shelf"
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    async def search(self, query: str, count: int) -> list[Found]:
+        return [Found("Log", "https://archive.example/", LIT)]
+
+
+NUMBER = 7
+
+
+def number(context: Context) -> int:
+    """Make no engine."""
+    return NUMBER
+
+
+@pytest.mark.parametrize("name", ["Archive", "find", "Shelf"])
+async def test_an_engine_named_by_its_import_path_searches_under_that_name(name: str) -> None:
+    dotted = f"{__name__}:{name}"
+    context = Context(engines=f"{dotted} wikipedia")
+    engine, _ = choose_engines(context)
+    assert engine.name == dotted
+    context = within_scope(context, Scope(engines=(dotted,)))
+    outcome = await used("web_search", context, queries=["light"])
+    [hit] = outcome.hits
+    assert "1844" in hit.excerpt and hit.source.engines == (dotted,)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere_at.all:Archive", "could not be loaded: No module named 'nowhere_at'"),
+        (f"{__name__}:Nothing", f"could not be loaded: there is no 'Nothing' in '{__name__}'"),
+        (":Archive", "could not be loaded: there is no 'Archive' in ''"),
+        (f"{__name__}:NUMBER", r"could not be loaded \(TypeError\)"),
+        (f"{__name__}:number", "is not a LangChain retriever, a LangChain tool or a function that returns an engine"),
+    ],
+)
+def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) -> None:
+    with pytest.raises(UnknownSetting, match=rf"^engines: '{name}' {words}"):
+        choose_engines(Context(engines=(name,)))
+
+
+@pytest.mark.parametrize("setting", ["engines", "retrievers"])
+def test_a_stored_question_imports_nothing_that_the_settings_do_not_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    (tmp_path / "trap_here.py").write_text("raise AssertionError('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    scope = Scope.model_validate({setting: ("trap_here:Trap",)})
+    for context in (Context(), Context.model_validate({setting: (f"{__name__}:Archive",)})):
+        with pytest.raises(
+            UnknownSetting, match=rf"'trap_here:Trap', which is not among .*DEEP_RESEARCH_{setting.upper()}"
+        ):
+            within_scope(context, scope)
+    assert "trap_here" not in sys.modules
+
+
+async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_server_name_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", f"{__name__}:Archive")
+    context = within_scope(Context(), Scope(retrievers=(f"{__name__}:Archive",)))
+    outcome = await used("internal_search", context, queries=["light"])
+    assert "1844" in outcome.hits[0].excerpt
+    with pytest.raises(UnknownSetting, match=f"retrievers: '{__name__}:Shelf' is not a LangChain retriever"):
+        check_tools(Context(retrievers=f"{__name__}:Shelf"))
+    with pytest.raises(ValueError, match="retrievers"):
+        Context(retrievers="letters")
+    schema = build_graph().get_context_jsonschema()
+    assert schema is not None and "retrievers" not in schema["properties"]
