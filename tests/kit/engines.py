@@ -496,41 +496,31 @@ def proxy(ports: Mapping[str, int], certificate: Path | None = None) -> Iterator
     here = Proxy("")
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        opened = [writer]
-        try:
-            await answer(reader, writer, opened)
-        except (OSError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            for connection in opened:
-                connection.transport.abort()
-
-    async def answer(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opened: list[asyncio.StreamWriter]
-    ) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        line, _, rest = head.partition(b"\r\n")
-        method, target, version = line.decode().split(" ")
-        here.asked.append(f"{method} {target}")
-        here.passwords += [line.decode() for line in rest.split(b"\r\n") if line.lower().startswith(b"proxy-auth")]
-        host = target.removeprefix("http://").partition("/")[0].partition(":")[0]
-        if host not in ports:
-            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
-            await writer.drain()
-            writer.close()
-            return
-        inner, to_server = await asyncio.open_connection("127.0.0.1", ports[host])
-        opened.append(to_server)
-        if method == "CONNECT":
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await writer.drain()
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            context.load_cert_chain(str(certificate))
-            await writer.start_tls(context)
-        else:
-            path = "/" + target.removeprefix("http://").partition("/")[2]
-            to_server.write(f"{method} {path} {version}\r\n".encode() + rest)
-        await asyncio.gather(_relay(reader, to_server), _relay(inner, writer))
+        with suppress(OSError, asyncio.IncompleteReadError), ExitStack() as opened:
+            opened.callback(lambda: writer.transport.abort())
+            head = await reader.readuntil(b"\r\n\r\n")
+            line, _, rest = head.partition(b"\r\n")
+            method, target, version = line.decode().split(" ")
+            here.asked.append(f"{method} {target}")
+            here.passwords += [line.decode() for line in rest.split(b"\r\n") if line.lower().startswith(b"proxy-auth")]
+            host = target.removeprefix("http://").partition("/")[0].partition(":")[0]
+            if host not in ports:
+                writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+                await writer.drain()
+                writer.close()
+                return
+            inner, to_server = await asyncio.open_connection("127.0.0.1", ports[host])
+            opened.callback(to_server.transport.abort)
+            if method == "CONNECT":
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await writer.drain()
+                context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+                context.load_cert_chain(str(certificate))
+                await writer.start_tls(context)
+            else:
+                path = "/" + target.removeprefix("http://").partition("/")[2]
+                to_server.write(f"{method} {path} {version}\r\n".encode() + rest)
+            await asyncio.gather(_relay(reader, to_server), _relay(inner, writer))
 
     with listening(serve) as port:
         here.url = f"http://127.0.0.1:{port}"
