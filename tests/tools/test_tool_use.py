@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from kit.models import call, calls
-from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, research, used, web_search
+from kit.runs import REPORT, HandClock, Shelf, in_order, lab, new_tool_context, used, web_search
 from kit.runs import search as search_documents
 from langchain_core.tools import tool
 
@@ -98,21 +98,6 @@ async def test_no_more_pages_are_opened_and_no_more_tools_called_than_may_be(tmp
     assert "No document has the address" in wrong[0]
     assert no_page == ("Not run: no pages are left to open (max_fetches). Write down what was found.",)
     assert no_call == ("Not run: no tool calls are left (max_tool_calls). Write down what was found.",)
-
-
-async def test_researchers_share_the_tool_calls_that_are_left(tmp_path: Path) -> None:
-    searches = [search_documents(query) for query in "abcd"]
-    tasks = {task: [*searches, "Lit. [1]"] for task in ("light task", "keeper task", "tide task", "ferry task")}
-    run = lab(
-        tmp_path,
-        orchestrator=[research(*list(tasks)[:3]), research("ferry task"), REPORT],
-        researcher=tasks,
-        limits={"max_tool_calls": 5, "max_iterations": 4},
-    )
-    state = await run.ask()
-    made = [["max_tool_calls" not in "".join(action.problems) for action in f.actions] for f in in_order(state)]
-    assert list(map(sum, made)) == [1, 1, 1, 2]
-    assert total(state.spending).tool_calls == 5
 
 
 async def test_a_researcher_whose_time_is_over_begins_no_tool(tmp_path: Path) -> None:
