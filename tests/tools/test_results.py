@@ -10,9 +10,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deep_research.core.records.sources import Source
-from deep_research.tools.results import Result, read_results, shorten_results, write_results
+from deep_research.tools.results import (
+    CUT,
+    Result,
+    passages,
+    read_on,
+    read_results,
+    shorten_results,
+    window,
+    write_results,
+)
 from deep_research.tools.tool import Hit, Outcome
-from deep_research.tools.window import CUT, passages, read_on, window
 
 TEXT = "The Skerry Light was lit in 1844.\n\nIt stands 38 metres tall."
 LINKS = (("its keeper", "https://light.example/keeper"), ("", "https://light.example/plan"))
