@@ -22,7 +22,7 @@ from deep_research.state import ResearchState
 from deep_research.tools.internal_search import OPENING
 from kit.models import ScriptedChatModel, call, calls
 from kit.packets import merged
-from kit.runs import QUESTION, HandClock, Lab, WatchedSaver, write_documents
+from kit.runs import QUESTION, Lab, WatchedSaver, write_documents
 
 _FENCED = re.compile(r"<(data-[0-9a-f]+)>\s*(\{.*?\})\s*</\1>", re.DOTALL)
 REPORT = "It was lit in 1844. [1]"
@@ -100,21 +100,6 @@ def first_sentences(asked: Asked) -> dict[str, Any]:
 def verdict(is_complete: bool, reasoning: str = "Something is missing.", *elements: str) -> Rule:
     """The same verdict each time."""
     return lambda _: {"is_complete": is_complete, "reasoning": reasoning, "key_elements": list(elements)}
-
-
-def only_for(task: str, rule: Rule, usual: Rule) -> Rule:
-    """One rule for the steps with this task, and another for all others."""
-    return lambda asked: (rule if task in asked.task else usual)(asked)
-
-
-def passing(clock: HandClock, seconds: float, rule: Rule) -> Rule:
-    """The rule, which takes so many seconds."""
-
-    def late(asked: Asked) -> Any:
-        clock.time += seconds
-        return rule(asked)
-
-    return late
 
 
 RULES: Mapping[str, Rule] = {
@@ -327,8 +312,8 @@ def judged(completeness: float, quality: float, *next_steps: dict[str, Any]) -> 
 
 
 def of_task(task: str, rule: Rule, otherwise: Rule) -> Rule:
-    """A rule for the questions on one task, and one for all others."""
-    return lambda asked: (rule if asked.task == task else otherwise)(asked)
+    """A rule for the questions on one task (on all if it is empty), and one for all others."""
+    return lambda asked: (rule if task in ("", asked.task) else otherwise)(asked)
 
 
 def in_turn(*rules: Rule) -> Rule:
@@ -355,13 +340,3 @@ class First:
 def shown(asked: Asked, kind: str) -> list[str]:
     """The elements of this kind that it is shown, in order."""
     return [element["content"] for element in asked.knowledge.get("elements", []) if element["kind"] == kind]
-
-
-def after(action: Callable[[], object], rule: Rule) -> Rule:
-    """The rule, once something has happened."""
-
-    def act(asked: Asked) -> Any:
-        action()
-        return rule(asked)
-
-    return act

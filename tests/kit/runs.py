@@ -98,11 +98,11 @@ class HandClock:
             self._sleepers.remove(sleeper)
 
     def after(self, seconds: float, reply: Any) -> Any:
-        """The reply, once so many seconds have passed."""
+        """The reply, or what it answers, once so many seconds have passed."""
 
-        def wait(*_: Any) -> Any:
+        def wait(*asked: Any) -> Any:
             self.time += seconds
-            return reply
+            return reply(*asked) if callable(reply) else reply
 
         return wait
 
@@ -455,10 +455,10 @@ class Hanging:
         return "never"
 
 
-async def stopped_at(run: Lab, call: Hanging, siblings: int) -> None:
-    """Ask, and cancel the run in this call once so many siblings have finished."""
+async def stopped_at(run: Lab, is_begun: asyncio.Event, siblings: int = 0) -> None:
+    """Ask, and cancel the run once this call has begun and so many siblings have finished."""
     asking = asyncio.create_task(run.ask())
-    await call.is_begun.wait()
+    await is_begun.wait()
     await run.until_finished(siblings)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):

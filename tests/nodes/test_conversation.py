@@ -98,7 +98,7 @@ async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(
         },
         writer=["Both [1][2]."],
     )
-    await stopped_at(run, call, siblings=1)
+    await stopped_at(run, call.is_begun, siblings=1)
     made = sum(len(model.calls) for model in run.models.values())
     for _ in range(100):
         await asyncio.sleep(0)

@@ -7,8 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.runs import REPORT, FailingStore, HandClock, Hanging, in_order, lab, research, results, search
-from langgraph.checkpoint.memory import InMemorySaver
+from kit.runs import (
+    REPORT,
+    FailingStore,
+    HandClock,
+    Hanging,
+    WatchedSaver,
+    in_order,
+    lab,
+    research,
+    results,
+    search,
+    stopped_at,
+)
 
 from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import NoReport
@@ -106,13 +117,9 @@ async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> No
 async def test_a_kill_between_a_failure_and_what_is_made_of_it_keeps_the_reason(tmp_path: Path) -> None:
     """Node and fallback fail; after the kill only LangGraph's record of the error is left."""
     store = FailingStore()
-    graph = build_graph(checkpointer=InMemorySaver(serde=StrictSerializer()), store=store)
+    graph = build_graph(checkpointer=WatchedSaver(serde=StrictSerializer()), store=store)
     run = lab(tmp_path, graph=graph, researcher=[search("Skerry Light"), store.losing(REPORT, 2, hangs=True)])
-    task = asyncio.create_task(run.ask())
-    await store.is_hanging.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await stopped_at(run, store.is_hanging)
     store.mend()
     [finding] = (await run.ask(None)).findings.values()
     assert finding.reason == "an error stopped it (OSError)"

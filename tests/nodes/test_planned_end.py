@@ -18,7 +18,6 @@ from kit.planned import (
     finished,
     insights,
     of_task,
-    passing,
     plan,
     planned_lab,
     step,
@@ -119,7 +118,7 @@ async def test_at_the_limit_no_step_is_begun_and_the_last_packet_says_how_and_wh
     tmp_path: Path, seconds: float, reason: str
 ) -> None:
     clock = HandClock()
-    run = planned_lab(tmp_path, {"make_plan": passing(clock, seconds, plan(step(LIGHT)))}, clock=clock)
+    run = planned_lab(tmp_path, {"make_plan": clock.after(seconds, plan(step(LIGHT)))}, clock=clock)
     packets = [packet async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context)]
     [stop] = [packet for packet in packets if isinstance(packet, OverallStop)]
     assert packets[-1] is stop

@@ -11,13 +11,11 @@ from kit.planned import (
     Asked,
     First,
     Rule,
-    after,
     failing,
     finished,
     in_turn,
     new_each_time,
     of_task,
-    only_for,
     plan,
     planned_lab,
     statuses,
@@ -79,12 +77,11 @@ async def test_a_rejected_plan_is_written_again_and_an_edited_one_keeps_its_step
 @pytest.mark.behaviour("A-24", "A-25")
 async def test_a_message_during_research_reaches_the_plan_and_repeats_no_step(tmp_path: Path) -> None:
     usual = RULES["choose_queries"]
-    late: Rule = lambda asked: RateLimited("Wait an hour.") if asked.number == 1 else usual(asked)  # noqa: E731
-    tide = step(TIDE)
+    late = in_turn(failing(RateLimited("Wait an hour.")), usual)
     rules: dict[str, Rule] = {
         "make_plan": plan(step(LIGHT), step(HARBOUR), step("Compare them", search=False)),
-        "choose_queries": only_for(HARBOUR, late, usual),
-        "update_plan": lambda asked: {"added": [tide]} if SAID_MORE in asked.reminder else {},
+        "choose_queries": of_task(HARBOUR, late, usual),
+        "update_plan": lambda asked: {"added": [step(TIDE)]} if SAID_MORE in asked.reminder else {},
     }
     run = planned_lab(tmp_path, rules)
     with pytest.raises(RateLimited):
@@ -170,9 +167,13 @@ async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(tmp_path
     store = FailingStore()
     chosen = of_task(TOWER, lambda _: store.losing({"queries": [TOWER]}, times)(), RULES["choose_queries"])
     graph = build_graph("planned", checkpointer=InMemorySaver(), store=store)
-    mending: dict[str, Rule] = {"record_inconsistencies": after(store.mend, RULES["record_inconsistencies"])}
+
+    def mended(asked: Asked) -> Any:
+        store.mend()
+        return RULES["record_inconsistencies"](asked)
+
     rules: dict[str, Rule] = {"make_plan": plan(step(TOWER), step(MORAN, after=(1,))), "choose_queries": chosen}
-    run, state = await finished(tmp_path, {**rules, **mending}, graph=graph)
+    run, state = await finished(tmp_path, {**rules, "record_inconsistencies": mended}, graph=graph)
     statuses = [step.status for step in state.steps]
     assert statuses == (["failed", "completed"] if times == 1 else ["failed", "failed"])
     assert "OSError" in state.steps[0].reason

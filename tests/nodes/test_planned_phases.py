@@ -15,8 +15,7 @@ from kit.planned import (
     failing,
     finished,
     first_sentences,
-    only_for,
-    passing,
+    of_task,
     plan,
     statuses,
     step,
@@ -128,8 +127,8 @@ async def test_steps_of_a_round_see_the_same_snapshot_whatever_their_siblings_br
 
     rules = {
         "make_plan": plan(step(LIGHT), step(HEIGHT)),
-        "give_verdict": only_for(LIGHT, judged, verdict(True)),
-        "choose_queries": only_for(HEIGHT, late, RULES["choose_queries"]),
+        "give_verdict": of_task(LIGHT, judged, verdict(True)),
+        "choose_queries": of_task(HEIGHT, late, RULES["choose_queries"]),
     }
     run, state = await finished(tmp_path, rules)
     assert any(learning.text == FACT and learning.step == "1" for learning in state.learnings.values())
@@ -145,8 +144,8 @@ async def test_every_step_is_begun_at_most_once_and_ends_in_a_final_status(tmp_p
     needless = {"needless": [{"step": "5", "reason": "It is known"}]}
     rules: dict[str, Rule] = {
         "make_plan": plan(*steps, step("Nothing at all", after=(1, 2, 3))),
-        "record_learnings": only_for(LIGHT, gone, first_sentences),
-        "record_analysis": only_for(COMPARE, gone, said),
+        "record_learnings": of_task(LIGHT, gone, first_sentences),
+        "record_analysis": of_task(COMPARE, gone, said),
         "update_plan": lambda asked: needless if asked.number == 1 else {},
     }
     run, state = await finished(tmp_path, rules)
@@ -167,10 +166,10 @@ async def test_every_step_is_begun_at_most_once_and_ends_in_a_final_status(tmp_p
 async def test_a_hybrid_step_is_given_its_parents_thoughts_once(tmp_path: Path) -> None:
     thought, foreign = "Who made the lamp is not said.", "The ferry has no name."
     hybrid = {**step(KEEPER, after=(1,)), "description": "Finds the keeper."}
-    verdicts = only_for(HARBOUR, verdict(True, foreign), verdict(False, "A date of birth is missing.", "Tralee 1870"))
+    verdicts = of_task(HARBOUR, verdict(True, foreign), verdict(False, "A date of birth is missing.", "Tralee 1870"))
     rules = {
         "make_plan": plan(step(LIGHT), hybrid, step(HARBOUR)),
-        "give_verdict": only_for(LIGHT, verdict(True, thought, "whale oil"), verdicts),
+        "give_verdict": of_task(LIGHT, verdict(True, thought, "whale oil"), verdicts),
     }
     run, state = await finished(tmp_path, rules, limits={"max_step_iterations": 3})
     asked = run.asked("record_learnings", KEEPER)
@@ -217,7 +216,7 @@ async def test_a_plan_whose_steps_name_themselves_each_other_or_nobody_comes_to_
 async def test_time_up_leaves_out_steps_not_begun(tmp_path: Path, form: str, task: str, undone: set[str]) -> None:
     clock = HandClock()
     rules: dict[str, Rule] = {**RULES, "make_plan": PHASES}
-    rules[form] = only_for(task, passing(clock, 300, rules[form]), rules[form])
+    rules[form] = of_task(task, clock.after(300, rules[form]), rules[form])
     run, state = await finished(tmp_path, rules, clock=clock)
     titles = {step.id: step.title for step in state.steps}
     assert {key for key, status in statuses(state).items() if status == "skipped"} == undone
@@ -245,8 +244,8 @@ async def test_a_call_that_outlasts_the_time_is_cut(tmp_path: Path, form: str, t
     rules = {
         "make_plan": plan(step(LIGHT), step(KEEPER, after=(1,)), step(COMPARE, search=False)),
         # Less than a second is left after the first step.
-        "evaluate_outcome": only_for(LIGHT, passing(clock, 299.7, judged), judged),
-        form: only_for(task, Hanging(), RULES[form]),
+        "evaluate_outcome": of_task(LIGHT, clock.after(299.7, judged), judged),
+        form: of_task(task, Hanging(), RULES[form]),
     }
     run, state = await finished(tmp_path, rules, clock=clock)
     assert statuses(state)[cut] == "failed"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.planned import RULES, Asked, only_for, plan, planned_lab, statuses, step
+from kit.planned import RULES, Asked, of_task, plan, planned_lab, statuses, step
 from kit.runs import (
     REPORT,
     Hanging,
@@ -83,7 +83,7 @@ async def test_a_run_that_was_stopped_goes_on_with_the_tasks_that_wait(tmp_path:
     call, scripts = Hanging(), many(5)
     scripts[TASKS[number]].insert(0, call)
     run = lab(tmp_path, orchestrator=[FIVE, REPORT], researcher=scripts)
-    await stopped_at(run, call, siblings=2 if number < 3 else 1)
+    await stopped_at(run, call.is_begun, siblings=2 if number < 3 else 1)
     state = await run.ask(None)
     assert [(finding.task, finding.ended) for finding in in_order(state)] == [(task, "done") for task in TASKS]
     assert len(run.calls("orchestrator")) == 2
@@ -95,7 +95,7 @@ async def test_a_message_after_a_stop_is_put_to_the_orchestrator_before_any_task
     call = Hanging()
     scripts = {**many(2), TASKS[2]: [call], "The harbour.": simple_research("A harbour. [1]")}
     run = lab(tmp_path, orchestrator=[FIVE, research("The harbour."), REPORT], researcher=scripts)
-    await stopped_at(run, call, siblings=2)
+    await stopped_at(run, call.is_begun, siblings=2)
     state = await run.ask("Only the harbour, please.")
     assert [finding.task for finding in in_order(state) if finding.cycle] == ["The harbour."]
     shown = run.calls("orchestrator")[1].messages
@@ -113,10 +113,10 @@ async def test_a_stopped_planned_run_resumes(tmp_path: Path, number: int, slots:
 
     rules = {
         "make_plan": plan(*map(step, STEPS)),
-        "choose_queries": only_for(STEPS[number], once, RULES["choose_queries"]),
+        "choose_queries": of_task(STEPS[number], once, RULES["choose_queries"]),
     }
     run = planned_lab(tmp_path, rules, limits={"max_parallel_researchers": slots})
-    await stopped_at(run, call, siblings)
+    await stopped_at(run, call.is_begun, siblings)
     state = await run.ask(None)
     assert statuses(state) == dict.fromkeys("12345", "completed")
     assert len(run.asked("make_plan")) == 1

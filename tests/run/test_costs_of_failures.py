@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kit.openai_server import Reply, fail, say
-from kit.runs import PLAN, HandClock, lab
+from kit.runs import PLAN, HandClock, Hanging, lab, stopped_at
 from kit.wire import END, hand_out, is_right, plain_run, wire_lab
 from langchain_core.messages import AIMessage
 
@@ -28,19 +27,9 @@ def entries(state: ResearchState, role: str) -> int:
 
 async def test_costs_before_a_cancellation_are_recorded(tmp_path: Path) -> None:
     """The planner's first call has ended, and the run is stopped during its second."""
-    started = asyncio.Event()
-
-    async def never(*_: Any) -> str:
-        started.set()
-        await asyncio.Event().wait()
-        return ""
-
-    run = lab(tmp_path, planner=["", never, PLAN])
-    task = asyncio.create_task(run.ask())
-    await started.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    call = Hanging()
+    run = lab(tmp_path, planner=["", call, PLAN])
+    await stopped_at(run, call.is_begun)
     # The packet of the first call did not arrive.
     run.books = None
     assert entries(await run.ask(None), "planner") == 2

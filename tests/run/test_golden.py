@@ -25,7 +25,7 @@ from kit.planned import (
     in_turn,
     insights,
     judged,
-    only_for,
+    of_task,
     plan,
     planned_lab,
     queries,
@@ -243,7 +243,7 @@ def missing(*what: str, text: str = "") -> AIMessage:
 
 def once(form: str, rule: Rule, task: str = "") -> dict[str, Rule]:
     """The rule for the first request of a form for this task, and the usual rule for all others."""
-    return {form: only_for(task, First(1, rule, RULES[form]), RULES[form])}
+    return {form: of_task(task, First(1, rule, RULES[form]), RULES[form])}
 
 
 OPENED = form("open_url", urls=["docs:light/lighthouse.md"])
@@ -323,7 +323,7 @@ PHASES = plan(step(LIGHT), step(KEEPER), step(HARBOUR, after=(1,)), step("Compar
 ROW = plan(step(LIGHT), step(KEEPER, after=(1,)), step("Compare them", search=False))
 JUDGING: dict[str, Rule] = {"judge_units": lambda asked: by_figures(asked.reminder).tool_calls[0]["args"]}
 TIDES = suggestion("Tides", "spring tide Port Anlow")
-WANTING = {"evaluate_outcome": only_for(LIGHT, judged(0.3, 0.8, TIDES), judged(1.0, 1.0))}
+WANTING = {"evaluate_outcome": of_task(LIGHT, judged(0.3, 0.8, TIDES), judged(1.0, 1.0))}
 REPORTS = in_turn(lambda _: "She kept it until 1932. [1]", lambda _: "It is 38 metres tall. [2] She kept it. [1]")
 
 
@@ -373,7 +373,7 @@ WEB: dict[str, Callable[[Web], Case]] = {
     ),
     "planned, web": lambda web: planned(
         plan(step(LAMP), step("Who made it?", after=(1,))),
-        {"choose_queries": only_for(LAMP, queries("lamp", "down"), queries("quota"))},
+        {"choose_queries": of_task(LAMP, queries("lamp", "down"), queries("quota"))},
         question=f"{LAMP} See {web.url('/two')}.",
         docs=(),
         domains_deny=("evil.example",),
