@@ -311,6 +311,12 @@ def lab(
     return Lab(folder, models, {"data_dir": tmp_path.parent / "lab-data", **settings}, built)
 
 
+async def answered(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]:
+    """A `lab` that was asked the usual question, and its state."""
+    run = lab(tmp_path, **settings)
+    return run, await run.ask()
+
+
 def results(messages: Sequence[BaseMessage]) -> dict[str, str]:
     """Tool results by call id."""
     return {message.tool_call_id: message.text for message in messages if isinstance(message, ToolMessage)}

@@ -53,37 +53,37 @@ BEIJING = "# 北京\n\n北京是中国的首都。北京的人口是两千一百
 ORDERS = "order,city,amount\nKX-004711,Velm,120.00\nKX-004712,Tarn,95.50\nKX-004713,Osk,60.00\n"
 
 
-ANSWERS: dict[str, tuple[str, dict[str, str], str]] = {
-    "instruction": ("How many inhabitants does Oslo have? Use bullet points.", CITIES, "717,710"),
-    "German instruction": ("Wie viele Einwohner hat Oslo? Bitte mit Quellenangabe.", STAEDTE, "717.710"),
-    "one of two": ("How many people does Arvo Robotics employ, and who leads Tarn?", COMPANY, "212 people. [1]"),
-    "pronouns": ("Where does Per Moen live?", {"staff_md": STAFF}, "Per Moen is the cook. [1] He lives in Velm. [1]"),
-    "another subject": ("When did Per Moen join the yard?", {"staff_md": STAFF}, "He joined the yard in 2016. [1]"),
-    "row below header": (
-        "How much is a full service?",
-        {"prices_md": PRICES, "minutes_md": MINUTES},
-        "| Item | Price | Source |\n| --- | --- | --- |\n| Full service | 1,790 | [",
-    ),
-    "record": ("What is the payload of the Terne?", {"bikes_md": RECORDS}, "Payload: 180 kg"),
-    "list item": ("In which colours do the lamps of Tarn come?", {"lamps_md": LAMPS}, "come in: moss green [1]"),
-    "Chinese": ("中国的首都是哪里？", {"beijing_md": BEIJING}, "北京是中国的首都。 [1]"),
-    "table row": (
-        "To which city was order KX-004712 sent?",
-        {"orders_csv": ORDERS},
-        "| KX-004712 | Tarn | 95.50 | [1] |",
-    ),
-}
-"""Question, documents, and text that the report's first block contains."""
-
-
 def opening(text: str) -> str:
     return next(block for block in text.split("\n\n") if not block.startswith("#"))
 
 
 @pytest.mark.fault(50)
-@pytest.mark.parametrize("case", ANSWERS)
-def test_a_question_is_answered_in_the_first_lines(tmp_path: Path, case: str) -> None:
-    question, files, expected = ANSWERS[case]
+@pytest.mark.parametrize(
+    ("question", "files", "expected"),
+    [
+        ("How many inhabitants does Oslo have? Use bullet points.", CITIES, "717,710"),
+        ("Wie viele Einwohner hat Oslo? Bitte mit Quellenangabe.", STAEDTE, "717.710"),
+        ("How many people does Arvo Robotics employ, and who leads Tarn?", COMPANY, "212 people. [1]"),
+        ("Where does Per Moen live?", {"staff_md": STAFF}, "Per Moen is the cook. [1] He lives in Velm. [1]"),
+        ("When did Per Moen join the yard?", {"staff_md": STAFF}, "He joined the yard in 2016. [1]"),
+        (
+            "How much is a full service?",
+            {"prices_md": PRICES, "minutes_md": MINUTES},
+            "| Item | Price | Source |\n| --- | --- | --- |\n| Full service | 1,790 | [",
+        ),
+        ("What is the payload of the Terne?", {"bikes_md": RECORDS}, "Payload: 180 kg"),
+        ("In which colours do the lamps of Tarn come?", {"lamps_md": LAMPS}, "come in: moss green [1]"),
+        ("中国的首都是哪里？", {"beijing_md": BEIJING}, "北京是中国的首都。 [1]"),
+        (
+            "To which city was order KX-004712 sent?",
+            {"orders_csv": ORDERS},
+            "| KX-004712 | Tarn | 95.50 | [1] |",
+        ),
+    ],
+)
+def test_a_question_is_answered_in_the_first_lines(
+    tmp_path: Path, question: str, files: dict[str, str], expected: str
+) -> None:
     assert expected in opening(ask(tmp_path, question, "orchestrated", **files))
 
 

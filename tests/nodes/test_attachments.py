@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kit.runs import REPORT, lab, research
 from kit.server import BERTHS, BROKEN, FILES, QUESTION, TARIFF, asked, block, left_of, locked, packed
+from kit.stored_runs import queried
 from langgraph.types import Command
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config, thread_id
@@ -99,9 +98,8 @@ async def test_files_go_with_their_thread_and_a_copy_has_its_own(graph: Research
     assert "47 crowns a night" in text(state) and packed(TARIFF)[:100] not in str(state)
     await hand_over(saver.adelete_thread("copy"), saver.loop)
     assert files(tmp_path) == [] and not [*(tmp_path / "data" / "attachments").iterdir()]
-    with closing(sqlite3.connect(tmp_path / "database" / "runs.sqlite")) as connection:
-        for table in ("checkpoints", "writes", "store"):
-            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    for table in ("checkpoints", "writes", "store"):
+        assert queried(tmp_path / "database" / "runs.sqlite", f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -121,6 +119,8 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
         block("large.txt", b"x" * 3000, "text/plain"),
         block("archive.zip", b"PK", "application/zip"),
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{packed(b'no picture')}"}},
+        {"type": "image", "mimeType": "image/png", "data": packed(b"none"), "metadata": {"name": "dot.png"}},
+        {"type": "file", "base64": packed(b"none"), "mime_type": "image/png"},
         {"type": "file", "base64": "no base64!", "filename": "odd.pdf"},
         {"type": "file", "file_id": "file-1", "filename": "elsewhere.pdf"},
         {"type": "input_audio", "input_audio": {"data": packed(b"RIFF"), "format": "wav"}},
@@ -135,6 +135,8 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
         "large.txt": "too large",
         "archive.zip": "unknown format",
         "picture.png": "broken",
+        "dot.png": "too many",
+        "file.png": "too many",
         "odd.pdf": "broken",
         "elsewhere.pdf": "empty",
         "recording.wav": "unknown format",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from kit.commands import Desk
-from kit.runs import PLAN, QUESTION, Lab, decided, edited, lab, requested
+from kit.runs import PLAN, QUESTION, Lab, answered, decided, edited, lab, requested
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
@@ -22,15 +22,13 @@ TYPED, TWO = "1. The tides\n2. The ferry", ("The tides", "The ferry")
 
 async def reviewing(tmp_path: Path, *plans: str) -> Lab:
     """A run that waits for a decision on its plan."""
-    run = lab(tmp_path, planner=[PLAN, *plans], review_plan=True)
-    await run.ask()
+    run, _ = await answered(tmp_path, planner=[PLAN, *plans], review_plan=True)
     return run
 
 
 async def asking(tmp_path: Path) -> Lab:
     """A run that waits for an answer to its question back."""
-    run = lab(tmp_path, clarifier=[ASK])
-    await run.ask()
+    run, _ = await answered(tmp_path, clarifier=[ASK])
     return run
 
 

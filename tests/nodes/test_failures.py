@@ -13,6 +13,7 @@ from kit.runs import (
     HandClock,
     Hanging,
     WatchedSaver,
+    answered,
     in_order,
     lab,
     research,
@@ -41,8 +42,7 @@ QUOTING = ValueError(f"Incorrect API key provided: {CANARY}")
 async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path: Path, failure: object) -> None:
     researchers = {**OTHERS, "keeper task": [REPORT, failure]}
     scripts: Any = {"orchestrator": [THREE, REPORT], "researcher": researchers, "writer": ["Lit [1]; tide [2]."]}
-    run = lab(tmp_path, verify="check", **scripts)
-    state = await run.ask()
+    run, state = await answered(tmp_path, verify="check", **scripts)
     assert [finding.ended for finding in in_order(state)] == ["done", "failed", "done"]
     shown = results(run.calls("orchestrator")[1].messages)
     assert (shown["l"], shown["t"]) == ("Lit in 1844. [1]", "5.2 metres. [2]")
@@ -57,10 +57,9 @@ async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path
 @pytest.mark.behaviour("O-36")
 async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_its_notes(tmp_path: Path) -> None:
     researchers = {**OTHERS, "light task": [search("Skerry Light 1844"), Hanging(), "Cut, but lit in 1844. [1]"]}
+    scripts: Any = {"orchestrator": [THREE, REPORT], "researcher": researchers, "writer": ["All of it [1][2][3]."]}
     limits = {"researcher_seconds_hard": 40, "writing_share": 0.95}
-    reports = ["All of it [1][2][3]."]
-    run = lab(tmp_path, orchestrator=[THREE, REPORT], researcher=researchers, limits=limits, writer=reports)
-    state = await run.ask()
+    run, state = await answered(tmp_path, limits=limits, **scripts)
     light, keeper, tide = in_order(state)
     assert (light.ended, keeper.ended, tide.ended) == ("partial", "done", "done")
     assert "researcher_seconds_hard" in light.reason
@@ -85,17 +84,6 @@ async def test_a_report_that_fails_leaves_the_findings_and_can_be_resumed(tmp_pa
     state = await run.ask(None)
     assert state.report
     assert len(run.calls("researcher")) == 3
-
-
-@pytest.mark.fault("R13")
-@pytest.mark.parametrize(
-    ("limits", "name"), [({"max_searches": 1}, "max_searches"), ({"max_tokens": 2000}, "max_tokens")]
-)
-async def test_a_used_up_budget_is_named_in_the_report(tmp_path: Path, limits: dict[str, int], name: str) -> None:
-    run = lab(tmp_path, orchestrator=[research("light task")], limits=limits)
-    state = await run.ask()
-    assert state.run and name in state.run.stop_reason
-    assert name in state.messages[-1].text
 
 
 @pytest.mark.fault("R19", logs="WARNING core.run.concurrency")

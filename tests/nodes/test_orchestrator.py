@@ -10,6 +10,7 @@ from kit.models import call, calls
 from kit.runs import (
     REPORT,
     HandClock,
+    answered,
     broken_call,
     every_call_has_one_result,
     in_order,
@@ -32,8 +33,7 @@ from deep_research.core.run.context import Role
 async def test_the_last_cycle_writes_the_report_without_asking(tmp_path: Path, reasons: bool, decisions: int) -> None:
     script = [research(f"task {number}.") for number in range(decisions)]
     profile: Any = {"reasoning_output": reasons}
-    run = lab(tmp_path, orchestrator=script, researcher=many(decisions), profile=profile)
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=script, researcher=many(decisions), profile=profile)
     assert state.report
     assert (len(run.calls("orchestrator")), len(state.findings), len(run.calls("writer"))) == (decisions, decisions, 1)
 
@@ -42,8 +42,7 @@ async def test_the_last_cycle_writes_the_report_without_asking(tmp_path: Path, r
 async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limited(tmp_path: Path) -> None:
     thoughts = [think("Look at the tower."), think("Hm.")]
     first = [thoughts[0], research("task 0."), thoughts[1], research("task 1."), research("task 2.")]
-    run = lab(tmp_path, orchestrator=[*first, *[think("Hm.")] * 4, REPORT], researcher=many(3))
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=[*first, *[think("Hm.")] * 4, REPORT], researcher=many(3))
     assert state.report and run.all_used()
     assert [finding.thought for finding in in_order(state)] == ["Look at the tower.", "Hm.", ""]
     shown = [packet["reasoning"] for packet in run.of_type("reasoning_delta")]
@@ -62,72 +61,63 @@ async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limite
     assert every_call_has_one_result(state.transcript)
 
 
-@pytest.mark.behaviour("O-21")
-@pytest.mark.parametrize(("seconds", "goes_on"), [(1800, True), (1801, False)])
-async def test_the_clock_forces_the_report_only_when_it_is_over(tmp_path: Path, seconds: int, goes_on: bool) -> None:
+@pytest.mark.behaviour("O-21", "O-22")
+@pytest.mark.parametrize(("decision", "finding", "goes_on"), [(1800, 0, True), (1801, 0, False), (0, 1801, False)])
+async def test_when_the_clock_is_over_the_round_is_completed_and_the_report_forced(
+    tmp_path: Path, decision: int, finding: int, goes_on: bool
+) -> None:
     clock = HandClock()
-    script = [clock.after(seconds, research("first task")), *([REPORT] if goes_on else [])]
-    run = lab(tmp_path, orchestrator=script, clock=clock)
-    state = await run.ask()
+    script = [clock.after(decision, research("first task")), *([REPORT] if goes_on else [])]
+    steps = [search("light"), REPORT, clock.after(finding, "One. [1]")]
+    run, state = await answered(tmp_path, orchestrator=script, researcher=steps, clock=clock)
     assert run.all_used()
+    assert [finding.ended for finding in in_order(state)] == ["done"]
     assert state.run and ("max_seconds" in state.run.stop_reason) is not goes_on
     assert state.run.status == ("completed" if goes_on else "completed_with_gaps")
     assert ("Research ended early" in state.messages[-1].text) is not goes_on
-
-
-@pytest.mark.behaviour("O-22")
-async def test_a_round_that_has_begun_is_completed_when_the_clock_runs_out(tmp_path: Path) -> None:
-    clock = HandClock()
-    steps = [search("light"), REPORT, clock.after(2000, "One. [1]")]
-    run = lab(tmp_path, orchestrator=[research("first task")], researcher=steps, clock=clock)
-    state = await run.ask()
-    assert [finding.ended for finding in in_order(state)] == ["done"]
-    assert state.run and "max_seconds" in state.run.stop_reason
 
 
 @pytest.mark.behaviour("O-26", "O-27")
 async def test_silence_first_leads_to_the_plans_steps_and_later_to_the_report(tmp_path: Path) -> None:
     script = ["I would rather talk.", "Still talking.", "Enough, I think."]
     steps = ("History of the Skerry Light", "Its keeper Ada Moran", "The harbour beside it")
-    run = lab(tmp_path, orchestrator=script, researcher={step: simple_research() for step in steps})
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=script, researcher={step: simple_research() for step in steps})
     assert ["no effect" in asked.messages[-1].text for asked in run.calls("orchestrator")[:2]] == [False, True]
     assert state.plan and tuple(finding.task for finding in in_order(state)) == state.plan.steps == steps
     assert every_call_has_one_result(state.transcript)
     assert state.report and run.all_used()
 
 
-@pytest.mark.behaviour("O-28")
-async def test_report_wins_over_thought_and_thought_over_research(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-28", "O-30")
+async def test_report_wins_over_thought_thought_over_research_and_that_is_done_beside_unknown_tools(
+    tmp_path: Path,
+) -> None:
     both = calls(call("research_agent", task="not now", id="r"), call("think_tool", reasoning="hm", id="t"))
+    mixed = calls(call("browse", url="x", id="b"), call("research_agent", task="When was it lit?", id="first"))
     all_three = calls(
         call("research_agent", task="never", id="r2"),
         call("think_tool", reasoning="hm", id="t2"),
         call("generate_report", id="g2"),
     )
-    run = lab(tmp_path, orchestrator=[both, research("When was it lit?", ids=("first",)), all_three])
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=[both, mixed, all_three])
     answers = results(state.transcript)
     assert answers["t"] == answers["g2"] == "Noted."
     assert all(answers[name].startswith("Not run") for name in ("r", "r2"))
+    assert "no tool 'browse'" in answers["b"] and "research_agent" in answers["b"]
+    assert "1844" in results(run.calls("orchestrator")[2].messages)["first"]
     assert set(state.findings) == {"first"}
     assert every_call_has_one_result(state.transcript)
 
 
-@pytest.mark.behaviour("O-29", "O-30")
-async def test_calls_of_unknown_tools_are_answered_and_end_in_the_report(tmp_path: Path) -> None:
-    mixed = calls(call("browse", url="x", id="b"), call("research_agent", task="When was it lit?", id="r"))
-    run = lab(tmp_path, orchestrator=[mixed, *[calls(call("browse", url="x"))] * 3])
-    state = await run.ask()
+@pytest.mark.behaviour("O-29")
+async def test_calls_of_unknown_tools_end_in_the_report(tmp_path: Path) -> None:
+    unknown = [calls(call("browse", url="x"))] * 3
+    run, state = await answered(tmp_path, orchestrator=[research("When was it lit?"), *unknown])
     assert state.report and run.all_used()
-    assert set(state.findings) == {"r"}
-    answers = results(run.calls("orchestrator")[1].messages)
-    assert "no tool 'browse'" in answers["b"] and "research_agent" in answers["b"]
-    assert "1844" in answers["r"]
     assert every_call_has_one_result(state.transcript)
 
 
-@pytest.mark.behaviour("O-31", "O-33", "O-34")
+@pytest.mark.behaviour("O-31", "O-33", "O-34", "O-90")
 async def test_branches_are_announced_and_results_keep_order_and_unique_ids(tmp_path: Path) -> None:
     script = [research("slow task", "fast task", ids=("same", "same")), research("task 2.", ids=("same",)), REPORT]
     researchers = {
@@ -135,13 +125,15 @@ async def test_branches_are_announced_and_results_keep_order_and_unique_ids(tmp_
         "fast task": [search("tides"), REPORT, "Fast. [1]"],
         "task 2.": simple_research(),
     }
-    run = lab(tmp_path, orchestrator=script, researcher=researchers, writer=["Slow [1], fast [2]."])
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=script, researcher=researchers, writer=["Slow [1], fast [2]."])
     assert set(state.findings) == {"same", "same-2", "same-3"}
     assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [2]
     assert run.types().index("top_level_branching") < run.types().index("research_agent_start")
     shown = [m.text for m in run.calls("orchestrator")[1].messages if isinstance(m, ToolMessage)]
     assert shown == ["Slow. [1]", "Fast. [2]"]
+    deltas = [packet for packet in run.of_type("intermediate_report_delta") if packet["placement"]["turn_index"] == 1]
+    for tab, text in enumerate(("Slow. [1]", "Fast. [1]")):
+        assert "".join(delta["content"] for delta in deltas if delta["placement"]["tab_index"] == tab) == text
     assert every_call_has_one_result(state.transcript)
 
 
@@ -159,8 +151,7 @@ async def test_branches_are_announced_and_results_keep_order_and_unique_ids(tmp_
     ],
 )
 async def test_a_malformed_call_is_answered_and_never_run(tmp_path: Path, message: AIMessage, words: str) -> None:
-    run = lab(tmp_path, orchestrator=[message, research("When was it lit?"), REPORT])
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=[message, research("When was it lit?"), REPORT])
     assert words in results(state.transcript)["x"]
     assert "x" not in state.findings and len(state.findings) == 1
     assert every_call_has_one_result(run.calls("orchestrator")[1].messages)
@@ -173,8 +164,7 @@ async def test_models_that_reason_get_their_own_prompts_no_think_tool_and_low_ef
 ) -> None:
     plain = lab(tmp_path)
     await plain.ask()
-    run = lab(tmp_path, profile={"reasoning_output": True}, effort=effort)
-    await run.ask()
+    run, _ = await answered(tmp_path, profile={"reasoning_output": True}, effort=effort)
     roles: tuple[Role, ...] = ("orchestrator", "researcher", "clarifier", "planner", "writer")
     for role in roles[:2]:
         for asked, has_tool in ((plain.calls(role)[0], True), (run.calls(role)[0], False)):
@@ -188,7 +178,7 @@ async def test_models_that_reason_get_their_own_prompts_no_think_tool_and_low_ef
 @pytest.mark.behaviour("O-42")
 async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(tmp_path: Path) -> None:
     long = "".join(f"On day {day} much was said about the weather. " for day in range(800))
-    run = lab(
+    run, state = await answered(
         tmp_path,
         orchestrator=[research("task 0."), research("task 1."), REPORT],
         researcher={
@@ -199,7 +189,6 @@ async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(tmp
         small="off",
         limits={"min_window": 1000, "report_tokens": 500},
     )
-    state = await run.ask()
     assert state.report
     shown = [m.text for m in run.calls("orchestrator")[2].messages if isinstance(m, ToolMessage)]
     assert shown == ["It was lit in 1844. [1] It is tall. [1]", "Newest finding. [2] No marker here."]
@@ -215,8 +204,7 @@ async def test_a_researchers_steps_are_kept_with_its_own_call(tmp_path: Path) ->
         "tide task": [search("spring tide"), ValueError("broken"), ValueError("still broken")],
     }
     script = [calls(call("browse", id="odd"), *tasks), REPORT]
-    run = lab(tmp_path, orchestrator=script, researcher=researchers, writer=["Tralee. [1]"])
-    state = await run.ask()
+    _, state = await answered(tmp_path, orchestrator=script, researcher=researchers, writer=["Tralee. [1]"])
     keeper, tide = state.findings["keeper"], state.findings["tide"]
     assert [action.inputs for action in keeper.actions] == [("Ada Moran",)]
     assert [action.inputs for action in tide.actions] == [("spring tide",)]

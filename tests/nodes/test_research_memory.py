@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from kit.models import call, calls
-from kit.runs import PLAN, REPORT, Lab, lab, research, search, simple_research
+from kit.runs import PLAN, REPORT, Lab, answered, lab, research, search, simple_research
 
 from deep_research.core.evidence.memory.observations import open_gaps, report_notes
 
@@ -34,8 +34,7 @@ def finds(finding: str, *missing: str) -> list[Any]:
 async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path) -> None:
     script = [research("task 0."), research("task 1."), calls(call("generate_report", missing=[]))]
     researchers = {"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds("Alan built it, he says. [1]")}
-    run = lab(tmp_path, orchestrator=script, researcher=researchers)
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=script, researcher=researchers)
     prompts = [shown(call.messages[-1].text) for call in run.calls("orchestrator")]
     assert prompts == [{}, {"gaps": [OPEN]}, {"gaps": [OPEN]}]
     assert open_gaps(state.memory.values()) == []
@@ -45,8 +44,7 @@ async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path)
 async def test_what_the_orchestrator_misses_is_reported_once(tmp_path: Path) -> None:
     left = "what it cost"
     script = [research("task 0."), calls(call("generate_report", missing=[left]))]
-    run = lab(tmp_path, orchestrator=script, researcher=finds(f"{LIT} [1]", OPEN))
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=script, researcher=finds(f"{LIT} [1]", OPEN))
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.audit and state.report.audit.open_gaps == (left,)
     assert [note for note in report_notes(state) if "Not found" in note] == [f"Not found: {left}"]
@@ -59,8 +57,7 @@ async def test_a_declared_contradiction_reaches_orchestrator_writer_and_reader(t
     useless = [{**said, "document": 9}, {**said, "other_document": 1}, {**said, "other": LIT}, "none"]
     declared = calls(call("generate_report", contradictions=[said, *useless]))
     script = [search("Skerry Light", "Ada Moran"), declared, f"{LIT} [1] {OTHER} [2]"]
-    run = lab(tmp_path, researcher=script, writer=[f"{LIT} [1] Others say 1846. [2]"], verify="off")
-    state = await run.ask()
+    run, state = await answered(tmp_path, researcher=script, writer=[f"{LIT} [1] Others say 1846. [2]"], verify="off")
     assert shown(run.calls("orchestrator")[1].messages[-1].text) == {"contradictions": [[LIT, OTHER]]}
     assert f"– but: {OTHER}" in run.calls("writer")[0].messages[-1].text
     table = state.messages[-1].text.partition("## Contradictions")[2].partition("## Sources")[0]

@@ -11,6 +11,7 @@ from kit.runs import (
     REPORT,
     HandClock,
     Lab,
+    answered,
     every_call_has_one_result,
     in_order,
     lab,
@@ -19,6 +20,7 @@ from kit.runs import (
     search,
     simple_research,
     think,
+    written,
 )
 from langchain_core.messages import HumanMessage, SystemMessage
 
@@ -82,8 +84,7 @@ NAMES = ("Skerry", "Anlow", "Tralee", "Moran", "Ostvik", "Holm")
 @pytest.mark.fault("R10", "R11")
 @pytest.mark.behaviour("O-02", "O-03", "O-44", "O-54", "O-56")
 async def test_a_researcher_gets_its_task_alone_its_own_tools_caps_and_text_fenced_as_data(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[TASK, REPORT])
-    await run.ask()
+    run, _ = await answered(tmp_path, orchestrator=[TASK, REPORT])
     control = {"generate_report", "think_tool"}
     assert {*run.calls("clarifier")[0].tools} == {"generate_plan"}
     assert {*run.calls("orchestrator")[0].tools} == {"analyze_findings", "research_agent", *control}
@@ -106,8 +107,7 @@ async def test_a_researcher_gets_its_task_alone_its_own_tools_caps_and_text_fenc
 @pytest.mark.behaviour("O-45", "O-46", "O-55")
 async def test_after_eight_rounds_without_counting_thoughts_the_finding_is_written(tmp_path: Path) -> None:
     rounds = [message for n in range(8) for message in (think(f"a {n}"), think(f"b {n}"), search(f"query {n}"))]
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[*rounds, "What there is. [1]"])
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=[TASK, REPORT], researcher=[*rounds, "What there is. [1]"])
     finding = in_order(state)[0]
     assert (len(finding.actions), finding.ended) == (8, "partial")
     assert "max_iterations" in finding.reason
@@ -128,8 +128,7 @@ async def test_after_twelve_minutes_the_finding_is_written(tmp_path: Path) -> No
 @pytest.mark.behaviour("O-47")
 async def test_a_third_thought_in_a_row_costs_a_round(tmp_path: Path) -> None:
     script = [search("Skerry"), *(think() for _ in range(2 + 7)), "Nothing was found."]
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
     _, *answers = results(run.calls("researcher")[-1].messages).values()
     assert answers[:2] == ["Noted.", "Noted."]
     assert len(answers) == 9
@@ -137,100 +136,80 @@ async def test_a_third_thought_in_a_row_costs_a_round(tmp_path: Path) -> None:
     assert in_order(state)[0].ended == "partial"
 
 
-@pytest.mark.behaviour("O-48", "O-49")
-async def test_calls_of_the_first_tool_run_together_and_others_are_not_run(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-48", "O-49", "O-75")
+async def test_calls_of_the_first_tool_run_together_and_what_is_opened_then_keeps_its_number_and_is_shown_once(
+    tmp_path: Path,
+) -> None:
+    address = "docs:lab-documents/lighthouse.md"
     three = calls(
-        call("internal_search", queries=["Skerry Light"], id="first"),
+        call("internal_search", queries=["1844 tall"], id="first"),
         call("internal_search", queries="Ada Moran", id="second"),
-        call("open_url", urls=["docs:x"], id="other"),
+        call("open_url", urls=[address], id="other"),
     )
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[three, REPORT, "Both. [1, 2]"])
-    state = await run.ask()
-    actions = [(action.tool, action.id, action.inputs) for action in in_order(state)[0].actions]
-    assert actions == [("internal_search", "first", ("Skerry Light", "Ada Moran"))]
-    answers = results(run.calls("researcher")[1].messages)
+    opened = calls(call("open_url", urls=[address], id="opened"))
+    script = [three, opened, REPORT, "It is tall. [1, 2]"]
+    run, state = await answered(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
+    [finding] = in_order(state)
+    actions = [(action.tool, action.id, action.inputs) for action in finding.actions]
+    assert actions == [
+        ("internal_search", "first", ("1844 tall", "Ada Moran")),
+        ("open_url", "opened", (address,)),
+    ]
+    answers = results(run.calls("researcher")[2].messages)
     assert "Skerry" in answers["first"] and "Run together" in answers["second"]
     assert "one kind of tool" in answers["other"]
-    assert every_call_has_one_result(run.calls("researcher")[1].messages)
+    assert every_call_has_one_result(run.calls("researcher")[2].messages)
+    shown = ["stands 38 metres tall" in answers[name] for name in ("first", "opened")]
+    assert shown == [True, False] and '"shown_before": [1]' in answers["opened"]
+    assert len(finding.sources) == len({*finding.sources})
 
 
 @pytest.mark.fault("R10")
-@pytest.mark.behaviour("O-50", "O-51")
-async def test_unknown_and_failing_tools_are_answered_and_the_researcher_goes_on(tmp_path: Path) -> None:
+@pytest.mark.behaviour("O-50", "O-51", "O-53")
+async def test_silence_unknown_and_failing_tools_are_answered_and_the_researcher_goes_on(tmp_path: Path) -> None:
     unknown = calls(call("browse", id="b"), call("shell", id="s"))
     wrong = calls(call("open_url", urls=["docs:nowhere/x.md"], id="w"))
     bad_arguments = calls(call("internal_search", text=["x"], id="a"))
-    script = [unknown, wrong, bad_arguments, *simple_research()]
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
-    state = await run.ask()
-    assert "Round 2 of 8" in run.calls("researcher")[1].messages[-1].text
-    answers = results(run.calls("researcher")[3].messages)
+    script = ["Hm.", "Well.", unknown, wrong, bad_arguments, *simple_research("Lit in 1844. [1]")]
+    run, state = await answered(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
+    asked = run.calls("researcher")
+    reminders = [request.messages[-1].text.partition("Round ")[2] for request in asked[:4]]
+    # The first silence is nudged, the second costs a round, as an unknown tool does.
+    assert [(int(text.split()[0]), "no effect" in text) for text in reminders] == [
+        *((1, False), (1, True)),
+        *((2, True), (3, False)),
+    ]
+    assert "Hm." not in asked[2].text
+    answers = results(asked[5].messages)
     assert "no tool 'browse'" in answers["b"] and "internal_search" in answers["s"]
     assert "docs:nowhere/x.md" in answers["w"]
     assert "arguments are wrong" in answers["a"]
     finding = in_order(state)[0]
-    assert (finding.ended, len(finding.actions)) == ("done", 3)
-
-
-@pytest.mark.behaviour("O-53")
-async def test_a_message_without_a_call_is_nudged_once_and_then_costs_a_round(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=["Hm.", "Well.", *simple_research("Lit in 1844. [1]")])
-    state = await run.ask()
-    reminders = [asked.messages[-1].text for asked in run.calls("researcher")[:3]]
-    assert [("Round 1" in text, "no effect" in text) for text in reminders] == [
-        (True, False),
-        (True, True),
-        (False, True),
-    ]
-    assert "Hm." not in run.calls("researcher")[2].text
-    assert in_order(state)[0].numbered == "Lit in 1844. [1]"
-
-
-@pytest.mark.behaviour("O-75")
-async def test_an_opened_document_keeps_its_number_and_is_shown_once(tmp_path: Path) -> None:
-    address = "docs:lab-documents/lighthouse.md"
-    opened = calls(call("open_url", urls=[address], id="o"))
-    script = [search("1844 tall"), opened, REPORT, "It is tall. [1]"]
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=script)
-    state = await run.ask()
-    found, prompt = results(run.calls("researcher")[2].messages).values()
-    assert ("stands 38 metres tall" in found, "stands 38 metres tall" in prompt) == (True, False)
-    assert '"shown_before": [1]' in prompt
-    assert [action.tool for action in in_order(state)[0].actions] == ["internal_search", "open_url"]
-    assert in_order(state)[0].sources.count(in_order(state)[0].sources[0]) == 1
+    assert (finding.ended, len(finding.actions), finding.numbered) == ("done", 3, "Lit in 1844. [1]")
 
 
 @pytest.mark.fault("R14")
-async def test_an_address_that_stays_unknown_is_never_cited(tmp_path: Path) -> None:
-    script = [search("Skerry Light 1844"), REPORT, "True. [1] Invented. [9]"]
-    run = lab(tmp_path, researcher=script, writer=["It was lit for the first time in 1844. [1] Invented. [9]"])
-    state = await run.ask()
+@pytest.mark.behaviour("O-74")
+async def test_an_address_that_stays_unknown_is_never_cited_and_findings_are_shown_as_written(tmp_path: Path) -> None:
+    wanted, report = "True. [1, 2] Invented. [9]", "It was lit for the first time in 1844. [1] Invented. [9]"
+    script = [search("Skerry Light 1844"), REPORT, wanted]
+    run, state = await answered(tmp_path, researcher=script, writer=[report])
     finding = in_order(state)[0]
-    assert finding.numbered == "True. [1] Invented."
+    assert finding.numbered == "True. [1, 2] Invented."
     assert finding.dropped_markers == 1
-    wanted = "It was lit for the first time in 1844. [1] Invented. *(not verified)*"
-    assert state.report and state.report.text == wanted
+    assert run.words("intermediate_report_delta") == wanted
+    assert run.words("message_delta").rstrip() == "It was lit for the first time in 1844. [1] Invented."
+    assert state.report
+    assert state.report.text == "It was lit for the first time in 1844. [1] Invented. *(not verified)*"
     assert state.report.audit and state.report.audit.removed_markers == 1
 
 
-@pytest.mark.behaviour("O-91")
-async def test_the_language_rule_reaches_every_role(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await run.ask("斯凯里灯塔是什么时候点亮的？")
-    for role in ("clarifier", "planner", "orchestrator", "researcher", "writer"):
-        assert all("Chinese" in request.messages[0].text for request in run.calls(role))
-
-
 async def test_older_results_shrink_to_what_bears_on_the_task_and_the_prefix_stays(tmp_path: Path) -> None:
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    for name in NAMES:
-        text = f"# {name}\n\n{FILLER}\n\nThe light of {name} was lit in 1844.\n\n{FILLER}"
-        (folder / f"{name.lower()}.md").write_text(text)
+    page = f"# {{0}}\n\n{FILLER}\n\nThe light of {{0}} was lit in 1844.\n\n{FILLER}"
+    docs = (written(tmp_path / "pages", {f"{name.lower()}_md": page.format(name) for name in NAMES}),)
     opened = (calls(call("open_url", urls=[f"docs:pages/{name.lower()}.md"], id=name)) for name in NAMES)
     script = [search("light"), *opened, REPORT, "It was lit in 1844. [1]"]
-    run = lab(tmp_path, docs=(folder,), researcher=script, limits={"results_tokens": 2_500})
-    state = await run.ask()
+    run, state = await answered(tmp_path, docs=docs, researcher=script, limits={"results_tokens": 2_500})
     prompts = [[message.text for message in call.messages[:-1]] for call in run.calls("researcher")]
     breaks = [number for number, (before, after) in enumerate(pairwise(prompts)) if after[: len(before)] != before]
     assert len(breaks) == 2

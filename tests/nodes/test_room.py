@@ -14,6 +14,7 @@ from kit.runs import (
     REPORT,
     Hanging,
     Lab,
+    answered,
     every_call_has_one_result,
     in_order,
     lab,
@@ -54,8 +55,7 @@ def test_dispatch_respects_slots_searches_and_tool_calls(most: int | None, spent
 
 @pytest.mark.behaviour("O-32", "O-33")
 async def test_tasks_beyond_the_limit_go_out_in_the_next_round_before_the_orchestrator_is_asked(tmp_path: Path) -> None:
-    run = lab(tmp_path, orchestrator=[FIVE, REPORT], researcher=many(5))
-    state = await run.ask()
+    run, state = await answered(tmp_path, orchestrator=[FIVE, REPORT], researcher=many(5))
     assert [(finding.task, finding.cycle) for finding in in_order(state)] == [*zip(TASKS, (0, 0, 0, 1, 1), strict=True)]
     placements = [packet["placement"] for packet in run.of_type("research_agent_start")]
     turns_and_tabs = sorted((placement["turn_index"], placement["tab_index"]) for placement in placements)
@@ -69,11 +69,12 @@ async def test_tasks_beyond_the_limit_go_out_in_the_next_round_before_the_orches
     assert every_call_has_one_result(state.transcript)
 
 
-@pytest.mark.parametrize("limits", [{"max_searches": 2}, {"max_tool_calls": 2}])
-async def test_tasks_beyond_the_searches_left_are_reported(tmp_path: Path, limits: dict[str, int]) -> None:
-    run = lab(tmp_path, orchestrator=[FIVE], researcher=many(2), limits=limits)
-    state = await run.ask()
+@pytest.mark.fault("R13")
+@pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])
+async def test_tasks_beyond_the_searches_left_are_reported_with_the_limit(tmp_path: Path, limit: str) -> None:
+    _, state = await answered(tmp_path, orchestrator=[FIVE], researcher=many(2), limits={limit: 2})
     assert [finding.task for finding in in_order(state)] == TASKS[:2]
+    assert limit in state.run.stop_reason and limit in state.messages[-1].text
     for task in TASKS[2:]:
         assert f"Not found: {task}" in state.messages[-1].text
 
@@ -137,8 +138,7 @@ async def test_a_researchers_steps_are_counted_below_its_place_and_its_finding_i
     steps = [think("First."), search("Skerry Light"), search("Port Anlow"), think("Enough."), REPORT]
     finding = AIMessage("Lit in 1844. [1]", additional_kwargs={"reasoning_content": "How to put it?"})
     scripts: Any = {"task 0.": [*steps, finding], "task 1.": [search("keeper"), REPORT, "Nobody knows."]}
-    run = lab(tmp_path, orchestrator=[research("task 0.", "task 1."), REPORT], researcher=scripts)
-    await run.ask()
+    run, _ = await answered(tmp_path, orchestrator=[research("task 0.", "task 1."), REPORT], researcher=scripts)
     first = [p for p in run.packets if p["placement"]["tab_index"] == 0 and p["placement"]["turn_index"] == 1]
     shown = ("reasoning_start", "search_tool_start", "intermediate_report_start", "section_end")
     assert [(p["type"].rpartition("_")[0], p["placement"]["sub_turn_index"]) for p in first if p["type"] in shown] == [
@@ -158,8 +158,7 @@ async def test_thoughts_rounds_and_the_report_take_a_turn_each_and_thoughts_are_
     beside = "I shall look at the tower first."
     decision = research("task 0.").model_copy(update={"content": beside})
     script = [think(words), decision, think("Once more."), research("task 1."), think("Enough."), REPORT]
-    run = lab(tmp_path, orchestrator=script, researcher=many(2))
-    await run.ask()
+    run, _ = await answered(tmp_path, orchestrator=script, researcher=many(2))
     assert thoughts(run) == [words, beside, "Once more.", "Enough."]
     expected = ["plan@0", "think@1", "think@2", "agents@3", "think@4", "agents@5", "think@6", "report@7"]
     assert trace(run) == expected
@@ -190,12 +189,3 @@ def test_thoughts_survive_any_json(
     pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     thought = StreamedThought()
     assert "".join(thought.feed(piece) for piece in pieces) == words
-
-
-@pytest.mark.behaviour("O-74")
-async def test_markers_stand_as_written_in_a_finding_and_without_addresses_in_the_report(tmp_path: Path) -> None:
-    finding, report = "Lit in 1844. [1, 2] It is tall. [9]", "Lit in 1844. [1] It is tall. [9]"
-    run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, finding], writer=[report])
-    await run.ask()
-    assert run.words("intermediate_report_delta") == finding
-    assert run.words("message_delta").rstrip() == "Lit in 1844. [1] It is tall."

@@ -6,29 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.models import Call, calls
+from kit.models import calls
 from kit.planned import planned_lab
-from kit.runs import PLAN, PLANNED, QUESTION, HandClock, Lab, decided, lab
+from kit.runs import PLAN, PLANNED, QUESTION, answered, decided, lab
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph
 from deep_research.core.records.research import Plan, Run
 from deep_research.core.run.conversation import marked
-from deep_research.core.run.errors import NoPlan, NoSearchTool, QuestionRefused, WindowTooSmall
+from deep_research.core.run.errors import NoPlan, NoSearchTool, WindowTooSmall
 from deep_research.graph.routing import route_after_begin
 from deep_research.state import ResearchState
 
 ASK = "1. Which lighthouse do you mean?\nThe answer makes the report more precise."
-DATA = "iVBORw0KGgoAAAANSUhEUg"
-BLOCKS: dict[str, dict[str, Any]] = {
-    "dot.png": {"type": "image", "mimeType": "image/png", "data": DATA, "metadata": {"name": "dot.png"}},
-    "plan.pdf": {"type": "file", "mimeType": "application/pdf", "data": DATA, "metadata": {"filename": "plan.pdf"}},
-    "minutes.pdf": {"type": "file", "file": {"filename": "minutes.pdf", "file_data": DATA}},
-    "picture.png": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}},
-    "recording.wav": {"type": "input_audio", "input_audio": {"data": DATA, "format": "wav"}},
-    "file.png": {"type": "file", "base64": DATA, "mime_type": "image/png"},
-}
 
 
 @pytest.mark.behaviour("O-01")
@@ -72,8 +63,7 @@ async def test_only_the_setting_and_a_clarification_that_was_the_last_word_spare
     ],
 )
 async def test_a_question_back_pauses_the_run_once_until_any_answer(tmp_path: Path, reply: Any) -> None:
-    run = lab(tmp_path, clarifier=[ASK])
-    state = await run.ask()
+    run, state = await answered(tmp_path, clarifier=[ASK])
     assert await run.next() == ("ask_user",)
     assert state.run and state.run.status == "waiting"
     assert state.messages[-1].additional_kwargs == {"deep_research": "clarification"}
@@ -86,8 +76,7 @@ async def test_a_question_back_pauses_the_run_once_until_any_answer(tmp_path: Pa
 
 @pytest.mark.behaviour("O-08", "O-10", "O-13", "O-14", "O-15")
 async def test_the_plan_of_a_clear_question_is_requested_without_tools_and_streamed(tmp_path: Path) -> None:
-    run = lab(tmp_path, clarifier=[calls(PLANNED, text="Sure, let me plan this.")])
-    state = await run.ask()
+    run, state = await answered(tmp_path, clarifier=[calls(PLANNED, text="Sure, let me plan this.")])
     assert not any("let me plan" in message.text for message in state.messages)
     asked = run.calls("planner")[0]
     assert asked.tools == ()
@@ -111,21 +100,25 @@ async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_sta
 
 @pytest.mark.parametrize("clarify", ["ask", "assume"])
 async def test_a_clarifier_that_answers_instead_of_asking_is_not_heard(tmp_path: Path, clarify: str) -> None:
-    run = lab(tmp_path, clarifier=["The Skerry Light was lit in 1790 by order of the king."], clarify=clarify)
-    state = await run.ask()
+    statement = "The Skerry Light was lit in 1790 by order of the king."
+    run, state = await answered(tmp_path, clarifier=[statement], clarify=clarify)
     assert state.report and not state.run.assumptions
     assert "1790" not in "".join(call.text for call in run.calls("writer"))
 
 
-@pytest.mark.behaviour("O-11")
-async def test_clarifier_and_orchestrator_see_the_last_five_messages_of_the_user(tmp_path: Path) -> None:
-    questions = [f"question {number}" for number in range(8)]
+@pytest.mark.behaviour("O-11", "O-91")
+async def test_clarifier_and_orchestrator_see_the_last_five_messages_and_every_role_the_language(
+    tmp_path: Path,
+) -> None:
+    questions = [f"斯凯里灯塔是什么时候点亮的？ {number}" for number in range(8)]
     history = [message for text in questions for message in (HumanMessage(text), AIMessage("An answer."))]
     run = lab(tmp_path)
     await run.ask({"messages": history[:-1]})
-    for role in ("clarifier", "planner", "orchestrator", "writer"):
-        shown = [m.text for m in run.calls(role)[0].messages if m.text.startswith("question ")]
-        assert shown == (questions if role == "writer" else questions[3:]), role
+    expected = {"researcher": [], "writer": questions}
+    for role in ("clarifier", "planner", "orchestrator", "researcher", "writer"):
+        shown = [message.text for message in run.calls(role)[0].messages if message.text in questions]
+        assert shown == expected.get(role, questions[3:]), role
+        assert all("Chinese" in request.messages[0].text for request in run.calls(role)), role
 
 
 @pytest.mark.behaviour("O-12")
@@ -138,27 +131,20 @@ async def test_clarifier_and_orchestrator_see_the_last_five_messages_of_the_user
     ],
 )
 async def test_documents_are_mentioned(tmp_path: Path, settings: dict[str, Any], words: str) -> None:
-    run = lab(tmp_path, clarifier=[ASK], **settings)
-    await run.ask()
+    run, _ = await answered(tmp_path, clarifier=[ASK], **settings)
     [asked] = run.calls("clarifier")
     assert words in asked.messages[0].text
     assert ("documents" in asked.messages[0].text) is bool(words)
 
 
 @pytest.mark.behaviour("O-16")
-async def test_an_empty_plan_is_asked_for_once_more_and_then_an_error(tmp_path: Path) -> None:
-    again = lab(tmp_path, planner=["", PLAN])
-    assert (await again.ask()).report
-    assert "last answer was empty" in again.calls("planner")[1].messages[-1].text
+async def test_an_empty_plan_is_asked_for_once_more_and_one_of_more_than_six_steps_is_cut(tmp_path: Path) -> None:
     never = lab(tmp_path, planner=["", "  "])
     with pytest.raises(NoPlan, match="another model"):
         await never.ask()
     assert await never.next() == ("plan",)
-
-
-async def test_a_plan_of_more_than_six_steps_is_cut_to_six_and_says_so(tmp_path: Path) -> None:
-    run = lab(tmp_path, planner=["\n".join(f"{n}. Step {n}" for n in range(1, 10))])
-    state = await run.ask()
+    run, state = await answered(tmp_path, planner=["", "\n".join(f"{n}. Step {n}" for n in range(1, 10))])
+    assert "last answer was empty" in run.calls("planner")[1].messages[-1].text
     assert state.plan and state.plan.steps == tuple(f"Step {n}" for n in range(1, 7))
     assert "Step 7" not in state.plan.text
     assert "Step 7" not in run.calls("orchestrator")[0].messages[0].text
@@ -167,85 +153,33 @@ async def test_a_plan_of_more_than_six_steps_is_cut_to_six_and_says_so(tmp_path:
     assert said in state.messages[-1].text
 
 
-async def test_the_users_thinking_is_not_counted_as_time_at_work(tmp_path: Path) -> None:
-    clock = HandClock()
-    run = lab(tmp_path, clarifier=[clock.after(3, ASK)], planner=[clock.after(4, PLAN)], clock=clock)
-    await run.ask()
-    clock.time += 5000
-    state = await run.ask(Command(resume="The Skerry Light"))
-    assert state.run and state.run.active_seconds == 7
-    assert not state.run.stop_reason
-
-
-def sent(words: str, *names: str) -> HumanMessage:
-    text = [{"type": "text", "text": words}] if words else []
-    return HumanMessage([*text, *(BLOCKS[name] for name in names)])
-
-
-def prompts(run: Lab) -> list[Call]:
-    """All calls; checks that each has one system message, first, and only text."""
-    made = [call for model in {id(model): model for model in run.models.values()}.values() for call in model.calls]
-    for call in made:
-        assert [isinstance(message, SystemMessage) for message in call.messages].count(True) == 1
-        assert isinstance(call.messages[0], SystemMessage)
-        assert all(isinstance(message.content, str) and DATA not in message.content for message in call.messages)
-    return made
-
-
-@pytest.mark.parametrize("make", [lab, planned_lab])
-async def test_what_is_attached_reaches_no_model_and_is_named_in_prompt_and_report(tmp_path: Path, make: Any) -> None:
-    run = make(tmp_path, data_dir=tmp_path / "data")
-    state = await run.ask({"messages": [sent(QUESTION, *BLOCKS)]})
-    named = ", ".join(f"{name} (not read)" for name in BLOCKS)
-    assert any(f"(Attached: {named}.)" in call.text for call in prompts(run))
-    for name in BLOCKS:
-        assert f"- Not read: {name} (" in state.messages[-1].text.replace("\\", "")
-    # Otherwise every checkpoint would store the bytes again.
-    assert DATA not in str(state.messages) and state.messages[0].text == QUESTION
-    assert state.run.question == QUESTION
-
-
-async def test_a_file_without_words_is_refused_by_name_and_the_thread_goes_on(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    with pytest.raises(QuestionRefused, match=r"The message has no .*dot\.png, plan\.pdf: "):
-        await run.ask({"messages": [sent("", "dot.png", "plan.pdf")]})
-    assert prompts(run) == []
-    state = await run.ask()
-    assert state.report and "dot.png" not in state.messages[-1].text
-    assert [type(message) for message in state.messages] == [HumanMessage, AIMessage]
-    assert prompts(run)
-
-
 @pytest.mark.parametrize("make", [lab, planned_lab])
 async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings(tmp_path: Path, make: Any) -> None:
     run = make(tmp_path, instructions="Be brief.")
     state = await run.ask({"messages": [SystemMessage("Write for sailors."), HumanMessage(QUESTION)]})
-    instructed = [call for call in prompts(run) if "Be brief.\nWrite for sailors." in call.messages[0].text]
-    assert len(instructed) >= 2, "the planner and the writer"
+    made = [call for model in {id(model): model for model in run.models.values()}.values() for call in model.calls]
+    systems = [[message.text for message in call.messages if isinstance(message, SystemMessage)] for call in made]
+    assert all(len(texts) == 1 for texts in systems)
+    assert sum("Be brief.\nWrite for sailors." in text for [text] in systems) >= 2, "the planner and the writer"
     assert state.run.question == QUESTION
 
 
-PLANS = {
-    review: Plan.model_validate({"text": "1. a", "steps": ["a"], "review": review})
-    for review in ("none", "rejected", "approved")
-}
-
-
 @pytest.mark.parametrize(
-    ("entry", "plan", "next_node"),
+    ("entry", "review", "next_node"),
     [
         ("question", None, "clarify"),
-        ("follow_up", PLANS["none"], "clarify"),
-        ("answer", PLANS["none"], "plan"),
+        ("follow_up", "none", "clarify"),
+        ("answer", "none", "plan"),
         ("continuation", None, "plan"),
-        ("continuation", PLANS["none"], "orchestrate"),
-        ("continuation", PLANS["rejected"], "orchestrate"),
+        ("continuation", "none", "orchestrate"),
+        ("continuation", "rejected", "orchestrate"),
         ("plan_reply", None, "plan"),
-        ("plan_reply", PLANS["none"], "plan"),
-        ("plan_reply", PLANS["rejected"], "plan"),
-        ("plan_reply", PLANS["approved"], "orchestrate"),
+        ("plan_reply", "none", "plan"),
+        ("plan_reply", "rejected", "plan"),
+        ("plan_reply", "approved", "orchestrate"),
     ],
 )
-def test_where_a_message_enters(entry: Any, plan: Plan | None, next_node: str) -> None:
+def test_where_a_message_enters(entry: Any, review: Any, next_node: str) -> None:
+    plan = Plan(text="1. a", steps=("a",), review=review) if review else None
     run = Run(id="q", question="Q?", date="", language="English", is_resumable=True, version="0", entry=entry)
     assert route_after_begin(ResearchState(run=run, plan=plan)) == next_node

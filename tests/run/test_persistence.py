@@ -79,18 +79,17 @@ async def test_each_question_of_a_thread_adds_the_same_amount_to_the_database(
     tmp_path: Path, strategy: Strategy
 ) -> None:
     path, sizes = tmp_path / "runs.sqlite", list[int]()
-    async with open_database(path) as database:
-        graph = build_graph(strategy, checkpointer=database.saver, store=database.store)
-        for number in range(14):
-            run = (lab if strategy == "orchestrated" else planned_lab)(tmp_path, graph=graph)
-            # This lab has not seen the costs of the earlier questions.
-            run.books = None
-            await run.ask(f"{QUESTION} ({number})")
-            queried(path, "PRAGMA wal_checkpoint(TRUNCATE)")
-            counts = ("page_count", "freelist_count", "page_size")
-            pages, free, size = (queried(path, f"PRAGMA {name}")[0][0] for name in counts)
-            sizes.append((pages - free) * size)
-        messages = (await run.state()).messages
+    graph = build_graph(strategy, checkpointer=path)
+    for number in range(14):
+        run = (lab if strategy == "orchestrated" else planned_lab)(tmp_path, graph=graph)
+        # This lab has not seen the costs of the earlier questions.
+        run.books = None
+        await run.ask(f"{QUESTION} ({number})")
+        queried(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+        counts = ("page_count", "freelist_count", "page_size")
+        pages, free, size = (queried(path, f"PRAGMA {name}")[0][0] for name in counts)
+        sizes.append((pages - free) * size)
+    messages = (await run.state()).messages
     # The database grows by whole pages, so a single question proves little.
     grown = [after - before for before, after in pairwise(sizes)]
     assert len(messages) == 28

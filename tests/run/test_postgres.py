@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from kit.commands import Desk
-from kit.runs import PLAN, lab
+from kit.runs import PLAN, answered, lab
 from kit.server import CONFIG, FILES, Conversation, Server, asked
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
@@ -161,8 +161,7 @@ async def test_records_are_read_back_and_texts_and_files_follow_their_thread(tmp
 
 async def test_a_damaged_state_is_reported_and_the_last_good_one_can_be_restored(tmp_path: Path, address: str) -> None:
     graph = build_graph(checkpointer=address)
-    run = lab(tmp_path, graph=graph, planner=[PLAN], review_plan=True)
-    await run.ask()
+    run, _ = await answered(tmp_path, graph=graph, planner=[PLAN], review_plan=True)
     newest = "(SELECT max(checkpoint_id) FROM checkpoints)"
     assert changed(address, f"UPDATE checkpoint_writes SET blob = 'x' WHERE checkpoint_id = {newest}") > 0
     with pytest.raises(StateUnreadable, match="--from-last-good"):
