@@ -166,15 +166,20 @@ async def test_what_a_step_came_to_is_judged_once_and_kept_also_if_its_follow_up
     assert len(run.of_type("error")) == 1
 
 
-@pytest.mark.behaviour("A-29", "A-57")
-@pytest.mark.parametrize(("limits", "expected"), [({}, 1), ({"max_follow_ups": 0}, 0)])
-async def test_a_follow_up_beyond_the_depth_is_not_made(tmp_path: Path, limits: dict[str, int], expected: int) -> None:
-    rules = open_step(evaluate_outcome=always_further(), record_learnings=new_each_time)
+@pytest.mark.behaviour("A-29", "A-57", "A-61", "A-66")
+@pytest.mark.parametrize(("limits", "below_the_search"), [({}, ["1.1"]), ({"max_follow_ups": 0}, [])])
+async def test_follow_ups_go_one_step_deep_and_below_a_thought_two_whatever_its_verdict(
+    tmp_path: Path, limits: dict[str, int], below_the_search: list[str]
+) -> None:
+    steps = plan(step(LIGHT), step(THOUGHT_OVER, search=False))
+    judging = of_task(LIGHT, always_further(), always_further(search=False))
+    rules = open_step(make_plan=steps, evaluate_outcome=judging, record_learnings=new_each_time)
     run, state = await finished(tmp_path, rules, limits={"max_step_iterations": 1, **limits})
-    assert ids(state) == ["1", "1.1", "1.1.1", "1.1.1.1"][: expected + 1]
-    assert [step.depth for step in state.steps] == list(range(expected + 1))
-    assert all(step.status == "completed" for step in state.steps)
-    assert await run.replays_alike()
+    assert ids(state) == ["1", *below_the_search, "2", "2.1", "2.1.1"]
+    assert [step.depth for step in state.steps] == [step.id.count(".") for step in state.steps]
+    assert not run.asked("give_verdict", THOUGHT_OVER)
+    assert {step.status for step in state.steps} == {"completed"}
+    assert state.report and await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-29")
@@ -185,16 +190,6 @@ async def test_a_follow_up_that_repeats_an_ancestor_is_not_made(tmp_path: Path, 
     judging = of_task(LIGHT, WANTING, judged(0.3, 0.8, repeated))
     _, state = await followed(tmp_path, evaluate_outcome=judging)
     assert ids(state) == ["1", "1.1"]
-
-
-@pytest.mark.behaviour("A-61", "A-66")
-async def test_below_a_thought_follow_ups_go_one_step_deeper_whatever_its_verdict(tmp_path: Path) -> None:
-    steps = plan(step(LIGHT), step(THOUGHT_OVER, search=False))
-    judging = of_task(LIGHT, judged(1.0, 1.0), always_further(search=False))
-    run, state = await followed(tmp_path, make_plan=steps, evaluate_outcome=judging)
-    assert ids(state) == ["1", "2", "2.1", "2.1.1"]
-    assert not run.asked("give_verdict", THOUGHT_OVER)
-    assert {step.status for step in state.steps} == {"completed"}
 
 
 def thinking(*tasks: str, **rules: Any) -> dict[str, Any]:

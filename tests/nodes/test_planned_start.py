@@ -11,7 +11,6 @@ from kit.engines import SearchApi, refused
 from kit.planned import RULES, Asked, Rule, failing, finished, plan, planned_lab, step
 from kit.runs import QUESTION, HandClock, article
 from kit.web import Web
-from langgraph.types import Command
 
 from deep_research.app.stream import apackets
 from deep_research.core.run.events.call import activity, wordings_of
@@ -50,12 +49,15 @@ async def test_a_run_begins_with_an_empty_memory_and_its_clock_starts_with_the_p
     assert state.run and (state.run.status, state.run.stop_reason) == ("completed", "")
 
 
-@pytest.mark.behaviour("A-03", "A-10", "A-12", "A-76")
-async def test_the_plan_is_made_from_conversation_summary_pages_and_orientation(tmp_path: Path, web: Web) -> None:
+@pytest.mark.behaviour("A-03", "A-10", "A-11", "A-12", "A-76")
+async def test_the_plan_is_made_from_conversation_summary_orientation_and_pages_that_are_learned_first(
+    tmp_path: Path, web: Web
+) -> None:
     summary = "Only the old light counts."
     answers: dict[str, Rule] = {"generate_plan": lambda _: ASK, "record_summary": lambda _: {"summary": summary}}
     run = planned_lab(tmp_path, answers, allow_private=(web.netloc,), robots=False)
-    await run.ask(f"{QUESTION} See {article(web, '/order', LAMP * 3)}.")
+    address = article(web, "/lamp", LAMP * 3)
+    await run.ask(f"{QUESTION} See {address}.")
     searches = run.of_type("search_tool_queries_delta")
     assert [packet["queries"] for packet in searches] == [[run.model.asked[0].task]]
     called = run.of_type("call_finished")[0]
@@ -72,17 +74,23 @@ async def test_the_plan_is_made_from_conversation_summary_pages_and_orientation(
     assert [message.text for message in asked.messages[2:4]] == [ASK, ANSWER]
     assert summary in asked.reminder
     assert "38 metres" in asked.reminder, "what the orientation found"
-    assert "whale oil" in asked.known[0]
+    first, *others = state.learnings.values()
+    assert (first.step, first.source, others[0].step) == ("0", address, "1")
+    assert first.text.startswith("The lamp of the Skerry Light burns whale oil")
+    assert state.sources[address].number == 1
+    assert {learning.source for learning in others}.isdisjoint({address})
+    assert asked.known == [first.text]
+    assert asked.knowledge["learnings"][0]["document"] == 1
+    assert [packet["documents"][0]["link"] for packet in run.of_type("open_url_documents")] == [address]
+    assert run.packets.index(run.of_type("open_url_start")[0]) < run.packets.index(run.of_type("step_started")[0])
+    assert "whale oil" in "".join(message.text for message in run.asked("report")[0].messages)
     assert state.plan and state.plan.text == run.words("deep_research_plan_delta")
     assert [step.title for step in state.steps] == ["About Skerry Light"]
     assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-04", "A-05", "A-80")
-@pytest.mark.parametrize("answer", [ANSWER, Command(resume=ANSWER)])
-async def test_a_question_back_knows_the_orientation_and_waits_without_plan_clock_or_end(
-    tmp_path: Path, answer: Any
-) -> None:
+async def test_a_question_back_knows_the_orientation_and_waits_without_plan_clock_or_end(tmp_path: Path) -> None:
     clock = HandClock()
     run = planned_lab(tmp_path, {"generate_plan": lambda _: ASK}, clock=clock)
 
@@ -103,7 +111,7 @@ async def test_a_question_back_knows_the_orientation_and_waits_without_plan_cloc
     assert await run.next() == ("ask_user",)
     # The user takes an hour.
     clock.time += 3600
-    again = await heard(answer)
+    again = await heard(ANSWER)
     assert "elapsed_time" not in {packet.type for packet in again}
     state = await run.state()
     assert state.report and (getattr(again[-1], "stop_reason", ""), state.brief.began) == ("completed", 0)
@@ -131,37 +139,7 @@ async def test_a_failed_orientation_is_reported_and_research_goes_on(tmp_path: P
     "rule", [failing(ValueError("the line is dead")), lambda _: "I would rather not.", lambda _: {"summary": " "}]
 )
 async def test_without_a_summary_the_users_words_stand_in(tmp_path: Path, rule: Rule) -> None:
-    run = planned_lab(tmp_path, {"generate_plan": lambda _: ASK, "record_summary": rule})
-    await run.ask()
+    run, _ = await finished(tmp_path, {"generate_plan": lambda _: ASK, "record_summary": rule})
     state = await run.ask("The old one.")
     assert state.report
     assert [packet["summary"] for packet in run.of_type("summary")] == [f"{QUESTION}\nThe old one."]
-
-
-@pytest.mark.behaviour("A-11", "A-12")
-async def test_pages_that_the_user_names_are_learned_first(tmp_path: Path, web: Web) -> None:
-    address = article(web, "/lamp", LAMP * 3, title="The lamp")
-    run = planned_lab(tmp_path, allow_private=(web.netloc,), robots=False)
-    state = await run.ask(f"{QUESTION} See {address}.")
-    first, *others = state.learnings.values()
-    assert (first.step, first.source, others[0].step) == ("0", address, "1")
-    assert first.text.startswith("The lamp of the Skerry Light burns whale oil")
-    assert state.sources[address].number == 1
-    assert {learning.source for learning in others}.isdisjoint({address})
-    planned = run.asked("make_plan")[0]
-    assert planned.known == [first.text]
-    assert planned.knowledge["learnings"][0]["document"] == 1
-    assert [packet["documents"][0]["link"] for packet in run.of_type("open_url_documents")] == [address]
-    assert run.packets.index(run.of_type("open_url_start")[0]) < run.packets.index(run.of_type("step_started")[0])
-    assert "whale oil" in "".join(message.text for message in run.asked("report")[0].messages)
-
-
-@pytest.mark.behaviour("A-14")
-async def test_the_plan_shows_the_kind_of_each_step(tmp_path: Path) -> None:
-    steps = [step("Skerry Light lit"), step("Port Anlow ferry"), step("Ada Moran", after=(1,))]
-    steps += [step("Compare", search=False), step("Judge", search=False, previous=True)]
-    _, state = await finished(tmp_path, {"make_plan": plan(*steps)})
-    assert [step.kind for step in state.steps] == ["independent"] * 2 + ["hybrid"] + ["dependent"] * 2
-    assert state.plan
-    shown = [line.rpartition(" (")[2] for line in state.plan.text.splitlines()[1::2] if line.endswith(")")]
-    assert shown == ["builds on 1)", "thought alone)", "thought alone; builds on 1, 2, 3, 4)"]
