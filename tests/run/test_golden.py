@@ -42,8 +42,8 @@ from langgraph.types import Command
 from pydantic import BaseModel
 from test_answers import CAPTAIN, COMPANY, SERIES, SHIP
 from test_planned_contradictions import DOCUMENTS as HEIGHTS
-from test_planned_refusals import run as planned_wire
 from test_planned_web import finds, page
+from test_planned_wire import run as planned_wire
 from test_wire_runs import thorough
 from test_written_badly import ENGLISH, GERMAN, MENDED
 

@@ -1,16 +1,20 @@
-"""Limits of a run: how they are set, when they are reached, and how tasks share what is left of them."""
+"""Settings and limits of a run: how they are set, when they are reached, and how tasks share what is left."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from deep_research.core.records.research import NO_RUN, Spent
-from deep_research.core.run.context import Context
+from deep_research.core.run import user_settings
+from deep_research.core.run.context import ROLES, Context
 from deep_research.core.run.limits import Limits
 from deep_research.core.run.spending import limit_reached, shared_task_fields, total
+from deep_research.core.run.user_settings import UserSettings
 
 
 @pytest.mark.parametrize("settings", [Limits, Context])
@@ -88,3 +92,23 @@ def test_each_researcher_gets_an_equal_part_of_the_remaining_budget() -> None:
     assert allowed(Limits(max_searches=2), 3)[2] == 1
     assert allowed(Limits(max_usd=2), 2)[-1] == pytest.approx((1.6 - 0.5) / 2)
     assert allowed(Limits(max_usd=0.1), 2)[-1] == 0
+
+
+ONE = "openai:one"
+OTHER = "openai:other"
+
+
+@pytest.mark.parametrize(
+    ("operator", "models"),
+    [(ONE, {**dict.fromkeys(ROLES, ONE), "writer": OTHER}), ({"planner": ONE}, {"planner": ONE, "writer": OTHER})],
+)
+def test_a_role_for_which_a_user_chooses_no_model_has_that_of_the_operator(
+    monkeypatch: pytest.MonkeyPatch, operator: str | Mapping[str, str], models: Mapping[str, str]
+) -> None:
+    monkeypatch.setenv("DEEP_RESEARCH_MODELS", operator if isinstance(operator, str) else json.dumps(operator))
+    monkeypatch.setenv("DEEP_RESEARCH_ALLOW_MODELS", OTHER)
+    user_settings._operator.cache_clear()
+    try:
+        assert UserSettings(models={"writer": OTHER}).context_of("").models == models
+    finally:
+        user_settings._operator.cache_clear()

@@ -1,9 +1,10 @@
-"""Pure functions of a run: reading calls, plans, replies to a plan, and the conversation."""
+"""Pure functions of a run: reading calls, plans, replies to a plan, the conversation; and the tree of errors."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import weakref
 from typing import Any
 
@@ -15,6 +16,7 @@ from kit.runs import broken_call, every_call_has_one_result
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from deep_research.core.records.research import Plan, Progress, Run
+from deep_research.core.run import errors
 from deep_research.core.run.concurrency import PerLoop
 from deep_research.core.run.context import Context
 from deep_research.core.run.conversation import marked
@@ -135,3 +137,17 @@ def test_each_event_loop_has_its_own_value_and_closed_loops_are_released() -> No
         asyncio.run(contend())
     gc.collect()
     assert sum(loop() is not None for loop in ended) <= 1
+
+
+WIDTH = 4
+"""Characters by which each level of the drawn tree of errors is indented."""
+
+
+def test_the_tree_of_errors_draws_each_below_its_parent() -> None:
+    path, drawn = ["DeepResearchError"], dict[str, str]()
+    for indent, name in re.findall(r"^([│ ]*)[├└]── (\w+)", errors.__doc__ or "", re.MULTILINE):
+        path[len(indent) // WIDTH + 1 :] = [name]
+        drawn[name] = path[-2]
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    own = [kind for kind in kinds if issubclass(kind, errors.DeepResearchError) and kind.__module__ == errors.__name__]
+    assert drawn == {kind.__name__: kind.__bases__[0].__name__ for kind in own if kind is not errors.DeepResearchError}

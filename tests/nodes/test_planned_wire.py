@@ -1,7 +1,4 @@
-"""A planned run that is killed between steps resumes without repeating a finished step.
-
-Each command has another time of day, as in `test_wire_kill`.
-"""
+"""Planned runs over real sockets: kills between steps repeat no finished one, refused results are left out."""
 
 from __future__ import annotations
 
@@ -10,17 +7,28 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.commands import Desk
-from kit.planned import Rule, fact, plan, step
-from kit.runs import QUESTION
+from kit.openai_server import Reply, fail
+from kit.planned import REPORT, RULES, Asked, Rule, fact, plan, step
+from kit.runs import QUESTION, write_documents
 from kit.server import PAUSE, SECONDS, WATCH
 from kit.wire import Forms, Point, form_server
+from langgraph.checkpoint.memory import InMemorySaver
+
+from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.stream import apackets
+from deep_research.core.run.context import Context
+from deep_research.core.run.events.packets import AnyPacket
+from deep_research.core.run.limits import Limits
+from deep_research.state import ResearchState
 
 LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"
 THOUGHT = step(WEIGHED, search=False)
-RULES: dict[str, Rule] = {
+STEPS: dict[str, Rule] = {
     "make_plan": plan(step(LIGHT), *(step(task, previous=True) for task in (KEEPER, HARBOUR)), THOUGHT),
     "record_learnings": lambda asked: {
         "learnings": [fact(f"{asked.task}: see {result['title']}.", result["document"]) for result in asked.results]
@@ -32,8 +40,8 @@ POINTS: tuple[Point, ...] = (*SEARCHES, ("record_analysis", WEIGHED), ("report",
 FURTHER = "spring tide Port Anlow"
 """Checklist item that the draft leaves open."""
 CHECKED: dict[str, Rule] = {
-    **RULES,
-    "make_plan": lambda asked: {**RULES["make_plan"](asked), "requirements": ["Its height", "The tides beside it"]},
+    **STEPS,
+    "make_plan": lambda asked: {**STEPS["make_plan"](asked), "requirements": ["Its height", "The tides beside it"]},
     "grade_report": lambda asked: {
         "grades": [{"number": 2, "verdict": "not answered", "missing": FURTHER, "task": FURTHER}]
         if asked.number == 1
@@ -43,7 +51,7 @@ CHECKED: dict[str, Rule] = {
 }
 IN_THE_ROUND: tuple[Point, ...] = (("grade_report", ""), ("record_round", FURTHER), ("add_to_report", ""))
 SHIFTS = (0, -3600, 3600, -3600, 0)
-"""Clock shift of each command, in seconds."""
+"""Clock shift of each command, in seconds: each has another time of day, as in `test_wire_kill`."""
 
 
 def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment: str) -> None:
@@ -61,7 +69,7 @@ def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment:
 
 @pytest.mark.slow
 @pytest.mark.fault(36)
-@pytest.mark.parametrize(("rules", "points"), [(RULES, POINTS), (CHECKED, IN_THE_ROUND)])
+@pytest.mark.parametrize(("rules", "points"), [(STEPS, POINTS), (CHECKED, IN_THE_ROUND)])
 def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, rules: Mapping[str, Rule], points: Sequence[Point]
 ) -> None:
@@ -83,3 +91,50 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
         # Fences around judged text are random, so these calls always differ.
         assert sorted(key[:2] for key in again.elements() if key[0] != "judge_units") == sorted(points)
         assert not [key for key in forms.paid - paid if key[0] != "judge_units"]
+
+
+BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")
+
+
+async def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: Mapping[str, Rule]
+) -> tuple[list[AnyPacket], ResearchState]:
+    """Packets and state of a run over a real socket."""
+    graph = build_graph("planned", checkpointer=InMemorySaver())
+    with form_server(rules) as (server, _):
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        given: Any = {"models": "openai:fake-1", "tool_calls": "native", "engines": (), "data_dir": tmp_path / "data"}
+        documents = (write_documents(tmp_path / "docs"),)
+        context = Context(docs=documents, limits=Limits(whole_characters=0), **given)
+        packets = [packet async for packet in apackets(graph, QUESTION, "light", context=context)]
+        values = (await graph.aget_state(thread_config("light"))).values
+    return packets, ResearchState(**values)
+
+
+def blocked(word: str, form: str, answer: Any = None) -> dict[str, Rule]:
+    """Refuse the form as long as its prompt contains results with this word."""
+
+    def rule(asked: Asked) -> Any | Reply:
+        shown = any(word in message.text for message in asked.messages if message.type == "tool")
+        return BLOCKED if shown else answer or RULES[form](asked)
+
+    return {form: rule}
+
+
+@pytest.mark.behaviour("A-84")
+@pytest.mark.fault(10)
+async def test_refused_results_are_reported_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packets, state = await run(tmp_path, monkeypatch, blocked("38 metres", "record_learnings"))
+    errors = [getattr(packet, "message", "") for packet in packets if packet.type == "error"]
+    assert any("record_round was filled in without some results" in error for error in errors)
+    assert any("without some results" in failure for finding in state.findings.values() for failure in finding.failures)
+    assert state.report and state.report.text
+
+
+@pytest.mark.behaviour("A-84")
+@pytest.mark.fault(10)
+async def test_what_the_writer_may_not_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, state = await run(tmp_path, monkeypatch, blocked("Ada Moran", "report", REPORT))
+    assert state.run and state.run.status == "completed_with_gaps"
+    assert "Found, but left out: What 'Ada Moran' says" in state.messages[-1].text
