@@ -183,17 +183,6 @@ async def test_a_refused_question_leaves_nothing_in_the_thread(tmp_path: Path) -
     assert [m.text for m in run.calls("planner")[0].messages[1:-1]] == ["When was it lit?"]
 
 
-@pytest.mark.fault(46, 49)
-@pytest.mark.parametrize("paused", ["clarification", "plan"])
-async def test_an_answer_that_is_too_long_is_refused_and_can_be_given_again(tmp_path: Path, paused: str) -> None:
-    clarifier = ["Which light?"] if paused == "clarification" else None
-    limits = {"question_characters": 60}
-    run, _ = await answered(tmp_path, clarifier=clarifier, review_plan=paused == "plan", limits=limits)
-    await run.ask(Command(resume="x" * 61))
-    assert "61 characters; at most 60" in (await run.waiting())["refused"]
-    assert (await run.ask(Command(resume="approve"))).report
-
-
 async def test_a_finding_that_is_cut_off_is_partial(tmp_path: Path) -> None:
     cut = calls(text="It was lit in 18", finish_reason="length")
     run = lab(tmp_path, researcher=[search("Skerry Light"), REPORT, cut])
