@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -326,15 +327,10 @@ def failing(error: Exception) -> Rule:
     return lambda _: error
 
 
-class First:
-    """Answers the first questions by another rule, whatever they are about."""
-
-    def __init__(self, times: int, rule: Rule, otherwise: Rule) -> None:
-        self.left, self._rule, self._otherwise = times, rule, otherwise
-
-    def __call__(self, asked: Asked) -> Any:
-        self.left -= 1
-        return (self._rule if self.left >= 0 else self._otherwise)(asked)
+def at_first(times: int, rule: Rule, otherwise: Rule) -> Rule:
+    """One rule for the first questions, whatever they are about, and another for all others."""
+    number = count()
+    return lambda asked: (rule if next(number) < times else otherwise)(asked)
 
 
 def shown(asked: Asked, kind: str) -> list[str]:

@@ -85,7 +85,7 @@ async def test_a_step_is_followed_up_if_much_is_missing_and_what_is_there_is_goo
     assert ids(state) == (["1", "1.1"] if is_followed else ["1"])
 
 
-@pytest.mark.behaviour("A-54", "A-57", "A-58")
+@pytest.mark.behaviour("A-52", "A-54", "A-57", "A-58")
 async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_cited(tmp_path: Path) -> None:
     def cite_tide(asked: Asked) -> str:
         [number] = {n for message in asked.messages for n in re.findall(r"5\.2 metres.*?\[(\d+)\]", message.text)}
@@ -96,6 +96,7 @@ async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_ci
     run, state = await followed(tmp_path, evaluate_outcome=judging, give_verdict=thought, report=cite_tide)
     assert [(step.title, step.task, step.depth) for step in state.steps[1:]] == [("Tides", TIDE, 1)]
     assert not run.asked("update_step")
+    assert (state.outcomes["1"].completeness, state.outcomes["1"].quality) == (0.3, 0.8)
     [first] = run.asked("choose_queries", TIDE)
     assert shown(first, "reasoning") == ["The tides are missing.", "tide"]
     own = [learning.text for learning in state.learnings.values() if learning.step == "1"]
@@ -150,20 +151,6 @@ async def test_a_follow_up_has_its_own_id_and_is_searched_after_its_parent_and_b
     order = [learning.step for learning in state.learnings.values()]
     assert order.index("1") < order.index("1.1") and order.index("2") < order.index("2.1")
     assert f"{LIGHT} has the number 1." in run.asked("choose_queries", TIDE)[0].known
-
-
-@pytest.mark.behaviour("A-52", "A-59", "A-84")
-async def test_what_a_step_came_to_is_judged_once_and_kept_also_if_its_follow_up_cannot_be_worded(
-    tmp_path: Path,
-) -> None:
-    rules: dict[str, Any] = {"make_plan": plan(step(LIGHT), step("word0x")), "update_step": failing(OSError("gone"))}
-    run, state = await followed(tmp_path, **rules, evaluate_outcome=judged(0.3, 0.8, suggestion("", TIDE)))
-    assert ids(state) == ["1", "2"]
-    # The second step learned nothing.
-    assert [asked.task for asked in run.asked("evaluate_outcome")] == [LIGHT]
-    judgements = {key: (outcome.completeness, outcome.quality) for key, outcome in state.outcomes.items()}
-    assert judgements == {"1": (0.3, 0.8), "2": (None, None)}
-    assert len(run.of_type("error")) == 1
 
 
 @pytest.mark.behaviour("A-29", "A-57", "A-61", "A-66")

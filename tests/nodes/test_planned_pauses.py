@@ -9,8 +9,8 @@ import pytest
 from kit.planned import (
     RULES,
     Asked,
-    First,
     Rule,
+    at_first,
     failing,
     finished,
     in_turn,
@@ -122,7 +122,7 @@ async def test_a_follow_up_is_planned_and_builds_on_the_learnings(tmp_path: Path
 @pytest.mark.behaviour("A-84")
 @pytest.mark.parametrize(("failure", "kind", "times"), [(WORDS, NoPlan, 2), (GONE, OSError, 1)])
 async def test_a_missing_plan_can_be_resumed(tmp_path: Path, failure: Rule, kind: type[Exception], times: int) -> None:
-    rules: dict[str, Rule] = {"generate_plan": lambda _: "Which light?", "make_plan": First(times, failure, TWO)}
+    rules: dict[str, Rule] = {"generate_plan": lambda _: "Which light?", "make_plan": at_first(times, failure, TWO)}
     run = planned_lab(tmp_path, rules)
     await run.ask(QUESTION)
     with pytest.raises(kind):
@@ -139,7 +139,7 @@ async def test_a_missing_plan_can_be_resumed(tmp_path: Path, failure: Rule, kind
 
 @pytest.mark.behaviour("A-84")
 async def test_a_failed_report_can_be_resumed_without_repeating_a_step(tmp_path: Path) -> None:
-    run = planned_lab(tmp_path, {"report": First(1, GONE, RULES["report"])})
+    run = planned_lab(tmp_path, {"report": at_first(1, GONE, RULES["report"])})
     with pytest.raises(OSError, match="gone"):
         await run.ask(QUESTION)
     before = len(run.model.asked)

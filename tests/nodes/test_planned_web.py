@@ -62,28 +62,24 @@ def problems(state: ResearchState) -> str:
     return " ".join(problem for action in actions for problem in action.problems)
 
 
-async def test_a_step_searches_the_web_and_reads_the_best_pages(tmp_path: Path, api: SearchApi, web: Web) -> None:
-    finds(api, web, QUERY, "one", "two", "three")
-    run = on_the_web(tmp_path, web)
-    state = await run.ask()
-    assert api.queries[1:] == [QUERY]
-    assert opened(web) == ["/one"] and READ_PER_QUERY == 1
-    [asked] = run.asked("record_learnings")
-    assert [PADDING.strip() in result["text"] for result in asked.results] == [True, False, False]
-    [packet] = run.of_type("open_url_documents")
-    assert [document["link"] for document in packet["documents"]] == [web.url("/one")]
-    assert {learning.source for learning in state.learnings.values()} <= state.sources.keys()
-    assert state.report and web.url("/one") in state.messages[-1].text
-
-
-async def test_only_pages_that_were_found_are_opened_and_each_once(tmp_path: Path, api: SearchApi, web: Web) -> None:
+async def test_a_step_reads_the_best_page_of_each_query_once_and_none_that_was_not_found(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
     hidden = web.url("/hidden")
-    finds(api, web, QUERY, "one")
+    finds(api, web, QUERY, "one", "three")
     finds(api, web, "lamp", "two", "one")
     choosing = in_turn(queries(QUERY, "lamp"), queries(hidden))
-    await on_the_web(tmp_path, web, {"choose_queries": choosing, "give_verdict": INCOMPLETE}).ask()
+    run = on_the_web(tmp_path, web, {"choose_queries": choosing, "give_verdict": INCOMPLETE})
+    state = await run.ask()
     assert hidden in api.queries
-    assert sorted(opened(web)) == ["/one", "/two"]
+    assert sorted(opened(web)) == ["/one", "/two"] and READ_PER_QUERY == 1
+    results = run.asked("record_learnings")[0].results
+    read = {result["title"]: PADDING.strip() in result["text"] for result in results}
+    assert read == {"One": True, "Two": True, "Three": False}
+    shown = [document["link"] for packet in run.of_type("open_url_documents") for document in packet["documents"]]
+    assert sorted(shown) == [web.url("/one"), web.url("/two")]
+    assert {learning.source for learning in state.learnings.values()} <= state.sources.keys()
+    assert state.report and web.url("/one") in state.messages[-1].text
 
 
 @pytest.mark.parametrize(("most", "steps", "sent"), [(3, 1, 3), (5, 2, 5), (100, 1, 4)])

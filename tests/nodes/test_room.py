@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.planned import RULES, Asked, of_task, plan, planned_lab, statuses, step
+from kit.planned import RULES, in_turn, of_task, plan, planned_lab, statuses, step
 from kit.runs import (
     REPORT,
     Hanging,
@@ -107,14 +107,10 @@ async def test_a_message_after_a_stop_is_put_to_the_orchestrator_before_any_task
 @pytest.mark.behaviour("A-15")
 @pytest.mark.parametrize(("number", "slots", "siblings"), [(0, 1, 0), (4, 3, 4)])
 async def test_a_stopped_planned_run_resumes(tmp_path: Path, number: int, slots: int, siblings: int) -> None:
-    call = Hanging()
-
-    def once(asked: Asked) -> Any:
-        return call() if asked.number == 1 else RULES["choose_queries"](asked)
-
+    call, usual = Hanging(), RULES["choose_queries"]
     rules = {
         "make_plan": plan(*map(step, STEPS)),
-        "choose_queries": of_task(STEPS[number], once, RULES["choose_queries"]),
+        "choose_queries": of_task(STEPS[number], in_turn(call, usual), usual),
     }
     run = planned_lab(tmp_path, rules, limits={"max_parallel_researchers": slots})
     await stopped_at(run, call.is_begun, siblings)

@@ -12,9 +12,9 @@ from kit.planned import (
     RULES,
     USUAL,
     Asked,
-    First,
     PlannedLab,
     Rule,
+    at_first,
     contrary,
     facts,
     failing,
@@ -118,7 +118,7 @@ FAILURES = {"error": failing(OSError("gone")), "words": lambda _: "I would rathe
 @pytest.mark.behaviour("A-84")
 @pytest.mark.parametrize("how", ["", "words", "arguments"])
 async def test_every_form_brings_its_part_also_if_it_has_to_be_asked_for_once_more(tmp_path: Path, how: str) -> None:
-    rules = {form: First(1, FAILURES[how], usual(form)) for form in FORMS} if how else {}
+    rules = {form: at_first(1, FAILURES[how], usual(form)) for form in FORMS} if how else {}
     run, state = await whole_run(tmp_path, **rules)
     others = {asked.form for asked in run.model.asked} - {part for parts in PARTS.values() for part in parts}
     assert {*FORMS, "generate_plan", "report", "judge_units"} <= others | {*PARTS}
@@ -130,7 +130,7 @@ async def test_every_form_brings_its_part_also_if_it_has_to_be_asked_for_once_mo
 @pytest.mark.behaviour("A-49", "A-84")
 @pytest.mark.parametrize("form", sorted({*FORMS} - {"make_plan"}))
 async def test_a_form_that_fails_costs_no_more_than_what_rests_on_it_and_is_reported(tmp_path: Path, form: str) -> None:
-    run, state = await whole_run(tmp_path, **{form: First(1, FAILURES["error"], usual(form))})
+    run, state = await whole_run(tmp_path, **{form: at_first(1, FAILURES["error"], usual(form))})
     assert ALL - parts(run, state) == {form}
     [error] = run.of_type("error")
     assert "OSError" in error["message"]

@@ -76,8 +76,8 @@ async def test_each_iteration_is_announced_by_one_of_five_wordings(tmp_path: Pat
     assert run.types().count("step_started") == run.types().count("step_done") == 1
 
 
-@pytest.mark.behaviour("A-37")
-async def test_where_no_queries_can_be_had_the_title_is_searched_for_and_without_a_new_one_the_step_ends(
+@pytest.mark.behaviour("A-35", "A-37", "A-45")
+async def test_failed_queries_and_verdicts_are_reported_and_the_step_goes_on_until_no_query_is_new(
     tmp_path: Path,
 ) -> None:
     broken = failing(OSError("gone")), lambda _: "I would rather talk.", lambda _: "Still."
@@ -88,7 +88,12 @@ async def test_where_no_queries_can_be_had_the_title_is_searched_for_and_without
     shown = [packet["queries"] for packet in run.of_type("search_tool_queries_delta")][1:]
     assert shown == [["About Skerry Light"], ["Ada Moran", "ADA MORAN"], ["Tralee"]]
     assert [iteration.number for iteration in state.outcomes["1"].iterations] == [1, 2, 3]
-    assert (len(run.of_type("error")), len(state.learnings)) == (2, 2)
+    assert len(state.learnings) == 2
+    assert [packet["is_complete"] for packet in run.of_type("step_assessed")] == [False] * 3
+    assert run.of_type("step_assessed")[0]["reasoning"].startswith("No verdict was given: ")
+    [finding] = state.findings.values()
+    assert (len(run.of_type("error")), len(finding.failures)) == (2, 2)
+    assert "OSError" in run.of_type("error")[0]["message"] and "OSError" in finding.failures[0]
 
 
 @pytest.mark.behaviour("A-50")
@@ -106,7 +111,7 @@ async def test_a_step_stops_when_its_time_is_over_and_keeps_its_learnings(tmp_pa
     assert state.report and "max_seconds_planned" in state.messages[-1].text
 
 
-@pytest.mark.behaviour("A-51")
+@pytest.mark.behaviour("A-51", "A-52")
 async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_not_found(tmp_path: Path) -> None:
     steps = plan(step("Skerry Light"), step(COVERED))
     unheard_of = of_task(COVERED, lambda asked: {"queries": [WORDS[asked.number]]}, queries("Skerry Light"))
@@ -114,6 +119,7 @@ async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_n
     assert {asked.form for asked in run.model.asked if asked.task == COVERED} == {"choose_queries"}
     assert {learning.step for learning in state.learnings.values()} == {"1"}
     assert state.outcomes["2"].iterations[-1].verdicts == ()
+    assert state.outcomes["2"].completeness is None, "what has learned nothing is not judged"
     assert f"Not found: {COVERED}" in state.messages[-1].text
 
 
@@ -174,19 +180,6 @@ async def test_each_round_reports_all_it_has_learned_and_its_verdict_and_the_ste
     last = state.outcomes["1"].verdict
     assert state.outcomes["1"].is_complete and last
     assert (last.reasoning, last.key_elements) == ("Verdict 2.", ("height", "metres"))
-
-
-@pytest.mark.behaviour("A-35", "A-45")
-async def test_a_verdict_that_fails_counts_as_not_complete_and_says_so(tmp_path: Path) -> None:
-    verdicts = in_turn(failing(OSError("gone")), verdict(True, "All is there."))
-    run, state = await finished(tmp_path, {"give_verdict": verdicts, "record_learnings": new_each_time})
-    assessed = [(packet["is_complete"], packet["reasoning"]) for packet in run.of_type("step_assessed")]
-    assert assessed[0][0] is False and assessed[0][1].startswith("No verdict was given: ")
-    assert assessed[1:] == [(True, "All is there.")]
-    [error] = run.of_type("error")
-    assert "OSError" in error["message"]
-    [finding] = state.findings.values()
-    assert len(finding.failures) == 1 and "OSError" in finding.failures[0]
 
 
 @pytest.mark.behaviour("A-48")
