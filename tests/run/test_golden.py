@@ -19,8 +19,8 @@ from kit.models import by_figures, call, calls
 from kit.packets import merged
 from kit.planned import (
     RULES,
-    First,
     Rule,
+    at_first,
     form,
     in_turn,
     insights,
@@ -41,7 +41,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 from pydantic import BaseModel
 from test_answers import CAPTAIN, COMPANY, SERIES, SHIP
+from test_foreign_sections import ENGLISH, GERMAN, MENDED
 from test_planned_contradictions import DOCUMENTS as HEIGHTS
+from test_planned_end import DOCUMENTS as HEIGHTS
 from test_planned_web import finds, page
 from test_planned_wire import run as planned_wire
 from test_wire_runs import thorough
@@ -243,7 +245,7 @@ def missing(*what: str, text: str = "") -> AIMessage:
 
 def once(form: str, rule: Rule, task: str = "") -> dict[str, Rule]:
     """The rule for the first request of a form for this task, and the usual rule for all others."""
-    return {form: of_task(task, First(1, rule, RULES[form]), RULES[form])}
+    return {form: of_task(task, at_first(1, rule, RULES[form]), RULES[form])}
 
 
 OPENED = form("open_url", urls=["docs:light/lighthouse.md"])
