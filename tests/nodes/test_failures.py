@@ -37,15 +37,24 @@ CANARY = "sk-CANARY-51"
 QUOTING = ValueError(f"Incorrect API key provided: {CANARY}")
 
 
-@pytest.mark.behaviour("O-35", "O-57", "O-58")
+@pytest.mark.behaviour("O-35", "O-36", "O-57", "O-58")
 @pytest.mark.parametrize("failure", [ValueError("secret sk-123"), ""])
-async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path: Path, failure: object) -> None:
-    researchers = {**OTHERS, "keeper task": [REPORT, failure]}
+async def test_of_three_one_is_cut_at_its_deadline_one_fails_and_all_keep_what_they_found(
+    tmp_path: Path, failure: object
+) -> None:
+    hanging = [search("Skerry Light 1844"), Hanging(), "Cut, but lit in 1844. [1]"]
+    researchers = {**OTHERS, "light task": hanging, "keeper task": [REPORT, failure]}
     scripts: Any = {"orchestrator": [THREE, REPORT], "researcher": researchers, "writer": ["Lit [1]; tide [2]."]}
-    run, state = await answered(tmp_path, verify="check", **scripts)
-    assert [finding.ended for finding in in_order(state)] == ["done", "failed", "done"]
+    limits = {"researcher_seconds_hard": 40, "writing_share": 0.95}
+    run, state = await answered(tmp_path, verify="check", limits=limits, **scripts)
+    light, keeper, tide = in_order(state)
+    assert (light.ended, keeper.ended, tide.ended) == ("partial", "failed", "done")
+    assert "researcher_seconds_hard" in light.reason
+    assert light.numbered == "Cut, but lit in 1844. [1]"
+    [told] = [asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text]
+    assert "researcher_seconds_hard" in told
     shown = results(run.calls("orchestrator")[1].messages)
-    assert (shown["l"], shown["t"]) == ("Lit in 1844. [1]", "5.2 metres. [2]")
+    assert (shown["l"].splitlines()[-1], shown["t"]) == ("Cut, but lit in 1844. [1]", "5.2 metres. [2]")
     assert shown["k"].startswith("The research failed")
     assert "sk-123" not in repr(state) + repr(run.packets)
     [error] = run.of_type("error")
@@ -54,28 +63,14 @@ async def test_one_of_three_fails_and_its_siblings_keep_what_they_found(tmp_path
     assert state.report and len(state.report.sources) == 2
 
 
-@pytest.mark.behaviour("O-36")
-async def test_a_researcher_that_hangs_is_cut_at_its_deadline_and_writes_from_its_notes(tmp_path: Path) -> None:
-    researchers = {**OTHERS, "light task": [search("Skerry Light 1844"), Hanging(), "Cut, but lit in 1844. [1]"]}
-    scripts: Any = {"orchestrator": [THREE, REPORT], "researcher": researchers, "writer": ["All of it [1][2][3]."]}
-    limits = {"researcher_seconds_hard": 40, "writing_share": 0.95}
-    run, state = await answered(tmp_path, limits=limits, **scripts)
-    light, keeper, tide = in_order(state)
-    assert (light.ended, keeper.ended, tide.ended) == ("partial", "done", "done")
-    assert "researcher_seconds_hard" in light.reason
-    assert light.numbered == "Cut, but lit in 1844. [1]"
-    shown = [asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text]
-    assert len(shown) == 1
-    assert "researcher_seconds_hard" in shown[0]
-
-
 @pytest.mark.behaviour("O-65", "O-86")
-@pytest.mark.parametrize("failure", ["", "   ", ValueError("down")])
-async def test_a_report_that_fails_leaves_the_findings_and_can_be_resumed(tmp_path: Path, failure: object) -> None:
+@pytest.mark.parametrize("empty", ["", "   "])
+async def test_an_empty_report_is_an_error_that_leaves_the_findings_and_can_be_resumed(
+    tmp_path: Path, empty: str
+) -> None:
     # An empty answer is requested once more.
-    failures = [failure] * (2 if isinstance(failure, str) else 1)
-    run = lab(tmp_path, writer=[*failures, "The Skerry Light was lit in 1844. [1]"])
-    with pytest.raises(NoReport if isinstance(failure, str) else ValueError):
+    run = lab(tmp_path, writer=[empty, empty, "The Skerry Light was lit in 1844. [1]"])
+    with pytest.raises(NoReport):
         await run.ask()
     stopped = await run.state()
     assert in_order(stopped)[0].numbered == "It was lit in 1844. [1]"

@@ -26,7 +26,7 @@ from kit.runs import (
     simple_research,
     think,
 )
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 
 from deep_research.core.evidence.memory.observations import open_gaps, report_notes
 from deep_research.core.run.context import Role
@@ -149,23 +149,21 @@ async def test_branches_are_announced_and_results_keep_order_and_unique_ids(tmp_
 
 
 @pytest.mark.behaviour("O-37")
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
-        *(
-            (calls(call("research_agent", id="x", **arguments)), "`task` has to be a text")
-            for arguments in ({}, {"task": "  "}, {"task": 7}, {"topic": "light"})
-        ),
-        (calls(call("research_agent", task="cut o", id="x"), finish_reason="length"), "cut off"),
-        (calls(broken_call("research_agent", '{"task": "half', id="x")), "not valid JSON"),
-        (calls(broken_call("research_agent", '["a"]', id="x")), "not valid JSON"),
-    ],
-)
-async def test_a_malformed_call_is_answered_and_never_run(tmp_path: Path, message: AIMessage, words: str) -> None:
-    run, state = await answered(tmp_path, orchestrator=[message, research("When was it lit?"), REPORT])
-    assert words in results(state.transcript)["x"]
-    assert "x" not in state.findings and len(state.findings) == 1
-    assert every_call_has_one_result(run.calls("orchestrator")[1].messages)
+async def test_malformed_calls_are_answered_and_never_run(tmp_path: Path) -> None:
+    wrong: list[dict[str, Any]] = [{}, {"task": "  "}, {"task": 7}, {"topic": "light"}]
+    messages = [
+        *(calls(call("research_agent", id=f"no text {number}", **given)) for number, given in enumerate(wrong)),
+        calls(call("research_agent", task="cut o", id="cut off"), finish_reason="length"),
+        calls(broken_call("research_agent", '{"task": "half', id="not valid JSON 1")),
+        calls(broken_call("research_agent", '["a"]', id="not valid JSON 2")),
+    ]
+    script = [*messages, research("When was it lit?", ids=("right",)), REPORT]
+    run, state = await answered(tmp_path, orchestrator=script, limits={"max_mistakes": len(messages)})
+    answers = results(state.transcript)
+    assert all("`task` has to be a text" in answers[f"no text {number}"] for number in range(len(wrong)))
+    assert all(name.rstrip(" 12") in answers[name] for name in ("cut off", "not valid JSON 1", "not valid JSON 2"))
+    assert [*state.findings] == ["right"] and run.all_used()
+    assert every_call_has_one_result(state.transcript)
 
 
 @pytest.mark.behaviour("O-40", "O-41")
@@ -292,30 +290,26 @@ def analyzing(tmp_path: Path, decisions: list[Any], answers: list[Any], **settin
     return lab(tmp_path, orchestrator=scripts, planner=[PLAN], **settings)
 
 
-async def test_conclusions_reach_the_writer_with_the_numbers_of_the_sources(tmp_path: Path) -> None:
-    run = analyzing(tmp_path, [ANALYZE, REPORT], [concluded(CONCLUSION, "It is old [7].")])
-    state = await run.ask()
-    [asked] = [asked for asked in run.calls("orchestrator") if "record_conclusions" in asked.tools]
-    assert "It was lit in 1844. [1]" in asked.text and TASK in asked.text
-    # Numbers that no finding has are removed.
-    prompt = run.calls("writer")[0].text
-    assert CONCLUSION in prompt and "It is old." in prompt and "[7]" not in prompt
-    assert state.progress.cycle == 1, "an analysis takes no cycle"
-    assert len([kind for kind in run.types() if kind == "research_agent_start"]) == 2
-    assert state.run.status == "completed"
-
-
-async def test_research_comes_first_and_analyses_have_a_limit(tmp_path: Path) -> None:
+async def test_research_comes_before_analyses_which_are_limited_and_whose_conclusions_reach_the_writer(
+    tmp_path: Path,
+) -> None:
     both = calls(call("research_agent", task="Who kept it?"), call("analyze_findings", task=TASK))
     researchers = {"When was": simple_research(), "Who kept": simple_research("Ada Moran kept it. [1]")}
-    decisions = [both, ANALYZE, ANALYZE, REPORT]
-    limits = {"max_analyses": 1}
-    run = analyzing(tmp_path, decisions, [concluded(CONCLUSION)], researcher=researchers, limits=limits)
+    decisions, answers = [both, ANALYZE, ANALYZE, REPORT], [concluded(CONCLUSION, "It is old [7].")]
+    run = analyzing(tmp_path, decisions, answers, researcher=researchers, limits={"max_analyses": 1})
     state = await run.ask()
     assert [finding.is_analysis for finding in state.findings.values()] == [False, False, True]
+    [asked] = [asked for asked in run.calls("orchestrator") if "record_conclusions" in asked.tools]
+    assert "It was lit in 1844. [1]" in asked.text and TASK in asked.text
     prompts = [asked.text for asked in run.calls("orchestrator") if "research_agent" in asked.tools]
     assert ["research comes first" in prompt for prompt in prompts] == [False, False, True, True, True]
     assert "all 1 analyses (max_analyses) were made" in prompts[-1]
+    # Numbers that no finding has are removed.
+    prompt = run.calls("writer")[0].text
+    assert CONCLUSION in prompt and "It is old." in prompt and "[7]" not in prompt
+    assert state.progress.cycle == 2, "an analysis takes no cycle"
+    assert len([kind for kind in run.types() if kind == "research_agent_start"]) == 3
+    assert state.run.status == "completed"
 
 
 @pytest.mark.parametrize("answers", [["I would rather not.", "No."], [concluded(), concluded()]])

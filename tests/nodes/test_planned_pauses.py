@@ -121,33 +121,29 @@ async def test_a_follow_up_is_planned_and_builds_on_the_learnings(tmp_path: Path
 
 @pytest.mark.behaviour("A-84")
 @pytest.mark.parametrize(("failure", "kind", "times"), [(WORDS, NoPlan, 2), (GONE, OSError, 1)])
-async def test_a_missing_plan_can_be_resumed(tmp_path: Path, failure: Rule, kind: type[Exception], times: int) -> None:
+async def test_a_missing_plan_and_a_failed_report_can_be_resumed_without_repeating_a_step(
+    tmp_path: Path, failure: Rule, kind: type[Exception], times: int
+) -> None:
     rules: dict[str, Rule] = {"generate_plan": lambda _: "Which light?", "make_plan": at_first(times, failure, TWO)}
-    run = planned_lab(tmp_path, rules)
+    run = planned_lab(tmp_path, {**rules, "report": at_first(1, GONE, RULES["report"])})
     await run.ask(QUESTION)
     with pytest.raises(kind):
         await run.ask("The one at Skerry.")
     before = ["generate_plan", "record_summary", *["make_plan"] * times]
     assert [asked.form for asked in run.model.asked] == before
     assert await run.next() == ("plan_steps",)
-    state = await run.ask(None)
+    with pytest.raises(OSError, match="gone"):
+        await run.ask(None)
     forms = [asked.form for asked in run.model.asked]
     assert forms[: times + 3] == [*before, "make_plan"]
-    assert forms.count("make_plan") == times + 1 and forms.count("record_summary") == 1
-    assert state.report and [step.status for step in state.steps] == ["completed", "completed"]
-
-
-@pytest.mark.behaviour("A-84")
-async def test_a_failed_report_can_be_resumed_without_repeating_a_step(tmp_path: Path) -> None:
-    run = planned_lab(tmp_path, {"report": at_first(1, GONE, RULES["report"])})
-    with pytest.raises(OSError, match="gone"):
-        await run.ask(QUESTION)
-    before = len(run.model.asked)
     assert await run.next() == ("write_report",)
     state = await run.ask(None)
-    forms = [asked.form for asked in run.model.asked[before:]]
-    assert forms[0] == "report" and {"make_plan", "choose_queries", "record_learnings"}.isdisjoint(forms)
+    again = [asked.form for asked in run.model.asked[len(forms) :]]
+    assert again[0] == "report"
+    assert {"make_plan", "record_summary", "choose_queries", "record_learnings"}.isdisjoint(again)
+    assert forms.count("make_plan") == times + 1 and forms.count("record_summary") == 1
     assert state.report and state.report.sources
+    assert [step.status for step in state.steps] == ["completed", "completed"]
 
 
 @pytest.mark.behaviour("A-67", "A-84")

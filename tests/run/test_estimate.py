@@ -40,23 +40,19 @@ async def test_each_finished_run_is_recorded_once_and_only_the_latest_are_kept()
     assert made.usd is None, "no price is known"
 
 
-async def test_an_estimate_ignores_runs_of_other_users_strategies_and_depths() -> None:
+async def test_an_estimate_ignores_runs_of_another_kind_and_those_without_a_plan_or_a_model_call(
+    tmp_path: Path,
+) -> None:
     store = InMemoryStore()
     ada, ben = Pages(store, "thread", "ada"), Pages(store, "thread", "ben")
     for number in range(3):
         await record_finished(ada, finished(f"run {number}", 4), CONTEXT)
+        await record_finished(ada, finished(f"free {number}", calls=0), CONTEXT)
+        await record_finished(ada, finished(f"quick {number}", calls=2, steps=0), CONTEXT)
     planned = finished("next", 0)
     planned.run = planned.run.model_copy(update={"strategy": "planned"})
     assert (await estimated(ada, finished("next", 0))).runs == 3
     assert (await estimated(ada, planned)).runs == 0
     assert (await estimated(ada, finished("next", 0, depth="deep"))).runs == 0
     assert (await estimated(ben, finished("next", 0))).runs == 0
-
-
-async def test_runs_without_a_plan_or_a_model_call_are_not_recorded(tmp_path: Path) -> None:
-    pages = Pages(InMemoryStore(), "thread")
-    for number in range(3):
-        await record_finished(pages, finished(f"free {number}", calls=0), CONTEXT)
-        await record_finished(pages, finished(f"quick {number}", calls=2, steps=0), CONTEXT)
-    assert (await estimated(pages, finished("next", 0))).runs == 0
-    assert await estimate(pages, finished("next", 0), Context(models="extractive", data_dir=tmp_path)) is None
+    assert await estimate(ada, finished("next", 0), Context(models="extractive", data_dir=tmp_path)) is None

@@ -139,13 +139,20 @@ def test_only_our_records_are_stored_and_neither_pickle_nor_code_is_loaded(tmp_p
     assert not marker.exists()
 
 
-async def test_a_saver_without_async_methods_works(tmp_path: Path) -> None:
+@pytest.mark.fault("R21")
+async def test_a_saver_without_async_methods_stores_our_records_without_warnings(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     connection = sqlite3.connect(tmp_path / "sync.sqlite", check_same_thread=False)
-    run = lab(tmp_path, clarifier=["Which light?", CLEAR], graph=build_graph(checkpointer=SqliteSaver(connection)))
+    saver = SqliteSaver(connection)
+    run = lab(tmp_path, clarifier=["Which light?", CLEAR], graph=build_graph(checkpointer=saver))
     assert (await run.ask()).run.status == "waiting"
     run.graph = build_graph(checkpointer=SqliteSaver(connection))
-    assert (await run.ask(Command(resume="The Skerry Light"))).report
+    state = await run.ask(Command(resume="The Skerry Light"))
+    assert state.report and type(state.plan) is Plan
     assert len([state async for state in run.graph.aget_state_history(thread_config("lab"))]) > 2
+    assert not [record for record in caplog.records if "langgraph.checkpoint" in record.name]
+    assert not isinstance(saver.serde, StrictSerializer), "other graphs keep their types"
     connection.close()
 
 
