@@ -59,8 +59,11 @@ def graph(request: pytest.FixtureRequest, tmp_path: Path) -> ResearchGraph:
 
 @pytest.mark.parametrize("graph", STRATEGIES, indirect=True)
 @pytest.mark.fault("R32", logs="WARNING core.reading.documents.pool")
-async def test_a_pdf_and_a_table_are_cited_and_a_broken_file_is_named(graph: ResearchGraph, tmp_path: Path) -> None:
+async def test_files_are_cited_or_named_and_go_with_their_thread_and_a_copy_has_its_own(
+    graph: ResearchGraph, tmp_path: Path
+) -> None:
     config, settings = thread_config("pier"), context(tmp_path)
+    saver: Any = graph.checkpointer
     state = await graph.ainvoke(asked(QUESTION, *FILES), config, context=settings)
     assert "47 crowns a night" in text(state) and "44" in text(state)
     cited = {source.title for source in state["report"].cited((await graph.aget_state(config)).values["sources"])}
@@ -77,13 +80,6 @@ async def test_a_pdf_and_a_table_are_cited_and_a_broken_file_is_named(graph: Res
     # No checkpoint contains the bytes, not even the input that LangGraph stores before any node runs.
     assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "database") == []
     assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "data") != []
-
-
-@pytest.mark.fault("R32")
-async def test_files_go_with_their_thread_and_a_copy_has_its_own(graph: ResearchGraph, tmp_path: Path) -> None:
-    config, settings = thread_config("pier"), context(tmp_path)
-    saver: Any = graph.checkpointer
-    await graph.ainvoke(asked(QUESTION, *FILES), config, context=settings)
     assert {"tariff.pdf", "berths.csv", "torn.pdf", "index.sqlite"} <= {*files(tmp_path)}
     await hand_over(saver.acopy_thread(thread_id("pier"), "copy"), saver.loop)
     await hand_over(saver.adelete_thread(thread_id("pier")), saver.loop)
