@@ -35,6 +35,7 @@ LIGHT, TIDE, THOUGHT_OVER = "Skerry Light", "spring tide Port Anlow", "What foll
 TIDES = suggestion("Tides", TIDE)
 WANTING = judged(0.3, 0.8, TIDES)
 """Judgement that something is missing and suggests one step."""
+ENOUGH = judged(1.0, 1.0)
 JUDGE, COMPARE = "Judge the Skerry Light", "Compare the Skerry Light"
 TALL, TALLER = "The Skerry Light is 38 metres tall.", "The Skerry Light is 45 metres tall."
 FIRST_THOUGHT = f"It is tall, {'and it is old, ' * 40}all in all."
@@ -46,8 +47,9 @@ def open_step(**rules: Rule) -> dict[str, Rule]:
 
 
 async def followed(tmp_path: Path, **rules: Any) -> tuple[PlannedLab, ResearchState]:
-    """A run whose steps have one iteration each."""
-    run, state = await finished(tmp_path, open_step(**rules), limits={"max_step_iterations": 1})
+    """A run whose steps have one iteration each, and follow-ups of follow-ups."""
+    limits = {"max_step_iterations": 1, "max_follow_ups": 2}
+    run, state = await finished(tmp_path, open_step(**rules), limits=limits)
     assert state.report and await run.replays_alike()
     return run, state
 
@@ -66,23 +68,26 @@ def always_further(**more: Any) -> Rule:
     return judge
 
 
-@pytest.mark.behaviour("A-53")
+@pytest.mark.behaviour("A-29", "A-53")
 @pytest.mark.parametrize(
-    ("completeness", "quality", "steps", "is_complete", "is_followed"),
+    ("first", "then", "is_complete", "expected"),
     [
-        (0.69, 0.41, [TIDES], False, True),
-        (0.7, 0.9, [TIDES], False, False),
-        (0.3, 0.4, [TIDES], False, False),
-        (0.3, 0.8, [TIDES], True, False),
-        (0.3, 0.8, [], False, False),
+        (judged(0.69, 0.41, TIDES), ENOUGH, False, ["1", "1.1"]),
+        (judged(0.7, 0.9, TIDES), ENOUGH, False, ["1"]),
+        (judged(0.3, 0.4, TIDES), ENOUGH, False, ["1"]),
+        (judged(0.3, 0.8, TIDES), ENOUGH, True, ["1"]),
+        (judged(0.3, 0.8), ENOUGH, False, ["1"]),
+        (WANTING, judged(0.3, 0.8, suggestion("about  SKERRY light.", "Else")), False, ["1", "1.1"]),
+        (WANTING, judged(0.3, 0.8, suggestion("Else", LIGHT.lower())), False, ["1", "1.1"]),
+        (WANTING, WANTING, False, ["1", "1.1"]),
     ],
 )
-async def test_a_step_is_followed_up_if_much_is_missing_and_what_is_there_is_good(
-    tmp_path: Path, completeness: float, quality: float, steps: list[Any], is_complete: bool, is_followed: bool
+async def test_a_step_is_followed_up_if_much_is_missing_what_is_there_is_good_and_no_ancestor_is_repeated(
+    tmp_path: Path, first: Rule, then: Rule, is_complete: bool, expected: list[str]
 ) -> None:
-    judging = of_task(LIGHT, judged(completeness, quality, *steps), judged(1.0, 1.0))
+    judging = of_task(LIGHT, first, then)
     _, state = await followed(tmp_path, evaluate_outcome=judging, give_verdict=verdict(is_complete))
-    assert ids(state) == (["1", "1.1"] if is_followed else ["1"])
+    assert ids(state) == expected
 
 
 @pytest.mark.behaviour("A-52", "A-54", "A-57", "A-58")
@@ -167,16 +172,6 @@ async def test_follow_ups_go_one_step_deep_and_below_a_thought_two_whatever_its_
     assert not run.asked("give_verdict", THOUGHT_OVER)
     assert {step.status for step in state.steps} == {"completed"}
     assert state.report and await run.replays_alike()
-
-
-@pytest.mark.behaviour("A-29")
-@pytest.mark.parametrize(
-    "repeated", [suggestion("about  SKERRY light.", "Else"), suggestion("Else", LIGHT.lower()), TIDES]
-)
-async def test_a_follow_up_that_repeats_an_ancestor_is_not_made(tmp_path: Path, repeated: dict[str, Any]) -> None:
-    judging = of_task(LIGHT, WANTING, judged(0.3, 0.8, repeated))
-    _, state = await followed(tmp_path, evaluate_outcome=judging)
-    assert ids(state) == ["1", "1.1"]
 
 
 def thinking(*tasks: str, **rules: Any) -> dict[str, Any]:
