@@ -82,6 +82,7 @@ async def test_an_empty_report_is_an_error_that_leaves_the_findings_and_can_be_r
 
 
 @pytest.mark.fault("R19", logs="WARNING core.run.concurrency")
+@pytest.mark.behaviour("O-85")
 async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     researcher = [search("Skerry Light"), QUOTING, QUOTING]
@@ -90,7 +91,8 @@ async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> No
         await run.ask()
     state = await run.ask(None)
     [finding] = state.findings.values()
-    assert finding.reason == "an error stopped it (ValueError)"
+    assert (finding.ended, finding.reason) == ("partial", "an error stopped it (ValueError)")
+    assert [action.inputs for action in finding.actions] == [("Skerry Light",)]
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("runs.sqlite*"))
     assert b"an error stopped it (ValueError)" in kept
     assert CANARY.encode() not in kept
