@@ -27,11 +27,9 @@ from kit.runs import QUESTION, HandClock
 from langchain_core.messages import AIMessage, ToolMessage
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
-from deep_research.app.stream import apackets
 from deep_research.core.evidence.memory.observations import contradictions, open_gaps
 from deep_research.core.evidence.memory.observations import insights as insights_of
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
-from deep_research.core.run.events.packets import OverallStop, Sources
 from deep_research.core.run.plan_text import plan_text, read_steps
 from deep_research.core.run.schedule import restore_skipped, skip_pending
 from deep_research.core.run.store.database import open_database
@@ -124,16 +122,15 @@ async def test_at_the_limit_no_step_is_begun_and_the_last_packet_says_how_and_wh
     tmp_path: Path, seconds: float, reason: str
 ) -> None:
     clock = HandClock()
-    run = planned_lab(tmp_path, {"make_plan": clock.after(seconds, plan(step(LIGHT)))}, clock=clock)
-    packets = [packet async for packet in apackets(run.graph, QUESTION, run.thread, context=run.context)]
-    [stop] = [packet for packet in packets if isinstance(packet, OverallStop)]
-    assert packets[-1] is stop
-    assert (stop.stop_reason, stop.elapsed_seconds) == (reason, seconds)
-    assert ("max_seconds_planned" in stop.message) is (reason != "completed")
-    assert ("step_started" in {packet.type for packet in packets}) is (reason == "completed")
-    [listed] = [packet for packet in packets if isinstance(packet, Sources)]
-    assert len(listed.cited) < len(listed.documents), "what was only found is not marked as citable"
-    assert bool(listed.cited) is (reason == "completed")
+    run, _ = await finished(tmp_path, {"make_plan": clock.after(seconds, plan(step(LIGHT)))}, clock=clock)
+    [stop] = run.of_type("stop")
+    assert run.packets[-1] is stop
+    assert (stop["stop_reason"], stop["elapsed_seconds"]) == (reason, seconds)
+    assert ("max_seconds_planned" in stop["message"]) is (reason != "completed")
+    assert ("step_started" in run.types()) is (reason == "completed")
+    [listed] = run.of_type("sources")
+    assert len(listed["cited"]) < len(listed["documents"]), "what was only found is not marked as citable"
+    assert bool(listed["cited"]) is (reason == "completed")
 
 
 @pytest.mark.fault("R23")

@@ -25,11 +25,10 @@ from kit.planned import (
 )
 from kit.runs import QUESTION, FailingStore, edited
 from langchain_core.messages import HumanMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from deep_research.app.embed import build_graph, thread_config
+from deep_research.app.embed import build_graph
 from deep_research.core.run.errors import NoPlan, RateLimited
 
 LIGHT = "Skerry Light lit"
@@ -176,12 +175,8 @@ async def test_a_step_that_reaches_the_recursion_limit_fails_alone(tmp_path: Pat
         "give_verdict": of_task(MORAN, verdict(False), verdict(True)),
         "record_learnings": new_each_time,
     }
-    run = planned_lab(tmp_path, rules, limits={"max_step_iterations": 9})
-    config = RunnableConfig(**thread_config(run.thread), recursion_limit=20)
-    way: Any = {"context": run.context, "stream_mode": "custom", "subgraphs": True, "version": "v2"}
-    async for part in run.graph.astream({"messages": [HumanMessage(QUESTION)]}, config, **way):
-        run.packets.append(part["data"])
-    state = await run.state()
+    graph = build_graph("planned", checkpointer=InMemorySaver()).with_config(recursion_limit=20)
+    run, state = await finished(tmp_path, rules, graph=graph, limits={"max_step_iterations": 9})
     assert [step.status for step in state.steps] == ["completed", "failed"]
     assert "GraphRecursionError" in state.steps[1].reason
     assert {learning.step for learning in state.learnings.values()} == {"1"}

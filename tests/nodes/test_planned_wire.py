@@ -14,16 +14,14 @@ import pytest
 from kit.commands import Desk
 from kit.openai_server import Reply, fail
 from kit.planned import REPORT, RULES, Asked, Rule, fact, plan, step
-from kit.runs import QUESTION, write_documents
+from kit.runs import QUESTION, settings, write_documents
 from kit.server import PAUSE, SECONDS, WATCH
 from kit.wire import Forms, Point, form_server
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.stream import apackets
-from deep_research.core.run.context import Context
 from deep_research.core.run.events.packets import AnyPacket
-from deep_research.core.run.limits import Limits
 from deep_research.state import ResearchState
 
 LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"
@@ -75,8 +73,8 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
 ) -> None:
     ask = ("ask", QUESTION, "--thread", "light", "--strategy", "planned", "--docs", str(desk.docs), "--yes")
     with form_server(rules) as (server, forms):
-        settings = {"DEEP_RESEARCH_MODELS": "openai:fake-1", "DEEP_RESEARCH_TOOL_CALLS": "native"}
-        for name, value in {**server.environment, **settings}.items():
+        chosen = {"DEEP_RESEARCH_MODELS": "openai:fake-1", "DEEP_RESEARCH_TOOL_CALLS": "native"}
+        for name, value in {**server.environment, **chosen}.items():
             monkeypatch.setenv(name, value)
         for number, point in enumerate(points):
             clock = {"PYTHONPATH": str(WATCH), "CLOCK_SHIFT": str(SHIFTS[number])}
@@ -105,8 +103,7 @@ async def run(
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         given: Any = {"models": "openai:fake-1", "tool_calls": "native", "engines": (), "data_dir": tmp_path / "data"}
-        documents = (write_documents(tmp_path / "docs"),)
-        context = Context(docs=documents, limits=Limits(whole_characters=0), **given)
+        context = settings(docs=(write_documents(tmp_path / "docs"),), limits={"whole_characters": 0}, **given)
         packets = [packet async for packet in apackets(graph, QUESTION, "light", context=context)]
         values = (await graph.aget_state(thread_config("light"))).values
     return packets, ResearchState(**values)

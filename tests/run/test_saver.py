@@ -44,8 +44,7 @@ async def fork(run: Lab) -> None:
     """Resume the run from before the orchestrator's last decision, so that the thread gets a second branch."""
     history = [state async for state in run.graph.aget_state_history(thread_config(run.thread))]
     earlier = next(state for state in history if state.next == ("orchestrate",))
-    async for _ in run.graph.astream(None, earlier.config, context=run.context, stream_mode="custom"):
-        pass
+    await run.graph.ainvoke(None, earlier.config, context=run.context)
 
 
 @pytest.mark.fault("R23")
