@@ -203,7 +203,6 @@ def test_how_research_ended_is_never_cut_away() -> None:
 
 async def test_a_run_that_is_resumed_without_documents_searches_those_it_was_given(tmp_path: Path) -> None:
     run, _ = await answered(tmp_path, clarifier=["Which light?"])
-    bare = run.context.model_copy(update={"docs": (), "data_dir": tmp_path / "another"})
-    await run.graph.ainvoke(Command(resume="The Skerry Light"), thread_config(run.thread), context=bare)
-    state = await run.state()
+    run.settings |= {"docs": (), "data_dir": tmp_path / "another"}
+    state = await run.ask(Command(resume="The Skerry Light"))
     assert state.report and [Path(key).name for key in state.report.sources] == ["lighthouse.md"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.models import call, calls
-from kit.runs import PLAN, REPORT, lab, research, results, search, simple_research, write_documents
+from kit.runs import PLAN, REPORT, answered, lab, research, results, search, simple_research, write_documents, written
 
 from deep_research.core.records.research import Finding
 from deep_research.core.run.transcripts import result_of
@@ -66,10 +66,8 @@ async def test_a_model_that_obeys_a_document_gets_no_other_tool_task_or_address(
         REPORT,
         "It was lit in 1844. [1]",
     ]
-    run = lab(tmp_path, researcher=obeying)
-    run.folder = write_documents(tmp_path / "docs")
-    (run.folder / "orders.md").write_text(f"# Skerry Light\n\n{orders}\n", "utf-8")
-    state = await run.ask()
+    docs = written(write_documents(tmp_path / "docs"), {"orders_md": f"# Skerry Light\n\n{orders}\n"})
+    run, state = await answered(tmp_path, docs=(docs,), researcher=obeying)
     second, *_, last = run.calls("researcher")[1:]
     assert orders in second.text
     answers = results(last.messages)
@@ -92,9 +90,8 @@ async def test_braces_in_a_question_an_instruction_a_plan_and_a_document_are_pla
         writer=[f"{words} [1]"],
         instructions=f"Quote {braces}",
         verify="off",
+        docs=(written(write_documents(tmp_path / "docs"), {"braces_md": f"# Skerry Light\n\n{words}\n"}),),
     )
-    run.folder = write_documents(tmp_path / "docs")
-    (run.folder / "braces.md").write_text(f"# Skerry Light\n\n{words}\n", "utf-8")
     state = await run.ask(f"Who wrote {braces}?")
     assert state.report and state.report.text == f"{words} [1]"
     for role in ("clarifier", "planner", "orchestrator", "researcher", "writer"):
