@@ -119,16 +119,6 @@ async def test_a_stopped_planned_run_resumes(tmp_path: Path, number: int, slots:
     assert len(run.asked("make_plan")) == 1
 
 
-def trace(run: Lab) -> list[str]:
-    """Top-level blocks with their turns, in stream order."""
-    entries = [
-        f"{SEEN_AT_TOP[packet['type']]}@{packet['placement']['turn_index']}"
-        for packet in run.packets
-        if packet["type"] in SEEN_AT_TOP and packet["placement"]["sub_turn_index"] is None
-    ]
-    return list(dict.fromkeys(entries))
-
-
 @pytest.mark.behaviour("O-77")
 async def test_a_researchers_steps_are_counted_below_its_place_and_its_finding_is_not(tmp_path: Path) -> None:
     steps = [think("First."), search("Skerry Light"), search("Port Anlow"), think("Enough."), REPORT]
@@ -156,8 +146,10 @@ async def test_thoughts_rounds_and_the_report_take_a_turn_each_and_thoughts_are_
     script = [think(words), decision, think("Once more."), research("task 1."), think("Enough."), REPORT]
     run, _ = await answered(tmp_path, orchestrator=script, researcher=many(2))
     assert thoughts(run) == [words, beside, "Once more.", "Enough."]
+    at_top = [packet for packet in run.packets if packet["placement"]["sub_turn_index"] is None]
+    blocks = [(SEEN_AT_TOP.get(packet["type"], ""), packet["placement"]["turn_index"]) for packet in at_top]
     expected = ["plan@0", "think@1", "think@2", "agents@3", "think@4", "agents@5", "think@6", "report@7"]
-    assert trace(run) == expected
+    assert [*dict.fromkeys(f"{kind}@{turn}" for kind, turn in blocks if kind)] == expected
     assert beside not in run.words("message_delta")
     assert [p["type"] for p in run.packets].count("reasoning_delta") > 3
     again = [packet.reasoning for packet in await run.replayed() if packet.type == "reasoning_delta"]
