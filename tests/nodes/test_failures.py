@@ -51,8 +51,8 @@ async def test_of_three_one_is_cut_at_its_deadline_one_fails_and_all_keep_what_t
     assert (light.ended, keeper.ended, tide.ended) == ("partial", "failed", "done")
     assert "researcher_seconds_hard" in light.reason
     assert light.numbered == "Cut, but lit in 1844. [1]"
-    [told] = [asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text]
-    assert "researcher_seconds_hard" in told
+    [reminded] = [asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text]
+    assert "researcher_seconds_hard" in reminded
     shown = results(run.calls("orchestrator")[1].messages)
     assert (shown["l"].splitlines()[-1], shown["t"]) == ("Cut, but lit in 1844. [1]", "5.2 metres. [2]")
     assert shown["k"].startswith("The research failed")
