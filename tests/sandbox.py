@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ EXAMPLES = 40
 """So many does hypothesis try where nobody waits for CI, unless a test says how many it needs."""
 NEW_OBJECTS = 10_000
 """So many are made before the youngest are searched for garbage."""
+CHROMIUM = Path("/usr/bin/chromium")
 MEMORY = Path("/dev/shm")
 """Folder of files that are kept in memory, on Linux."""
 ROOM_BYTES = 2_000_000_000
@@ -207,6 +208,31 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     desk = desk_in(tmp_path_factory.mktemp("library"))
     assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light").code == 0
     return desk
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser that is started; where there is none, its tests are skipped. Its loop is no place for async tests."""
+    if not CHROMIUM.exists():
+        pytest.skip("there is no Chromium here")
+    with pytest.importorskip("playwright.sync_api").sync_playwright() as driver:
+        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def barriers_of() -> Callable[[Any], list[tuple[str, str]]]:
+    """Names what keeps people from using a page in a browser, each with the first element that does."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+
+    def barriers(page: Any) -> list[tuple[str, str]]:
+        found = axe.run(page).response["violations"]
+        serious = [fault for fault in found if fault["impact"] in ("serious", "critical")]
+        return [(fault["id"], fault["nodes"][0]["html"]) for fault in serious]
+
+    return barriers
 
 
 @pytest.fixture

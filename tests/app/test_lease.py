@@ -183,10 +183,8 @@ async def test_within_a_process_one_run_at_a_time_writes_to_a_thread_and_frees_i
 @pytest.fixture
 def server(wire: WireDesk) -> Iterator[Server]:
     """A server on the data folder of the command line."""
-    server = Server(wire.desk.folder, DEEP_RESEARCH_DOCS="")
-    server.start()
-    yield server
-    server.stop()
+    with Server(wire.desk.folder, DEEP_RESEARCH_DOCS="") as server:
+        yield server
 
 
 @pytest.mark.slow

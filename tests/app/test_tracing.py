@@ -225,9 +225,7 @@ def test_opentelemetry_receives_the_traces_if_its_variables_are_set(desk: Desk) 
 
 async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(tmp_path: Path) -> None:
     with tracing_sink() as sink:
-        server = Server(tmp_path, CONFIG, **sink.environment)
-        server.start()
-        try:
+        with Server(tmp_path, CONFIG, **sink.environment) as server:
             async with server.client() as client:
                 kept = await Conversation(client).create()
                 values = await kept.ask("When was the Skerry Light lit?", context={"tracing": False})
@@ -235,8 +233,6 @@ async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(tm
                 traced = await Conversation(client).create()
                 values = await traced.ask("Who kept the Skerry Light?")
                 assert [note for note in values["run"]["notices"] if note.startswith(notice_of(sink))]
-        finally:
-            server.stop()
         [tree] = sink.trees
         assert tree.inputs["messages"][0]["content"] == "Who kept the Skerry Light?"
         assert tree.names("tool") == ["internal_search"]

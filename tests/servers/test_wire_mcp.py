@@ -45,13 +45,9 @@ async def test_tools_of_foreign_servers_are_used_and_cited_on_the_server(tmp_pat
         wire_desk(tmp_path, **roles, finding=lambda _: say(f"Found: {WRITTEN}"), writer=lambda _: say(WRITTEN)),
     ):
         servers = {"lights": {"url": url}, "keepers": {"command": sys.executable, "args": [str(script)]}}
-        server = Server(tmp_path, DEEP_RESEARCH_DOCS="", DEEP_RESEARCH_MCP=json.dumps(servers))
-        server.start()
-        try:
+        with Server(tmp_path, DEEP_RESEARCH_DOCS="", DEEP_RESEARCH_MCP=json.dumps(servers)) as server:
             async with server.client() as client:
                 values = await (await Conversation(client).create()).ask(QUESTION)
-        finally:
-            server.stop()
     assert log == ["look_up"]
     assert values["messages"][-1]["content"].startswith(WRITTEN)
     assert [claim["verdict"] for claim in values["report"]["claims"]] == ["supported", "supported"]

@@ -35,10 +35,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 
 @pytest.fixture(scope="module")
 def server(desk: WireDesk) -> Iterator[Server]:
-    server = Server(desk.desk.folder, DEEP_RESEARCH_DOCS="")
-    server.start()
-    yield server
-    server.stop()
+    with Server(desk.desk.folder, DEEP_RESEARCH_DOCS="") as server:
+        yield server
 
 
 def is_whole(desk: WireDesk, values: dict[str, Any]) -> bool:
