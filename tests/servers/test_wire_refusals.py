@@ -31,50 +31,38 @@ BLOCKED = fail(400, "Filtered due to the content management policy", code="conte
 
 
 @pytest.mark.fault(8, logs="WARNING core.run.concurrency")
-async def test_a_silent_researcher_returns_what_it_read_and_the_others_go_on(wires: Wires) -> None:
+@pytest.mark.fault(9, 10, logs="WARNING core.models.ask")
+async def test_researchers_that_fall_silent_or_refuse_leave_gaps_with_reasons_and_the_others_go_on(
+    wires: Wires,
+) -> None:
+    refusals = {
+        "tower": Reply(refusal="I cannot help with sk-CANARY."),
+        "pier": fail(400, "sk-CANARY was filtered", code="content_filter"),
+    }
+    decisions = {"keeper": say(""), **refusals}
+    findings_said = {"harbour": say(""), **refusals}
     script: dict[str, Script] = {
-        "researcher": lambda request: say("") if task_of(request) == "keeper" else searched(request),
-        "finding": lambda request: noted(request) if task_of(request) == "light" else say(""),
+        **plain_run([*FACTS, *refusals]),
+        "researcher": lambda request: decisions.get(task_of(request)) or searched(request),
+        "finding": lambda request: findings_said.get(task_of(request)) or noted(request),
     }
     with wires(script, limits={"max_iterations": 2}) as wire:
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
-    findings = found_by(state)
-    assert {task: finding.ended for task, finding in findings.items()} == {
-        "light": "done",
-        "keeper": "failed",
-        "harbour": "partial",
-    }
-    assert findings["harbour"].text == f"{FACTS['harbour']} [1]"
-    assert state.run and state.run.status == "completed_with_gaps"
-    assert (
-        "Not researched to the end: keeper: its 2 rounds of tool use were used up (max_iterations)."
-        in state.messages[-1].text
-    )
-
-
-@pytest.mark.fault(9, 10, logs="WARNING core.models.ask")
-async def test_a_model_that_refuses_a_task_leaves_a_gap_with_a_reason(wires: Wires) -> None:
-    refusals = {
-        "keeper": Reply(refusal="I cannot help with sk-CANARY."),
-        "harbour": fail(400, "sk-CANARY was filtered", code="content_filter"),
-    }
-    script: dict[str, Script] = {
-        "researcher": lambda request: refusals.get(task_of(request)) or searched(request),
-        "finding": lambda request: refusals.get(task_of(request)) or noted(request),
-    }
-    with wires(script) as wire:
-        state = await wire.ask()
         assert "CANARY" not in wire.everything(state)
-        assert wire.asked()["researcher"] == 4
+        asked = [task_of(request) for request in wire.requests("researcher")]
+        assert [asked.count(task) for task in refusals] == [1, 1], "nobody who refuses is asked again"
         assert wire.requests("writer")[0].prompt.count("declined to answer") == 2
     findings = found_by(state)
-    assert [findings[task].ended for task in FACTS] == ["done", "failed", "failed"]
+    assert [findings[task].ended for task in FACTS] == ["done", "failed", "partial"]
+    assert findings["harbour"].text == f"{FACTS['harbour']} [1]", "what it has read stands in for its words"
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
     assert state.run and state.run.status == "completed_with_gaps"
+    left = state.messages[-1].text
+    assert "Not researched to the end: keeper: its 2 rounds of tool use were used up (max_iterations)." in left
     for task in refusals:
-        assert "declined to answer" in findings[task].reason
-        assert f"Not researched to the end: {task}: The researcher's model 'fake-1'" in state.messages[-1].text
+        assert findings[task].ended == "failed" and "declined to answer" in findings[task].reason
+        assert f"Not researched to the end: {task}: The researcher's model 'fake-1'" in left
 
 
 def poisoned(script: Script) -> Script:
@@ -145,8 +133,8 @@ def only_others(request: Received) -> Reply:
 async def test_a_wrong_key_for_one_role_stops_the_run_with_one_line_and_nothing_is_repeated(
     wires: Wires, monkeypatch: Patch
 ) -> None:
-    names = {"researcher": "openai:other"}
-    models = dict.fromkeys(("clarifier", "planner", "orchestrator", "writer"), "openai:fake-1") | names
+    models = dict.fromkeys(("clarifier", "planner", "orchestrator", "writer"), "openai:fake-1")
+    models["researcher"] = "openai:other"
     with wires({"researcher": only_others}, models=models) as wire:
         monkeypatch.setenv("OPENAI_API_KEY", CANARY)
         line = await wire.fail(KeyRefused)
