@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     # They import the package, which waits for `pytest_configure`.
     from kit.commands import Desk
     from kit.files import Papers
+    from kit.server import Server
     from kit.wire import Wires
+    from langgraph_sdk.client import LangGraphClient
 
 ROOT = Path(__file__).resolve().parents[1]
 FOREIGN_SETTINGS = (
@@ -208,6 +210,31 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     desk = desk_in(tmp_path_factory.mktemp("library"))
     assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light").code == 0
     return desk
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[LangGraphClient]:
+    """A client of the server of the test's module, which needs no token."""
+    async with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def alice(server: Server) -> AsyncIterator[LangGraphClient]:
+    """A client of one of the server's users."""
+    from kit.server import ALICE
+
+    async with server.client(ALICE) as client:
+        yield client
+
+
+@pytest.fixture
+async def bob(server: Server) -> AsyncIterator[LangGraphClient]:
+    """A client of another one."""
+    from kit.server import BOB
+
+    async with server.client(BOB) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.commands import Desk, Ended, Terminal, desk_in
+from kit.commands import Desk, Ended, Terminal
 from kit.packets import faults, merged
 from kit.runs import DOCUMENTS, QUESTION
 
@@ -30,18 +30,6 @@ CLIENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "example_c
 LINK = re.compile(r"\[(\d+)\]\([^)]*\)")
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """The desk of the run `light`."""
-    return desk_in(tmp_path_factory.mktemp("library"))
-
-
-@pytest.fixture(scope="module")
-def light(library: Desk) -> Ended:
-    """What the command of the finished run `light` printed."""
-    return library.run("ask", QUESTION, "--docs", "docs", "--model", "extractive", "--thread", "light")
-
-
 def test_help_imports_nothing_heavy() -> None:
     script = (
         "import sys\nfrom deep_research.app.cli import cli\n"
@@ -54,13 +42,14 @@ def test_help_imports_nothing_heavy() -> None:
     assert not {module.split(".")[0] for module in modules.split()} & set(HEAVY)
 
 
-def test_standard_output_gets_only_the_report_and_standard_error_the_progress(library: Desk, light: Ended) -> None:
+def test_standard_output_gets_only_the_report_and_standard_error_the_progress(desk: Desk) -> None:
+    light = desk.run("ask", QUESTION, "--docs", "docs", "--model", "extractive", "--thread", "light")
     assert light.code == 0
     body, sources = light.out.split("\n## Sources\n\n")
     assert re.match(r"\w.+\. \[1\] ", body)
     assert "The Skerry Light was lit for the first time in 1844. [" in body
     (number,) = re.findall(r"- \[(\d)\] Skerry Light — lighthouse\.md", sources)
-    assert f"\n[{number}]: <{(library.docs / 'lighthouse.md').as_uri()}>\n" in sources
+    assert f"\n[{number}]: <{(desk.docs / 'lighthouse.md').as_uri()}>\n" in sources
     lines = light.err.splitlines()
     assert lines[0] == "Note: No language model is used: the report quotes the sources and draws no conclusions."
     assert lines[1] == "Run light"
@@ -75,7 +64,7 @@ def test_standard_output_gets_only_the_report_and_standard_error_the_progress(li
     assert re.fullmatch(done, lines[-1])
 
 
-def test_a_terminal_shows_the_report_with_links_and_each_source_once(library: Desk, light: Ended) -> None:
+def test_a_terminal_shows_the_report_with_links_and_each_source_once(library: Desk) -> None:
     terminal = Terminal(library, "ask", QUESTION, "--docs", "docs", "--model", "extractive")
     assert terminal.end() == 0
     report = terminal.raw[terminal.raw.rindex("\x1b[?25h") :]
@@ -90,7 +79,7 @@ def test_a_terminal_shows_the_report_with_links_and_each_source_once(library: De
     assert library.call("show", ident[1]).code == 2
 
 
-def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
+def test_programs_read_a_run_as_json(library: Desk) -> None:
     shown = json.loads(library.call("show", "light", "--format", "json").out)
     assert (shown["question"], shown["status"], shown["name"], shown["asks"]) == (QUESTION, "completed", "light", "")
     numbers = {source["title"]: source["n"] for source in shown["sources"]}
@@ -109,7 +98,7 @@ def test_programs_read_a_run_as_json(library: Desk, light: Ended) -> None:
 
 
 @pytest.mark.slow
-def test_a_closed_pipe_causes_no_traceback(library: Desk, light: Ended) -> None:
+def test_a_closed_pipe_causes_no_traceback(library: Desk) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:

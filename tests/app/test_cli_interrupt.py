@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.commands import SECONDS, Desk, Point, Terminal, WireDesk, desk_in, wire_desk
+from kit.commands import SECONDS, Desk, Point, Terminal, WireDesk, wire_desk
 from kit.runs import write_documents
 from kit.server import PAUSE
 from kit.wire import role_of
@@ -73,8 +73,7 @@ def test_after_ctrl_c_or_sigterm_a_run_continues_where_it_was(wire: WireDesk) ->
 
 
 @pytest.mark.fault(45)
-def test_a_stop_at_a_clarifying_question_leaves_the_run_waiting(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+def test_a_stop_at_a_clarifying_question_leaves_the_run_waiting(desk: Desk) -> None:
     asked = ("ask", "Compare them?", "--docs", "docs", "--thread", "pair")
     for command, sent in ((asked, signal.SIGINT), (("resume", "pair"), signal.SIGTERM)):
         terminal = Terminal(desk, *command)

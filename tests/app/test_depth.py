@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from kit.commands import Desk, desk_in
+from kit.commands import Desk
 
 from deep_research.core.run import user_settings
 from deep_research.core.run.context import Context
@@ -28,8 +27,7 @@ def asked(desk: Desk, question: str, depth: str, *options: str) -> tuple[str, st
     return ended.out, next(line for line in shown.splitlines() if line.startswith("Depth"))
 
 
-def test_a_quick_answer_quotes_one_search_and_depth_auto_is_quick_only_for_a_small_question(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+def test_a_quick_answer_quotes_one_search_and_depth_auto_is_quick_only_for_a_small_question(desk: Desk) -> None:
     report, depth = asked(desk, SMALL, "quick", "--strategy", "planned")
     assert report.startswith("The Skerry Light was lit for the first time in 1844. [1]")
     assert depth == "Depth     quick"

@@ -73,7 +73,7 @@ async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None
         assert state.report
 
 
-def test_pause_and_answer_work_in_a_plain_script(tmp_path: Path) -> None:
+def test_a_plain_script_is_asked_and_answers_and_edits_the_state_as_json_but_not_wrongly(tmp_path: Path) -> None:
     run = lab(tmp_path, clarifier=["Which light?"], graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
     last = parts(run, stream_mode="updates")[-1]
     asked = last["data"]["__interrupt__"][0].value
@@ -85,13 +85,7 @@ def test_pause_and_answer_work_in_a_plain_script(tmp_path: Path) -> None:
     history = list(run.graph.get_state_history(thread_config("t")))
     assert history[0].values["report"] == state.values["report"]
     assert len(history) > 5
-
-
-def test_the_state_can_be_edited_as_json_and_invalid_edits_are_refused(tmp_path: Path) -> None:
-    run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
-    config = thread_config("t")
-    parts(run)
-    before = run.graph.get_state(config).values
+    before, config = state.values, thread_config("t")
     shown = json.loads(TypeAdapter(ResearchState).dump_json(ResearchState(**before)))
     shown["plan"]["text"], shown["transcript"][0]["content"] = "1. Another", "Another thought"
     run.graph.update_state(config, shown)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kit.commands import desk_in, wire_desk
+from kit.commands import Desk, wire_desk
 from kit.files import quotations, stands_in_its_file
 from kit.mcp import over_streams, text_of
 from kit.openai_server import fail, say
@@ -31,8 +31,7 @@ def no_other_test_hears_of_the_pipes() -> Iterator[None]:
         gc.collect()
 
 
-async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(desk: Desk) -> None:
     async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
         listed = (await peer.session.list_tools()).tools
         assert [tool.name for tool in listed] == TOOLS
@@ -60,11 +59,10 @@ async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_
     assert thread[:6] in desk.run("runs").out
 
 
-async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_the_user(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    (tmp_path / "secret.md").write_text("It cost 900 pounds.", "utf-8")
+async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_the_user(desk: Desk) -> None:
+    (desk.folder / "secret.md").write_text("It cost 900 pounds.", "utf-8")
     body = "<p>The light was lit in 1844 [1]. It cost 900 pounds [2].</p>"
-    page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {tmp_path}/secret.md</li></ol>"
+    page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {desk.folder}/secret.md</li></ol>"
     async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
         checked = await peer.call("check_report", report=page, form="html")
         assert checked.structuredContent is not None
@@ -89,10 +87,10 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Pat
             assert FACTS["light"] in report["report"]
 
 
-def test_standard_output_is_the_protocols_alone(tmp_path: Path) -> None:
+def test_standard_output_is_the_protocols_alone(desk: Desk) -> None:
     start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     sent = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start})
-    ended = desk_in(tmp_path).run("mcp", "--docs", "docs", stdin=None, input=f"{sent}\n")
+    ended = desk.run("mcp", "--docs", "docs", stdin=None, input=f"{sent}\n")
     assert (ended.code, ended.err) == (0, "")
     [line] = ended.out.splitlines()
     assert json.loads(line)["result"]["serverInfo"]["name"] == "deep-research"

@@ -34,12 +34,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-async def alice(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with server.client(ALICE) as client:
-        yield client
-
-
-@pytest.fixture
 async def web(server: Server) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         yield client

@@ -47,18 +47,6 @@ async def web(server: Server) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-@pytest.fixture
-async def alice(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with server.client(ALICE) as client:
-        yield client
-
-
-@pytest.fixture
-async def bob(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with server.client(BOB) as client:
-        yield client
-
-
 async def get(web: httpx.AsyncClient, path: str) -> Any:
     answer = await web.get(path)
     assert answer.status_code == 200, answer.text

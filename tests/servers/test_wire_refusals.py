@@ -23,7 +23,7 @@ from kit.wire import (
 )
 from test_wire_habits import first
 
-from deep_research.core.run.errors import ContentRefused, KeyRefused, RateLimited
+from deep_research.core.run.errors import ContentRefused, KeyRefused
 from deep_research.core.run.transcripts import WITHHELD_NOTICE
 
 POISON = "POISON"
@@ -154,38 +154,6 @@ async def test_a_wrong_key_for_one_role_stops_the_run_with_one_line_and_nothing_
 
 
 HTML = send("<html>Sign in</html>", content_type="text/html")
-AN_HOUR = fail(429, "Slow down.", retry_after=3600)
-
-
-@pytest.mark.slow
-@pytest.mark.fault(2)
-@pytest.mark.parametrize("role", ["researcher", "finding", "writer"])
-async def test_a_long_wait_stops_the_run_at_once_and_finished_work_is_not_repeated(wires: Wires, role: str) -> None:
-    """One researcher, or the only model of another role, is told to come back in an hour."""
-    plain = plain_run()[role]
-    assert callable(plain)
-    late = {"researcher": "harbour", "finding": "harbour"}.get(role)
-
-    def busy(request: Received) -> Reply:
-        return AN_HOUR if late in (None, task_of(request)) else plain(request)
-
-    with wires({role: busy}) as wire:
-        assert "retry after 60 min" in await wire.fail(RateLimited)
-        assert not wire.of_type("call_delayed")
-        stop = wire.packets[-1]
-        assert (stop["type"], stop["stop_reason"], stop["is_resumable"]) == ("stop", "failed", True)
-        if late:
-            assert set(found_by(await wire.state())) == {"light", "keeper"}, "the others' findings are kept"
-        asked = wire.asked()
-        wire.script[role] = plain
-        assert is_right(wire, await wire.ask(None))
-        again = wire.asked() - asked
-        assert again[role] == {"researcher": 2, "finding": 1}.get(role, 1)
-        assert wire.asked() == {
-            "clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 6, "finding": 3, "writer": 1
-        } | {role: wire.asked()[role]}  # fmt: skip
-        assert asked[role] - {"researcher": 4, "finding": 2}.get(role, 0) == 1
-        assert len(wire.engine.requests) == 3
 
 
 @pytest.mark.slow

@@ -25,7 +25,6 @@ from kit.wire import (
     is_right,
     plain_run,
     search_for,
-    task_of,
     tool_results,
     wire_lab,
 )
@@ -154,47 +153,6 @@ async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
     assert not any(finding.failures for finding in state.findings.values()), "another engine served"
     [note] = [note for note in report_notes(state) if "DuckDuckGo" in note]
     assert how in note and "TAVILY_API_KEY" in note and note.endswith("Wikipedia was searched instead.")
-
-
-@pytest.mark.fault(26)
-@pytest.mark.parametrize("how", BLOCKS)
-async def test_if_only_duckduckgo_is_set_and_blocks_the_run_stops_and_names_the_setting(
-    wires: Wires, monkeypatch: Patch, how: str
-) -> None:
-    with wires(engines=("duckduckgo",)) as wire, free_web(BLOCKS[how], articles(wire)) as free:
-        use_servers(monkeypatch, free.environment())
-        line = await wire.fail(SearchFailed)
-        assert how in line and "TAVILY_API_KEY" in line
-        assert wire.asked()["finding"] == 0
-    assert free.counts() == (1, 0, 0)
-
-
-@pytest.mark.fault(28)
-async def test_four_researchers_with_many_queries_ask_a_blocked_engine_once(wires: Wires, monkeypatch: Patch) -> None:
-    turns = range(1, 5)
-
-    def queries(task: str, turn: int) -> list[str]:
-        return [f"{task} {turn} {letter}" for letter in "xyz"]
-
-    def many(request: Received) -> Reply:
-        turn = sum(message["role"] == "assistant" for message in request.messages) + 1
-        return search_for(*queries(task_of(request), turn)) if turn in turns else END
-
-    script: dict[str, Script] = {
-        "orchestrator": lambda request: END if "Nothing was found" in request.prompt else hand_out(*"abcd"),
-        "researcher": many,
-    }
-    limits = {"max_parallel_researchers": 4, "max_searches": 50}
-    known = {
-        query: ("https://a.example/", "Tide.") for task in "abcd" for turn in turns for query in queries(task, turn)
-    }
-    with wires(script, limits=limits) as wire, free_web(BLOCKS["(status 202)"], known) as free:
-        use_servers(monkeypatch, free.environment())
-        state = await wire.ask()
-    blocked, served, unasked = free.counts()
-    assert (blocked, unasked) == (1, 0)
-    assert 40 < served + blocked == sum(spent.searches for spent in state.spending.values()) <= 50
-    assert len([note for note in report_notes(state) if "DuckDuckGo" in note]) == 1
 
 
 def test_doctor_says_which_free_engine_works_and_what_to_set(desk: Desk) -> None:

@@ -12,6 +12,7 @@ from kit.openai_server import Received, Reply, fail, use
 from kit.packets import PASSING, Check
 from kit.server import GRAPH, Conversation, Server, said, until
 from kit.wire import FACTS, QUESTION
+from langgraph_sdk.client import LangGraphClient
 
 from deep_research.app.stream import read_packet
 
@@ -48,10 +49,11 @@ def is_whole(desk: WireDesk, values: dict[str, Any]) -> bool:
                for n, (fact, url) in enumerate(zip(FACTS.values(), sources, strict=True), 1))  # fmt: skip
 
 
-async def test_the_server_researches_the_web_and_sends_packets_in_order(server: Server, desk: WireDesk) -> None:
-    async with server.client() as client:
-        talk = await Conversation(client).create()
-        assert is_whole(desk, await talk.ask(QUESTION))
+async def test_the_server_researches_the_web_and_sends_packets_in_order(
+    server: Server, client: LangGraphClient, desk: WireDesk
+) -> None:
+    talk = await Conversation(client).create()
+    assert is_whole(desk, await talk.ask(QUESTION))
     assert server.complaints() == []
     check = Check()
     packets = [packet for each in talk.packets() if not isinstance(packet := read_packet(each), PASSING)]
@@ -93,14 +95,13 @@ async def all_at_work(desk: WireDesk) -> bool:
 
 
 @pytest.mark.fault(24)
-async def test_a_refused_key_ends_the_run_in_one_line(server: Server, desk: WireDesk) -> None:
+async def test_a_refused_key_ends_the_run_in_one_line(client: LangGraphClient, desk: WireDesk) -> None:
     desk.forget()
-    async with server.client() as client:
-        talk = await Conversation(client).create()
-        stream = client.runs.stream(talk.thread, GRAPH, input=said(LOCKED), stream_mode=["custom", "values"])
-        parts = [part async for part in stream]
-        state = await client.threads.get_state(talk.thread)
-        thread = await client.threads.get(talk.thread)
+    talk = await Conversation(client).create()
+    stream = client.runs.stream(talk.thread, GRAPH, input=said(LOCKED), stream_mode=["custom", "values"])
+    parts = [part async for part in stream]
+    state = await client.threads.get_state(talk.thread)
+    thread = await client.threads.get(talk.thread)
     assert parts[-1].event == "error"
     assert parts[-1].data["error"] == "KeyRefused"
     line = parts[-1].data["message"]
