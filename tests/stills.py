@@ -163,14 +163,12 @@ def make(folder: Path) -> None:
         }
         server = Server(folder)
         server.environment |= {**models.environment, **settings}
-        try:
-            server.start()
-            with page_of(server) as page:
+        with server, page_of(server) as page:
+            try:
                 walk(page, is_pictured)
                 thread = page.url.rpartition("/")[2]
-        finally:
-            is_pictured.set()
-            server.stop()
+            finally:
+                is_pictured.set()
     done = Desk(folder).run("export", thread, "--out", str(SAMPLE))
     assert done.code == 0, done.err
     SAMPLE.write_text(ORIGIN + linked(SAMPLE.read_text("utf-8")), "utf-8")

@@ -132,16 +132,9 @@ def test_a_report_that_cannot_be_written_is_printed_instead(desk: Desk) -> None:
     )
 
 
-def bytes_changed(whole: bytes, chance: random.Random) -> bytes:
-    changed = bytearray(whole)
-    for position in chance.sample(range(len(whole)), 2000):
-        changed[position] = chance.randrange(256)
-    return bytes(changed)
-
-
 def pages_changed(whole: bytes, chance: random.Random) -> bytes:
-    changed = bytearray(whole)
-    for page in chance.sample(range(len(whole) // PAGE), chance.choice((1, 3, 20))):
+    changed, pages = bytearray(whole), len(whole) // PAGE
+    for page in chance.sample(range(pages), chance.choice((1, 3, 20, pages))):
         length = chance.choice((8, PAGE))
         changed[page * PAGE : page * PAGE + length] = chance.randbytes(length)
     return bytes(changed)
@@ -179,7 +172,7 @@ def put_database(damaged: Desk, content: bytes) -> None:
 @pytest.mark.slow
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("damage", [bytes_changed, pages_changed, schema_changed, truncated])
+@pytest.mark.parametrize("damage", [pages_changed, schema_changed, truncated])
 def test_a_damaged_database_is_reported_in_one_line(
     damaged: Desk, damage: Damage, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,6 @@ from kit.server import (
     BOB,
     BROKEN,
     FILES,
-    GRAPH,
     QUESTION,
     TARIFF,
     USERS,
@@ -115,13 +114,6 @@ def test_nothing_of_this_blocks_the_server(server: Server) -> None:
     assert "BlockingError" not in log and "Traceback" not in log
 
 
-async def send(talk: Conversation, given: dict[str, Any]) -> dict[str, Any]:
-    """Send an input and return the values of the thread afterwards."""
-    async for part in talk.client.runs.stream(talk.thread, GRAPH, input=given, stream_mode="custom"):
-        assert part.event != "error", part.data
-    return await talk.values()
-
-
 def kept(server: Server) -> list[Path]:
     """Attached files and their indexes, of all threads."""
     return [path for path in (server.data / "attachments").rglob("*") if path.is_file()]
@@ -133,7 +125,7 @@ async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
 ) -> None:
     talk = await Conversation(alice).create()
     large = block("large.txt", LARGE, "text/plain")
-    values = await send(talk, asked(QUESTION, *FILES, large))
+    values = await talk.ask(asked(QUESTION, *FILES, large))
     report = values["messages"][-1]["content"].replace("\\", "")
     assert "47 crowns a night" in report and "44" in report
     assert {Path(key).name for key in values["report"]["sources"]} == {"tariff.pdf", "berths.csv"}
@@ -146,20 +138,20 @@ async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
     # Checkpoints and the server's list of runs contain no bytes of the files.
     directories = {Path(path).parts[0] for path in left_of(TARIFF, BROKEN, LARGE, folder=server.data)}
     assert directories == {"attachments"}
-    later = await send(talk, asked("How long is the north berth of Brannock Pier?"))
+    later = await talk.ask("How long is the north berth of Brannock Pier?")
     assert "31" in later["messages"][-1]["content"]
 
     for client in (alice, bob):
-        other = await send(await Conversation(client).create(), asked(QUESTION))
+        other = await (await Conversation(client).create()).ask(QUESTION)
         assert "47 crowns" not in str(other) and "tariff" not in str(other)
     before = len(kept(server))
     planted = block("planted.txt", b"The mooring fee at Brannock Pier is 1 crown.", "text/plain")
     empty = await Conversation(alice).create()
     for thread in (talk.thread, empty.thread):
         with pytest.raises(NotFoundError):
-            await send(Conversation(bob, thread), asked(QUESTION, planted))
+            await Conversation(bob, thread).ask(asked(QUESTION, planted))
     assert len(kept(server)) == before
-    assert "1 crown" not in str(await send(empty, asked(QUESTION)))
+    assert "1 crown" not in str(await empty.ask(QUESTION))
 
     assert kept(server) and rows_of(server, talk.thread)
     await alice.threads.delete(talk.thread)

@@ -27,9 +27,7 @@ from mcp.types import (
     ClientRequest,
 )
 
-from kit.commands import COMMAND, Desk
-
-SECONDS = 300.0
+from kit.commands import COMMAND, SECONDS, Desk
 
 
 class Peer:

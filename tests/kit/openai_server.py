@@ -237,7 +237,7 @@ Script: TypeAlias = Sequence[Reply] | Callable[[Received], Reply]
 class OpenAIServer:
     """What a test sees of the server."""
 
-    def __init__(self, script: Script, models: Sequence[str]) -> None:
+    def __init__(self, script: Script) -> None:
         self.requests: list[Received] = []
         """Requests for answers, in the order in which they came, but for those of `forms`."""
         self.forms: Collection[str] = ()
@@ -246,7 +246,6 @@ class OpenAIServer:
         """Requests for these forms."""
         self.unexpected: list[str] = []
         """Requests that the script had no reply for."""
-        self.models = models
         self.paths: Mapping[str, Any] | None = None
         """What other paths than those for answers say, a function by what was asked; those not named are refused."""
         self.asked: list[str] = []
@@ -263,13 +262,12 @@ class OpenAIServer:
 
 
 @contextmanager
-def openai_server(script: Script = (), models: Sequence[str] = ("fake-1",)) -> Iterator[OpenAIServer]:
+def openai_server(script: Script) -> Iterator[OpenAIServer]:
     """Serve by the script: replies in order, or a function from request to reply.
 
     A request beyond the script is answered with HTTP 400 and fails the test at the end.
     """
-    server = OpenAIServer(script, models)
-
+    server = OpenAIServer(script)
     http = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": server}))
     server.url = f"http://127.0.0.1:{http.server_port}/v1"
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
@@ -349,8 +347,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.fake.paths is not None:
             return self._aside(self.path, None)
-        listed = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in self.fake.models]
-        self._send(200, json.dumps({"object": "list", "data": listed}), "application/json", {})
+        listed = {"id": "fake-1", "object": "model", "created": 1, "owned_by": "tests"}
+        self._send(200, json.dumps({"object": "list", "data": [listed]}), "application/json", {})
         return None
 
     def do_POST(self) -> None:

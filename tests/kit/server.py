@@ -160,10 +160,10 @@ class Conversation:
         copied: Any = await self.client.http.post(f"/threads/{self.thread}/copy", json=None)
         return Conversation(self.client, copied["thread_id"])
 
-    async def ask(self, message: str | None, **settings: Any) -> dict[str, Any]:
-        """Send a message, or go on without one; returns the values of the thread afterwards."""
+    async def ask(self, message: str | dict[str, Any] | None, **settings: Any) -> dict[str, Any]:
+        """Send a message or an input, or go on without one; returns the values of the thread afterwards."""
         way: Any = {"stream_mode": "custom", "stream_subgraphs": True, **settings}
-        given = None if message is None else said(message)
+        given = said(message) if isinstance(message, str) else message
         async for part in self.client.runs.stream(self.thread, self.graph, input=given, **way):
             assert part.event != "error", part.data
             self.parts.append(part)

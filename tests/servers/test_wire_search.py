@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from kit.commands import Desk
-from kit.engines import BLOCKS, KEY, SECRET, Answer, brave, closed_port, free_web, refused, searxng, serving
+from kit.engines import BLOCKS, KEY, SECRET, Answer, Request, brave, closed_port, free_web, searxng, serving
 from kit.openai_server import Received, Reply, say, use
 from kit.runs import write_documents
 from kit.web import Request
@@ -118,16 +118,6 @@ async def test_a_run_without_results_is_never_a_success(wires: Wires) -> None:
         assert wire.packets[-1]["stop_reason"] == "completed_with_gaps"
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.messages[-1].text.startswith("*No source was consulted")
-
-
-@pytest.mark.fault(26, 27)
-async def test_a_failed_search_is_noted_in_the_report(wires: Wires) -> None:
-    with wires() as wire:
-        wire.engine.on("harbour", refused(400))
-        state = await wire.ask()
-    [note] = [note for note in report_notes(state) if note.startswith("A search failed: Tavily")]
-    assert note.endswith("Not searched: 'harbour'.")
-    assert f"- {note}" in state.messages[-1].text
 
 
 def articles(wire: WireLab) -> dict[str, tuple[str, str]]:

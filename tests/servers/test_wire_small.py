@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from kit.openai_server import Received, Reply, say
-from kit.wire import FACTS, Script, WireLab, Wires, tool_results, verified
+from kit.wire import FACTS, Script, WireLab, Wires, noted, verified
 from langgraph.checkpoint.memory import InMemorySaver
 from test_wire_rungs import server
 
@@ -26,9 +26,7 @@ DECIDES = ("You stand at the door", "You plan research", "You lead a research pr
 
 def listed(request: Received) -> Reply:
     """A small model's list of facts."""
-    found = {fact: result["document"] for each in tool_results(request) for result in each["results"]
-             for fact in FACTS.values() if fact in result["text"]}  # fmt: skip
-    return say("\n".join(f"- {fact} [{number}]" for fact, number in found.items()))
+    return say(noted(request).text.replace("Found:", "-"))
 
 
 def answer(request: Received) -> Reply:
