@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from email.parser import BytesParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,18 +89,14 @@ class Sink:
     def receive(self, request: Request) -> Answer:
         """Take what the client tells."""
         if request.method == "GET":
-            batches = {"use_multipart_endpoint": True, "size_limit": 100, "size_limit_bytes": 20_000_000}
+            batches = {"use_multipart_endpoint": False, "size_limit": 100, "size_limit_bytes": 20_000_000}
             threads = {"scale_up_nthreads_limit": 1, "scale_up_qsize_trigger": 1000, "scale_down_nempty_trigger": 4}
             return Answer(body=json.dumps({"version": "0.1", "batch_ingest_config": {**batches, **threads}}))
-        if request.target.endswith("/runs/multipart"):
-            head = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode()
-            for part in BytesParser().parsebytes(head + request.body).get_payload():
-                name = str(part.get_param("name", header="content-disposition"))  # type: ignore[union-attr]  # a message
-                _, run_id, *field = name.split(".")
-                value = json.loads(part.get_payload(decode=True))  # type: ignore[union-attr, arg-type]  # a message
-                new = {"id": run_id, field[0]: value} if field else value
-                known = self._runs.setdefault(run_id, {})
-                known.update({name: value for name, value in new.items() if value is not None})
+        if request.target.endswith("/runs/batch"):
+            # Runs that begin, and what is new of those that end.
+            for run in (*request.json.get("post", ()), *request.json.get("patch", ())):
+                known = self._runs.setdefault(run["id"], {})
+                known.update({name: value for name, value in run.items() if value is not None})
         return Answer(status=202, body="{}")
 
 

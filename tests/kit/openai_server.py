@@ -196,8 +196,6 @@ class Received:
     headers: Mapping[str, str]
     """Names in lower case."""
     json: dict[str, Any]
-    at: float
-    """Seconds of `time.monotonic` when it came."""
 
     @property
     def key(self) -> str:
@@ -356,7 +354,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.fake.paths is not None and self.path.startswith("/api/"):
             return self._aside(self.path, asked)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        received = Received(self.path, headers, asked, time.monotonic())
+        received = Received(self.path, headers, asked)
         is_aside = any(name in json.dumps(asked) for name in self.fake.forms)
         (self.fake.asides if is_aside else self.fake.requests).append(received)
         try:

@@ -41,8 +41,6 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 from pydantic import BaseModel
 from test_answers import CAPTAIN, COMPANY, SERIES, SHIP
-from test_foreign_sections import ENGLISH, GERMAN, MENDED
-from test_planned_contradictions import DOCUMENTS as HEIGHTS
 from test_planned_end import DOCUMENTS as HEIGHTS
 from test_planned_web import finds, page
 from test_planned_wire import run as planned_wire

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from kit.commands import Desk
-from kit.engines import BLOCKS, KEY, SECRET, Answer, Request, brave, closed_port, free_web, searxng, serving
+from kit.engines import BLOCKS, KEY, SECRET, Answer, brave, closed_port, free_web, searxng, serving
 from kit.openai_server import Received, Reply, say, use
 from kit.runs import write_documents
 from kit.web import Request
