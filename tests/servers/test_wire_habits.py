@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,17 +32,10 @@ UNREAD: dict[str, Callable[[Calls], str]] = {
 """Forms that are recognised, and not read; the last is read where a call is due."""
 
 
-def mixed(*habits: Mapping[str, Habit]) -> Habit:
-    """Three models at once: each task, and each role that has none, goes by all the habits of one of them."""
-    indexes = {"planner": 1, "writer": 2, "keeper": 1, "harbour": 2}
-
-    def habit(reply: Reply, request: Received) -> Reply:
-        index = indexes.get(role_of(request)) or indexes.get(task_of(request), 0)
-        for each in habits[index].values():
-            reply = each(reply, request)
-        return reply
-
-    return habit
+def by_task(*habits: Habit) -> Habit:
+    """Three models at once: each task goes by one of the habits, and who has no task by the first."""
+    of_task = dict(zip(FACTS, habits, strict=True))
+    return lambda reply, request: of_task.get(task_of(request), habits[0])(reply, request)
 
 
 @pytest.mark.fault(8, 21)
@@ -82,62 +75,37 @@ def first(script: Script, *bad: Habit) -> Script:
     return answer
 
 
-def as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def calling(change: Callable[[str, Any], tuple[str, Any]]) -> Habit:
     """A habit of calls."""
     return lambda reply, _: replace(reply, calls=tuple(change(*call) for call in reply.calls))
 
 
-ALWAYS: list[dict[str, Habit]] = [
-    {
-        "names with a prefix": calling(lambda name, given: (f"functions.{name}", given)),
-        "arguments in a fence": calling(lambda name, given: (name, f"```json\n{json.dumps(given)}\n```")),
-        "no ids": lambda reply, _: replace(reply, ids=(None,) * len(reply.calls)),
-    },
-    {
-        "arguments that lack a bracket": calling(lambda name, given: (name, json.dumps(given).rstrip("}"))),
-        "the same id": lambda reply, _: replace(reply, ids=("c1",) * len(reply.calls)),
-        "no count of tokens": lambda reply, _: replace(reply, usage=None),
-    },
-    {
-        "lists as text": calling(lambda name, given: (name, {key: as_text(value) for key, value in given.items()})),
-        "no index": lambda reply, _: replace(reply, indexes=False),
-        "words beside calls": lambda reply, _: replace(reply, text=reply.text or "Well, let me see."),
-    },
-]
-"""What three models or servers do each time."""
+def fenced(name: str, given: Any) -> tuple[str, Any]:
+    return name, given if isinstance(given, str) else f"```json\n{json.dumps(given)}\n```"
 
 
-@pytest.mark.fault(12, 15)
-async def test_malformed_calls_are_repaired_and_run(wires: Wires) -> None:
-    with wires(habit=mixed(*ALWAYS)) as wire:
-        assert is_right(wire, await wire.ask())
-        assert all_faults(wire.requests()) == []
-
-
-ONCE: list[list[dict[str, Habit]]] = [
+ONCE: list[list[Habit]] = [
     [
-        {"unknown tools": calling(lambda name, given: ("do_it_now", given))},
-        {"arguments cut within a word": calling(lambda name, given: (name, '{"queries": ["li'))},
-        {"cut off at the limit": lambda reply, _: replace(reply, finish="length")},
+        # Unknown tools, arguments cut within a word, a message cut off at the limit.
+        calling(lambda name, given: ("do_it_now", given)),
+        calling(lambda name, given: (name, '{"queries": ["li')),
+        lambda reply, _: replace(reply, finish="length"),
     ],
     [
-        {"wrong arguments": calling(lambda name, given: (name, {"query": 7}))},
-        {"nothing": lambda *_: say("")},
-        {"only a thought": lambda *_: say("<think>I shall call web_search.</think>")},
+        # Wrong arguments, nothing, only a thought.
+        calling(lambda name, given: (name, {"query": 7})),
+        lambda *_: say(""),
+        lambda *_: say("<think>I shall call web_search.</think>"),
     ],
 ]
 """What may happen to three models that decide something, at first and when they are asked again."""
 
 
 @pytest.mark.fault(8, 11, 12, 13, 14)
-async def test_an_unusable_decision_is_requested_again(wires: Wires) -> None:
-    plain, bad = plain_run(), [mixed(*habits) for habits in ONCE]
+async def test_an_unusable_decision_is_requested_again_and_arguments_in_a_fence_are_read(wires: Wires) -> None:
+    plain, bad = plain_run(), [by_task(*habits) for habits in ONCE]
     script = {role: first(plain[role], *bad) for role in ("orchestrator", "researcher")}
-    with wires(script) as wire:
+    with wires(script, habit=calling(fenced)) as wire:
         assert is_right(wire, await wire.ask())
         assert all_faults(wire.requests()) == []
         assert wire.asked() == {
