@@ -156,13 +156,6 @@ async def test_a_silent_run_sends_heartbeats_and_loses_no_packet(tmp_path: Path)
     assert [packet for packet in quick if isinstance(packet, p.ChatHeartbeat)] == [first]
 
 
-@pytest.mark.fault(46)
-async def test_resuming_a_finished_thread_yields_only_a_stop(tmp_path: Path) -> None:
-    run = lab(tmp_path)
-    await packets_of(run)
-    assert [packet.type for packet in await packets_of(run, None)] == ["stop"]
-
-
 async def test_the_check_of_streams_in_the_kit_finds_faults(tmp_path: Path) -> None:
     heard = await packets_of(lab(tmp_path))
     assert faults(heard) == []
@@ -230,10 +223,12 @@ async def test_a_stopped_run_is_replayed_as_far_as_it_went(tmp_path: Path) -> No
     assert positions["intermediate_report_cited_docs"] == (2, 1, -1), "what a finished sibling found is there"
 
 
-def test_a_thread_is_run_and_replayed_by_its_name(tmp_path: Path) -> None:
+@pytest.mark.fault(46)
+def test_a_thread_is_run_and_replayed_by_its_name_and_yields_only_a_stop_once_finished(tmp_path: Path) -> None:
     run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
     streamed = list(packets(run.graph, QUESTION, "light", context=run.context))
     again = list(replay_thread(run.graph, "light"))
     assert merged(again) == merged(streamed)
+    assert [packet.type for packet in packets(run.graph, None, "light", context=run.context)] == ["stop"]
     with pytest.raises(UnknownThread, match="'nobody'"):
         list(replay_thread(run.graph, "nobody"))

@@ -138,8 +138,8 @@ GONE = "93.184.215.14"
 SCRIPT = {**plain_run(), "researcher": researched}
 
 
-async def test_a_report_cites_open_copies_of_a_closed_paper_and_a_missing_page(
-    wires: Wires, known: Directories, monkeypatch: pytest.MonkeyPatch
+async def test_reports_cite_and_are_checked_against_open_copies_of_a_closed_paper_and_a_missing_page(
+    wires: Wires, known: Directories, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gone = f"http://{GONE}/keeper"
     kept = known.web.url(f"/web/20191231235959/{gone}")
@@ -155,6 +155,9 @@ async def test_a_report_cites_open_copies_of_a_closed_paper_and_a_missing_page(
         wire.engine.on("light", Answer([found(paper, TITLE, "A paper on the light.")]))
         wire.engine.on("keeper", Answer([found(gone, "Keepers", "A page on keepers.")]))
         state = await wire.ask()
+        foreign = f"{FACTS['light']} [1]\n\n## Sources\n\n1. {TITLE}: {paper}\n".encode()
+        context = Context.model_validate({**wire.settings, "models": "extractive"})
+        checked = await check_file(foreign, "report.md", context)
     assert state.report and state.run
     assert state.report.text == REPORT
     sources = [state.sources[key] for key in state.report.sources]
@@ -181,17 +184,6 @@ async def test_a_report_cites_open_copies_of_a_closed_paper_and_a_missing_page(
     assert fetches == 3 + 4 + 1 + 2, (
         "three pages, the look-ups and the copy of the paper, those of the page that is gone"
     )
-
-
-async def test_a_foreign_report_is_checked_against_an_open_copy(
-    wires: Wires, known: Directories, capsys: pytest.CaptureFixture[str]
-) -> None:
-    known.openalex(copy := known.web.publish("/copy", page(FACTS["light"])))
-    with wires() as wire:
-        paper = wire.web.publish(f"/doi/{DOI}", "Forbidden", 403)
-        settings = {**wire.settings, "models": "extractive", "allow_private": (wire.web.netloc, known.web.netloc)}
-        given = f"{FACTS['light']} [1]\n\n## Sources\n\n1. {TITLE}: {paper}\n"
-        checked = await check_file(given.encode(), "report.md", Context.model_validate(settings))
     assert [statement.outcome for statement in checked.statements] == ["supported"]
     assert f"Source 1 was read in an open copy: {copy}" in checked.notes
     assert "Crossref, Europe PMC, arXiv, OpenAlex (open_copies)" in capsys.readouterr().err
