@@ -162,28 +162,20 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return damaged
 
 
-def put_database(damaged: Desk, content: bytes) -> None:
-    # Unlink first: connections that failed commands left open in this process must not see the new file.
-    for file in damaged.data.glob("runs.sqlite*"):
-        file.unlink()
-    (damaged.data / "runs.sqlite").write_bytes(content)
-
-
 @pytest.mark.slow
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("damage", [pages_changed, schema_changed, truncated])
 def test_a_damaged_database_is_reported_in_one_line(
-    damaged: Desk, damage: Damage, seed: int, monkeypatch: pytest.MonkeyPatch
+    damaged: Desk, damage: Damage, seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(damaged.folder)
     whole = (damaged.data / "runs.sqlite").read_bytes()
-    try:
-        for command in COMMANDS:
-            put_database(damaged, damage(whole, random.Random(seed)))
-            says_what_is_wrong(damaged, command)
-    finally:
-        put_database(damaged, whole)
+    for number, command in enumerate(COMMANDS):
+        # Connections that failed commands left open in this process must not see the next file.
+        file = tmp_path / f"{number}.sqlite"
+        file.write_bytes(damage(whole, random.Random(seed)))
+        says_what_is_wrong(damaged, command, file)
 
 
 @pytest.mark.fault(40)
@@ -198,16 +190,16 @@ def test_a_file_that_is_no_database_is_reported_in_one_line(
     elif kind[0] != "/":
         file.write_bytes(schema_changed((damaged.data / "runs.sqlite").read_bytes(), random.Random(4)))
     for command in COMMANDS:
-        says_what_is_wrong(damaged, command, file)
+        assert says_what_is_wrong(damaged, command, file) == 2
 
 
-def says_what_is_wrong(damaged: Desk, command: tuple[str, ...], database: Path | None = None) -> None:
-    """Run the command and check that a failure names the file in one line."""
-    ended = damaged.call(*command, **({"DEEP_RESEARCH_DATABASE": str(database)} if database else {}))
-    assert database is None or ended.code == 2, ended
+def says_what_is_wrong(damaged: Desk, command: tuple[str, ...], database: Path) -> int:
+    """Run the command, check that a failure names the file in one line, and return the exit code."""
+    ended = damaged.call(*command, DEEP_RESEARCH_DATABASE=str(database))
     if ended.code not in (0, 3):
         # `doctor` prints its findings to standard output.
         said = [*ended.out.splitlines(), *ended.err.splitlines()]
         [line] = [line for line in said if line.startswith(("Error: ", "missing  runs: "))]
-        assert str(database or damaged.data / "runs.sqlite") in line
+        assert str(database) in line
         assert "It is damaged: restore a backup" in line or not re.search("malformed|not a database", line)
+    return ended.code
