@@ -97,17 +97,6 @@ def desk_in(folder: Path) -> Desk:
     return desk
 
 
-def lines_until(process: subprocess.Popen[str], words: str) -> list[str]:
-    """The lines of progress up to the one that holds these words."""
-    assert process.stderr is not None
-    lines = []
-    for line in process.stderr:
-        lines.append(line)
-        if words in line:
-            return lines
-    raise AssertionError(f"{words!r} was never printed, but {lines}")
-
-
 class Terminal:
     """A command on a terminal of its own; its report goes where `stdout` says."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from exam import HOSTILE, Exam, exam_in, write_lines
-from kit.commands import Ended, lines_until
+from kit.commands import Ended
 from kit.engines import Answer, SearchApi, search_api, serving
 
 pytestmark = pytest.mark.slow
@@ -132,6 +132,17 @@ def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(tm
             begun.append(process)
             process.communicate()
         assert len(server.requests) == 1
+
+
+def lines_until(process: subprocess.Popen[str], words: str) -> list[str]:
+    """The lines of progress up to the one that holds these words."""
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if words in line:
+            return lines
+    raise AssertionError(f"{words!r} was never printed, but {lines}")
 
 
 def stopped(exam: Exam, words: str, send: Callable[[int, int], None], signal_number: int) -> Ended:
