@@ -54,6 +54,7 @@ def page(body: str, title: str = "A page") -> str:
 
 
 @pytest.mark.behaviour("O-54", "O-75")
+@pytest.mark.fault(27)
 async def test_a_search_suggests_opening_pages_which_keep_their_numbers(wires: Wires) -> None:
     steps = search_for("nothing at all"), search_for("light"), all_found, END
     with wires(single_task(in_turn(*steps))) as wire:
@@ -61,6 +62,7 @@ async def test_a_search_suggests_opening_pages_which_keep_their_numbers(wires: W
         state = await wire.ask()
         advised = [UNREAD in request.messages[-1]["content"] for request in wire.requests("researcher")]
         assert advised == [False, False, True, False], "only where a search found something that was not opened"
+        assert "try other words" in wire.requests("researcher")[1].prompt
         [_, searched, opened] = tool_results(wire.requests("finding")[0])
         shown = wire.of_type("search_tool_documents_delta", "open_url_documents")
     assert [result["document"] for result in searched["results"] + opened["results"]] == [1, 1]
