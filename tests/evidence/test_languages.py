@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.commands import Desk
-from kit.models import calls
 from kit.openai_server import openai_server
-from kit.runs import PLANNED, QUESTION, REPORT, lab, research, simple_research, written
+from kit.runs import CLEAR, QUESTION, REPORT, lab, research, written
 
 from deep_research.core.evidence.language import COMMON, OTHERS, detect_language
 from deep_research.core.records.research import Run
@@ -151,23 +151,18 @@ def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace
     assert desk.call("show", "light").code == 2
 
 
-async def follow_up(tmp_path: Path, question: str) -> tuple[str, str]:
-    run = lab(
-        tmp_path,
-        clarifier=[calls(PLANNED)] * 2,
-        planner=["1. Der Turm", "1. Der Turm"],
-        orchestrator=[research("light task"), REPORT, REPORT],
-        researcher=simple_research(),
-        writer=["Er wurde 1844 gebaut. [1]", "1844. [1]"],
-        verify="off",
-    )
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [("And who was the first keeper of the lighthouse?", ("English", "en")), ("Ada Moran?", ("German", "de"))],
+)
+async def test_a_follow_up_is_answered_in_its_own_language_or_in_that_of_before(
+    tmp_path: Path, question: str, language: tuple[str, str]
+) -> None:
+    twice: dict[str, Any] = {"clarifier": [CLEAR] * 2, "planner": ["1. Der Turm"] * 2, "verify": "off"}
+    writer = ["Er wurde 1844 gebaut. [1]", "1844. [1]"]
+    run = lab(tmp_path, **twice, orchestrator=[research("light task"), REPORT, REPORT], writer=writer)
     await run.ask("Wann wurde der Leuchtturm gebaut, und von wem?")
-    return of((await run.ask(question)).run)
-
-
-async def test_a_follow_up_is_answered_in_its_own_language_or_in_that_of_before(tmp_path: Path) -> None:
-    assert await follow_up(tmp_path, "And who was the first keeper of the lighthouse?") == ("English", "en")
-    assert await follow_up(tmp_path, "Ada Moran?") == ("German", "de")
+    assert of((await run.ask(question)).run) == language
 
 
 def test_quotes_in_another_language_cause_no_language_note(desk: Desk) -> None:

@@ -23,9 +23,9 @@ def piece(index: int | None, name: str | None, identifier: str | None, arguments
     return {"tool_calls": [{key: value for key, value in call.items() if value is not None}]}
 
 
-def stream(*deltas: dict[str, Any], finish: str | None = "tool_calls", usage: Any = None) -> Reply:
-    chunks = [{"id": "x", "choices": [{"index": 0, "delta": delta}], "usage": usage} for delta in deltas]
-    chunks += [{"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": usage}] * 2
+def stream(*deltas: dict[str, Any], finish: str | None = "tool_calls") -> Reply:
+    chunks = [{"id": "x", "choices": [{"index": 0, "delta": delta}], "usage": None} for delta in deltas]
+    chunks += [{"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": None}] * 2
     events = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
     return send("".join([*events, "data: [DONE]\n\n"]), content_type="text/event-stream")
 

@@ -158,8 +158,8 @@ async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_pas
     opened = calls(call("open_url", urls=["docs:long/moran.md"]))
     researcher = [search("keeper lamp storms"), opened, REPORT, "The keeper wrote. [1]"]
     judge = verifier(["not_found"], [("supported", "wrote of storms and ships")])
-    written_of = ["The keeper of the lamp wrote of storms, all told. [1]"]
-    run = lab(tmp_path, writer=written_of, researcher=researcher, verifier=judge)
+    draft = ["The keeper of the lamp wrote of storms, all told. [1]"]
+    run = lab(tmp_path, writer=draft, researcher=researcher, verifier=judge)
     run.folder = written(tmp_path / "long", {"moran_md": f"# Ada Moran\n\n{years}\n\nThe lamp went out in March.\n"})
     assert claim(await run.ask()).verdict == "supported"
     first, second = (units_shown(asked.text)[1] for asked in run.calls("verifier"))
