@@ -60,17 +60,17 @@ class Tree(NamedTuple):
         return next(run for run in self.every() if run.name == name)
 
 
-class Sink:
+class Sink(Loopback):
     """A tracing server that speaks to LangSmith's client; spans of OpenTelemetry are not read."""
 
     def __init__(self) -> None:
-        self.server = Loopback()
+        super().__init__()
         self._runs: dict[str, dict[str, Any]] = {}
 
     @property
     def environment(self) -> dict[str, str]:
         """The variables that switch tracing on and lead here."""
-        settings = {"TRACING": "true", "ENDPOINT": self.server.url, "API_KEY": "ls-key-of-the-test", "PROJECT": PROJECT}
+        settings = {"TRACING": "true", "ENDPOINT": self.url, "API_KEY": "ls-key-of-the-test", "PROJECT": PROJECT}
         return {f"LANGSMITH_{name}": value for name, value in settings.items()}
 
     @property
@@ -103,7 +103,7 @@ class Sink:
 @contextmanager
 def tracing_sink() -> Iterator[Sink]:
     sink = Sink()
-    with serving(sink.receive) as sink.server:
+    with serving(sink.receive, sink):
         yield sink
 
 
@@ -149,7 +149,7 @@ def keepers(light: str) -> str:
 
 
 def notice_of(sink: Sink) -> str:
-    host = sink.server.url.removeprefix("http://")
+    host = sink.url.removeprefix("http://")
     return f"Tracing is on: prompts and passages go to {host} (project '{PROJECT}')"
 
 
@@ -197,10 +197,10 @@ def test_the_command_is_traced_with_the_variables_of_langsmith_and_says_so(desk:
         traced = {**untraced, "LANGCHAIN_TRACING_V2": "true"}
         assert "Tracing" not in desk.run(*question, env=untraced).err
         kept = desk.run(*question, "--thread", "kept", "--no-trace", env=traced)
-        assert (kept.code, "Tracing" in kept.err, sink.server.requests) == (0, False, [])
+        assert (kept.code, "Tracing" in kept.err, sink.requests) == (0, False, [])
         # The choice is kept with the run.
         assert desk.run("ask", "Who kept it?", "--thread", "kept", env=traced).code == 0
-        assert sink.server.requests == []
+        assert sink.requests == []
         asked = desk.run(*question, env=traced)
         assert f"Note: {notice_of(sink)}" in asked.err
         assert notice_of(sink) in asked.out
@@ -211,11 +211,11 @@ def test_the_command_is_traced_with_the_variables_of_langsmith_and_says_so(desk:
 
 def test_opentelemetry_receives_the_traces_if_its_variables_are_set(desk: Desk) -> None:
     with tracing_sink() as sink:
-        otel = {"LANGSMITH_TRACING_MODE": "otel", "OTEL_EXPORTER_OTLP_ENDPOINT": sink.server.url}
+        otel = {"LANGSMITH_TRACING_MODE": "otel", "OTEL_EXPORTER_OTLP_ENDPOINT": sink.url}
         question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
         asked = desk.run(*question, env={**desk.environment, "LANGSMITH_TRACING": "true", **otel})
-        assert f"prompts and passages go to {sink.server.url[7:]} (project 'default')" in asked.err
-        assert {request.target for request in sink.server.requests} == {"/v1/traces"}
+        assert f"prompts and passages go to {sink.url[7:]} (project 'default')" in asked.err
+        assert {request.target for request in sink.requests} == {"/v1/traces"}
 
 
 async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(tmp_path: Path) -> None:

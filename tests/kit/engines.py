@@ -74,9 +74,9 @@ class Loopback:
 
 
 @contextmanager
-def serving(answer: Callable[[Request], Answer]) -> Iterator[Loopback]:
+def serving(answer: Callable[[Request], Answer], server: Loopback | None = None) -> Iterator[Loopback]:
     """A server with answers of one's own."""
-    here = Loopback()
+    here = server or Loopback()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # Whoever asks may give up.
@@ -94,28 +94,19 @@ def serving(answer: Callable[[Request], Answer]) -> Iterator[Loopback]:
         yield here
 
 
-class SearchApi:
+class SearchApi(Loopback):
     """Tavily's search as far as clients can tell."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.otherwise = Answer()
         """The answer to queries that nothing is said about."""
-        self.server = Loopback()
         self._script: dict[str, Sequence[Answer]] = {}
         self._asked: Counter[str] = Counter()
 
     def on(self, query: str, *answers: Answer) -> None:
         """Give these answers to the query in turn, and the last one ever after."""
         self._script[query] = answers
-
-    @property
-    def url(self) -> str:
-        return self.server.url
-
-    @property
-    def requests(self) -> list[Request]:
-        """What was asked, in order."""
-        return self.server.requests
 
     @property
     def queries(self) -> list[str]:
@@ -149,7 +140,7 @@ class SearchApi:
 def search_api() -> Iterator[SearchApi]:
     """A server that speaks Tavily's API."""
     api = SearchApi()
-    with serving(api.answer) as api.server:
+    with serving(api.answer, api):
         yield api
 
 
