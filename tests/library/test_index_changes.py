@@ -126,14 +126,17 @@ def test_any_changes_in_any_order_give_the_same_index_as_a_new_one(
 
 
 class Watched(Parser):
-    """A parser that records the names of its files."""
+    """A parser that records the names of its files, and perhaps always times out."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_late: bool = False) -> None:
         super().__init__(seconds=60, max_bytes=1_000_000)
         self.seen: list[str] = []
+        self.is_late = is_late
 
     def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
         self.seen += [name for _, name in files]
+        if self.is_late:
+            return [Unreadable("timed out", "reading it takes too long") for _ in files]
         return super().parse_all(files)
 
 
@@ -154,17 +157,9 @@ def test_only_new_files_are_parsed_not_moved_or_touched_ones(papers: Papers, tmp
         assert index.document("harbour.md") is None
 
 
-class Late(Watched):
-    """A parser that always times out."""
-
-    def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
-        self.seen += [name for _, name in files]
-        return [Unreadable("timed out", "reading it takes too long") for _ in files]
-
-
 def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(papers: Papers, tmp_path: Path) -> None:
     index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
-    with ThreadPoolExecutor(2) as threads, Late() as late:
+    with ThreadPoolExecutor(2) as threads, Watched(is_late=True) as late:
         for _ in range(MOST_TRIES + 2):
             Reader(late, threads).read(papers.docs, index)
             (papers.docs / "harbour.md").touch()
