@@ -30,6 +30,8 @@ from deep_research.core.models.request import Request
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import ContentRefused, PromptTooLong
 from deep_research.core.run.events.call import CallEvents
+from deep_research.core.run.events.log import Emitter
+from deep_research.core.run.events.packets import Placement
 from deep_research.core.run.transcripts import estimated_tokens, was_cut_off
 
 WINDOW = 4000
@@ -60,6 +62,24 @@ async def test_a_call_is_not_repeated_after_its_text_was_shown(wires: Wires) -> 
     with wires(script) as wire:
         await wire.fail(ContentRefused)
         assert wire.asked()["writer"] == 1
+
+
+@pytest.mark.parametrize("tools", [[], [LOOK]], ids=["prose", "with tools"])
+async def test_nothing_of_an_answer_that_broke_off_is_in_the_repeated_one(wire: Wire, tools: Any) -> None:
+    class Heard(CallEvents):
+        text = ""
+
+        def on_text(self, words: str) -> None:
+            self.text += words
+
+    model = wire(
+        [say("<think>Was it lit in 1844", ending="broken", after=3), say("It was lit in 1844.")], tool_calls="native"
+    )
+    heard = Heard(Emitter(lambda _: None), Placement(turn_index=0))
+    request = Request("planner", "q", [HumanMessage("When?")], lambda text, _: text, tools)
+    answer = (await ask_model(request, model.context, heard)).message
+    assert heard.text == answer.text == "It was lit in 1844."
+    assert len(model.requests) == 2
 
 
 def read(tokens: int, text: str) -> AIMessage:

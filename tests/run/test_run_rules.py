@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kit.models import call, calls
 from kit.runs import broken_call, every_call_has_one_result
 from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
 
 from deep_research.core.records.research import Plan, Progress, Run
 from deep_research.core.run import errors
@@ -21,8 +22,11 @@ from deep_research.core.run.concurrency import PerLoop
 from deep_research.core.run.context import Context
 from deep_research.core.run.conversation import marked
 from deep_research.core.run.decisions import decide
+from deep_research.core.run.events.log import Log, read_log
+from deep_research.core.run.events.packets import Placement, ReasoningDelta
 from deep_research.core.run.limits import Limits
 from deep_research.core.run.plan_text import read_plan
+from deep_research.core.run.store.pages import Pages
 from deep_research.core.run.transcripts import read_calls, results_for
 from deep_research.core.writing.answers import read_answer, reviewed
 from deep_research.core.writing.facts import facts_of_run
@@ -137,6 +141,16 @@ def test_each_event_loop_has_its_own_value_and_closed_loops_are_released() -> No
         asyncio.run(contend())
     gc.collect()
     assert sum(loop() is not None for loop in ended) <= 1
+
+
+async def test_pieces_of_a_thought_are_stored_as_one_but_not_with_those_of_another_researcher() -> None:
+    pages = Pages(InMemoryStore(), "thread")
+    log, here, there = Log(pages, "q"), Placement(turn_index=1), Placement(turn_index=1, tab_index=1)
+    for placement, piece in ((here, "It was "), (here, "lit "), (there, "She kept it."), (here, "in 1844.")):
+        log.append(ReasoningDelta(placement=placement, reasoning=piece).model_dump(mode="json"))
+    await log.flush()
+    stored = [(packet["placement"]["tab_index"], packet["reasoning"]) for packet in await read_log(pages, "q")]
+    assert stored == [(0, "It was lit "), (1, "She kept it."), (0, "in 1844.")]
 
 
 WIDTH = 4
