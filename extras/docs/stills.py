@@ -1,5 +1,6 @@
-"""Makes docs/images/*.png and docs/sample-report.md from one run on the page: `python tests/stills.py`.
+"""Makes docs/images/*.png and docs/sample-report.md from one run on the page.
 
+Run it with `PYTHONPATH=tests python extras/docs/stills.py`.
 Server, page, documents and citations are real. The model is a fake server: its answers and verdicts were written by
 hand. Needs Chromium.
 """
@@ -23,12 +24,12 @@ from playwright.sync_api import sync_playwright
 
 from deep_research.app.commands import DOCUMENTS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 IMAGES, SAMPLE = ROOT / "docs" / "images", ROOT / "docs" / "sample-report.md"
 SECONDS = 120
 LINKS = "../app/lighthouses"
 ORIGIN = (
-    "<!-- Made by tests/stills.py from the documents in app/lighthouses. "
+    "<!-- Made by extras/docs/stills.py from the documents in app/lighthouses. "
     "The model's answers and verdicts were written by hand. -->\n\n"
 )
 QUESTION = (
@@ -128,6 +129,7 @@ def verdicts(request: Received) -> Reply:
 
 @contextmanager
 def page_of(server: Server) -> Iterator[Any]:
+    """Open the page of a running server in a browser of its own."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1200, "height": 680}, color_scheme="light")
