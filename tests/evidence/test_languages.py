@@ -145,8 +145,10 @@ def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace
     with openai_server([]) as server:
         ended = desk.call(*ask, "--language", "klingonn", **server.environment)
         looked = desk.call("doctor", "--language", "klingonn", **server.environment)
-    assert (ended.code, ended.out, ended.err.count("\n"), server.requests) == (2, "", 1, [])
-    assert ended.err.startswith("Error: 'klingonn' is not a known language")
+    # A slow machine says every ten seconds what it waits for.
+    [error] = [line for line in ended.err.splitlines() if line != "still running"]
+    assert (ended.code, ended.out, server.requests) == (2, "", [])
+    assert error.startswith("Error: 'klingonn' is not a known language")
     assert looked.code == 2 and "missing  language: 'klingonn' is not a known language" in looked.out
     assert desk.call("show", "light").code == 2
 
