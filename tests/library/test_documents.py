@@ -164,7 +164,7 @@ def test_a_long_document_is_searched_to_its_end(papers: Papers) -> None:
     last = "The crane of Velm stands in the east."
     page = column(60, 780, ["The mole was built of granite from the quarry."] * 50)
     (papers.docs / "long.pdf").write_bytes(drawn(*[page] * 100, column(60, 780, [last])))
-    library = papers.library()
+    library = papers.library(parse_seconds=300)
     status = library.refresh()
     assert (status.shortened, status.left_out) == ((), ())
     assert any(last in passage.text for passage in library.search("crane of Velm", 3))
