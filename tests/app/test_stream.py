@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from kit.models import call, calls
 from kit.packets import faults, merged, position_of
 from kit.runs import PLAN, QUESTION, REPORT, HandClock, Lab, lab, research, search, simple_research, think
@@ -22,15 +24,55 @@ from deep_research.core.run.events import packets as p
 from deep_research.core.run.events.packets import AnyPacket, OverallStop, Placement
 from deep_research.state import ResearchState
 
+WORDS = st.sampled_from(["Skerry", "Light", "Ada Moran", "harbour", "tide"])
+THOUGHTS = st.sampled_from(["", 'What is missing? é \\ " ]', "One\n\nTwo"])
+FINDINGS = st.sampled_from(["Lit in 1844. [1]", "Known. [1][2] More. [9]", "Nothing was found."])
+REPORTS = st.sampled_from(["Lit [1] and tall [2]. [1]", "Nothing is cited.", "All [1], [2] and [3]; `[1]` is code."])
 
-def reasoned(text: str, thought: str) -> AIMessage:
-    """An answer, with reasoning of the model before it."""
-    return AIMessage(text, additional_kwargs={"reasoning_content": thought})
+
+def reasoned(text: str, thought: str) -> Any:
+    """An answer, with reasoning of the model before it unless `thought` is empty."""
+    return AIMessage(text, additional_kwargs={"reasoning_content": thought}) if thought else text
 
 
-def saying(message: AIMessage, words: str) -> AIMessage:
-    """Calls with words beside them, which count as thoughts."""
-    return message.model_copy(update={"content": words})
+@st.composite
+def steps(draw: st.DrawFn) -> list[Any]:
+    """The answers of a researcher's model, up to its finding."""
+    fails = draw(st.integers(0, 3)) == 0
+    kinds = ["think", "search", "both", "open", "wrong"]
+    script = [draw(step(kind)) for kind in draw(st.lists(st.sampled_from(kinds), max_size=3))]
+    finding = ValueError("the model is gone") if fails else reasoned(draw(FINDINGS), draw(THOUGHTS))
+    # A text that cites nothing is requested once more.
+    return [*script, REPORT, finding, finding]
+
+
+def step(kind: str) -> st.SearchStrategy[Any]:
+    """One decision of a researcher."""
+    if kind == "think":
+        return THOUGHTS.map(lambda thought: think(thought or "Hm."))
+    if kind == "search":
+        return st.lists(WORDS, min_size=1, max_size=2).map(lambda words: search(*words))
+    if kind == "both":
+        return THOUGHTS.map(lambda thought: search("Ada Moran").model_copy(update={"content": thought}))
+    name, given = ("open_url", {"urls": ["file:///none"]}) if kind == "open" else ("dance", {"how": "well"})
+    return st.just(calls(call(name, **given)))
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> dict[str, Any]:
+    """Answers of all models of a run: thoughts, rounds of one to three tasks, some of which fail, and the report."""
+    orchestrator: list[Any] = []
+    researchers: dict[str, list[Any]] = {}
+    for round_number in range(draw(st.integers(1, 2))):
+        orchestrator += [think(draw(THOUGHTS) or "Hm.") for _ in range(draw(st.integers(0, 3)))]
+        tasks = [f"task {round_number}-{position}." for position in range(draw(st.integers(1, 3)))]
+        researchers |= {task: draw(steps()) for task in tasks}
+        thought = draw(THOUGHTS)
+        orchestrator.append(research(*tasks).model_copy(update={"content": thought}))
+    # Where every researcher failed, a report has to be asked for twice.
+    orchestrator += [REPORT.model_copy(update={"content": draw(THOUGHTS)}) for _ in range(2)]
+    planner, writer = [reasoned(PLAN, draw(THOUGHTS))], [reasoned(draw(REPORTS), draw(THOUGHTS))] * 2
+    return {"planner": planner, "orchestrator": orchestrator, "researcher": researchers, "writer": writer}
 
 
 async def never(*_: Any) -> str:
@@ -59,28 +101,19 @@ def stops(heard: Sequence[AnyPacket]) -> tuple[str, str, bool]:
     return stop.stop_reason, stop.message, stop.is_resumable
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("O-71", "O-77", "O-78", "O-88")
-async def test_a_run_with_thoughts_mistakes_and_failures_is_streamed_in_order_and_replayed(tmp_path: Path) -> None:
-    lost, wrong = ValueError("the model is gone"), calls(call("dance", how="well"))
-    run = lab(
-        tmp_path,
-        planner=[reasoned(PLAN, 'What is missing? é \\ " ]')],
-        orchestrator=[
-            *(think(), think("One\n\nTwo"), saying(research("light task"), "It first.")),
-            *(saying(research("keeper task", "harbour task", "tide task"), "The rest."), saying(REPORT, "Enough.")),
-        ],
-        researcher={
-            "light task": [think(), search("Skerry", "Light"), REPORT, reasoned("Lit in 1844. [1]", "I write.")],
-            "keeper task": [saying(search("Ada Moran"), "Who?"), wrong, REPORT, "Known. [1][2] More. [9]"],
-            "harbour task": [calls(call("open_url", urls=["file:///none"])), search("harbour"), REPORT, lost, lost],
-            "tide task": [REPORT, lost],
-        },
-        writer=[reasoned("All [1], [2] and [3]; `[1]` is code. [1]", "At last.")],
-    )
-    streamed, again = await packets_of(run), await run.replayed()
-    assert faults(streamed) == faults(again) == []
-    assert merged(again) == merged(streamed)
-    assert {"citation_info", "error", "reasoning_done", "top_level_branching"} <= {packet.type for packet in again}
+@settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(script=scripts())
+def test_whatever_a_run_does_its_stream_is_in_order_and_is_replayed(tmp_path: Path, script: dict[str, Any]) -> None:
+    async def both() -> None:
+        run = lab(tmp_path, **script)
+        streamed = await packets_of(run)
+        again = await run.replayed()
+        assert faults(streamed) == faults(again) == []
+        assert merged(again) == merged(streamed)
+
+    asyncio.run(both())
 
 
 @pytest.mark.behaviour("O-79")

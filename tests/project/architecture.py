@@ -162,9 +162,21 @@ def misplaced_clients(module: Module) -> list[str]:
     return [f"{module.name} imports {target}" for target in imports(module) if f"{target}.".startswith(clients)]
 
 
+def misplaced_prints(module: Module) -> list[str]:
+    """Calls of `print` outside `app/`."""
+    calls = [node.func for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+    prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+    return [f"{module.name}:{call.lineno} prints" for call in prints if module.folder != "app"]
+
+
 def vague_name(module: Module) -> list[str]:
     """A name that says nothing of what is inside."""
     return [f"{module.name} is a vague name"] if VAGUE & set(module.name.split(".")) else []
+
+
+def without_docstring(module: Module) -> list[str]:
+    """A module that does not say what it is for."""
+    return [] if ast.get_docstring(module.tree) else [f"{module.name} has no docstring"]
 
 
 def node_names(modules: Iterable[Module]) -> list[str]:

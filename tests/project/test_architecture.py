@@ -21,8 +21,10 @@ CHECKS: list[Check] = [
     architecture.upward_imports,
     architecture.misplaced_graphs,
     architecture.misplaced_clients,
+    architecture.misplaced_prints,
     architecture.absolute_imports,
     architecture.vague_name,
+    architecture.without_docstring,
 ]
 
 
@@ -116,8 +118,10 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
         (architecture.upward_imports, "state", "def late():\n    from .core.run import limits"),
         (architecture.misplaced_graphs, "nodes.plan", "from langgraph.graph import StateGraph as Graph"),
         (architecture.misplaced_clients, "nodes.plan", "def late():\n    from urllib import request"),
+        (architecture.misplaced_prints, "nodes.plan", "def plan():\n    print('plan')"),
         (architecture.absolute_imports, "nodes.plan", "from deep_research.state import Plan"),
         (architecture.vague_name, "nodes.utils", ""),
+        (architecture.without_docstring, "nodes.plan", "x = 1"),
         (architecture.misnamed_node, "nodes.plan", "def plan(): ...\nasync def write(): ..."),
     ],
 )
