@@ -58,7 +58,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         max_queries=context.limits.max_queries,
         passages=recalled,
     )
-    messages = [SystemMessage(system), *latest_messages(state.messages, context.limits.context_messages)]
+    messages = [SystemMessage(system), *latest_messages(state.messages)]
     facts = facts_of_run(state, context)
     tools = [
         *([] if run.is_quick else [GENERATE_PLAN_SCHEMA]),

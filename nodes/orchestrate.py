@@ -16,7 +16,7 @@ from ..core.records.research import Progress, Task
 from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.conversation import latest_messages, text_only
-from ..core.run.decisions import PENDING, Order, decide
+from ..core.run.decisions import DECISION_TOKENS, MOST_ANALYSES, PENDING, Order, decide
 from ..core.run.events.call import CallEvents
 from ..core.run.events.packets import Placement, TopLevelBranching
 from ..core.run.spending import dispatched_now, limit_reached, shared_task_fields
@@ -92,7 +92,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         own_sources=context.own_sources,
         further=list(passed_tools(context)),
         max_cycles=max_cycles,
-        max_analyses=limits.max_analyses if _may_analyze(context) else 0,
+        max_analyses=MOST_ANALYSES if _may_analyze(context) else 0,
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
@@ -113,7 +113,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     )
     messages = [
         SystemMessage(system),
-        *latest_messages(state.messages[: progress.opening or len(state.messages)], limits.context_messages),
+        *latest_messages(state.messages[: progress.opening or len(state.messages)]),
         *earlier_findings(state.findings, run.id),
         *with_findings(state.transcript, state.findings),
         *steering,
@@ -126,15 +126,12 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         *([] if reasons else [THINK_TOOL_SCHEMA]),
     ]
     facts = facts_of_run(state, context)
-    return Request(
-        "orchestrator", run.id, messages, cited_sentences, tools, max_tokens=limits.decision_tokens, facts=facts
-    )
+    return Request("orchestrator", run.id, messages, cited_sentences, tools, max_tokens=DECISION_TOKENS, facts=facts)
 
 
 def _may_analyze(context: Context) -> bool:
-    """Whether analyses are enabled and the model is able to write them."""
-    is_able = not (is_small("orchestrator", context) or is_extractive("orchestrator", context))
-    return is_able and context.limits.max_analyses > 0
+    """Whether the model is able to write analyses."""
+    return not (is_small("orchestrator", context) or is_extractive("orchestrator", context))
 
 
 def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
@@ -145,7 +142,7 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpd
     calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
     has_assigned = not all(task.startswith(_OF_PLAN) for task in state.findings)
-    order = decide(calls, progress, context.limits, has_findings=has_findings, has_assigned=has_assigned)
+    order = decide(calls, progress, has_findings=has_findings, has_assigned=has_assigned)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
         message, order = _from_plan(order, turn)

@@ -13,6 +13,7 @@ from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
 from ..tools.tool import Outcome
 from ..tools.use import keep, sources_found
+from ..tools.web_search import QUERY_CHARACTERS
 
 _SHOWN = 10
 """Maximum number of results shown to the clarifier and the planner."""
@@ -39,7 +40,7 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         if state.learnings or min(allowed, default=len(searches) + 1) <= len(searches):
             # For a follow-up, or if the searches would use up the limits before any step.
             searches = []
-        queries = [question_line(run.question)[: context.limits.query_characters]]
+        queries = [question_line(run.question)[:QUERY_CHARACTERS]]
         looks = [await turn.use(name, queries, f"orient-{tab}", tab) for tab, name in enumerate(searches, 1)]
         found = [outcome for outcome, _ in looks]
         sources = sources_found(*found)

@@ -38,7 +38,7 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         reads_all=run.scope.reads_all,
         has_web=bool(run.scope.engines),
     )
-    conversation, facts = latest_messages(state.messages, limits.context_messages), facts_of_run(state, context)
+    conversation, facts = latest_messages(state.messages), facts_of_run(state, context)
     async with turn.paid(events):
         for again in (False, True):
             reminder = render_prompt("plan", "reminder", again=again, assumptions=run.assumptions)

@@ -95,7 +95,7 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
             MakePlan,
             "planner",
             "plan_steps",
-            latest_messages(state.messages, limits.context_messages),
+            latest_messages(state.messages),
             facts=facts_of_run(state, context),
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,

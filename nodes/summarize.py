@@ -37,7 +37,7 @@ async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 
 async def _summary(state: ResearchState, turn: Turn) -> StateUpdate:
     """Note the summary; the question itself if it is the only message or the model gives no answer."""
-    conversation = latest_messages(state.messages, turn.context.limits.context_messages)
+    conversation = latest_messages(state.messages)
     summary = question_of(state.messages)
     if len(conversation) > 1:
         form = await turn.filler.ask_if_possible(

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import parse_address
 from ..core.reading.documents.decode import clean_text, without_controls
+from ..core.reading.fetch import CONNECT_SHARE
 from ..core.reading.policy import Policy, domains_of
 from ..core.reading.records import Unread
 from ..core.records.sources import Source, text_hash
@@ -332,7 +333,7 @@ class ApiEngine:
         limits, request = self.context.limits, self.request(query, min(count, _MOST_RESULTS))
         options: dict[str, Any] = {
             **connection_options(self._address),
-            "timeout": httpx.Timeout(limits.search_seconds, connect=limits.connect_seconds),
+            "timeout": httpx.Timeout(limits.search_seconds, connect=CONNECT_SHARE * limits.search_seconds),
             "headers": {"User-Agent": USER_AGENT, **request.headers},
         }
         try:

@@ -14,6 +14,7 @@ from ..core.models.resolve import profile_of
 from ..core.reading.policy import Policy
 from ..core.records.research import Task
 from ..core.run.context import Context
+from ..core.run.decisions import DECISION_TOKENS
 from ..core.run.errors import NoSearchTool
 from ..prompts import render_prompt
 from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
@@ -101,5 +102,6 @@ def researcher_request(
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
     tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA] if schemas else [GENERATE_FINDING_SCHEMA]
     tools += [THINK_TOOL_SCHEMA] if schemas and not reasons else []
-    limit = context.limits.decision_tokens
-    return Request("researcher", task.question_id, messages, shortener(task.text), tools, max_tokens=limit, facts=facts)
+    return Request(
+        "researcher", task.question_id, messages, shortener(task.text), tools, max_tokens=DECISION_TOKENS, facts=facts
+    )

@@ -27,7 +27,7 @@ from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, log_failure
 from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
-from .results import passages, read_on, window
+from .results import PAGE_CHARACTERS, passages, read_on, window
 from .tool import Hit, Lines, Meter, Outcome, ToolContext, ToolFailed, take, unread_words
 
 _ABSTRACT_CHARACTERS = 5000
@@ -216,10 +216,10 @@ class OpenUrl:
         if start and start >= len(hit.text):
             return f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from {start} on."
         if start:
-            return hit._replace(excerpt=read_on(hit.text, start, self._limits.page_characters))
+            return hit._replace(excerpt=read_on(hit.text, start, PAGE_CHARACTERS))
         excerpts = self._tool_context.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
-        return hit._replace(excerpt=passages(hit.text, self._tool_context.topic, excerpt, self._limits.page_characters))
+        return hit._replace(excerpt=passages(hit.text, self._tool_context.topic, excerpt, PAGE_CHARACTERS))
 
 
 class OpenCopies:

@@ -19,6 +19,8 @@ from ..core.run.transcripts import is_status_text
 from ..prompts import fence
 from .tool import Hit, Outcome
 
+PAGE_CHARACTERS = 3_000
+"""Characters shown of one opened page: its beginning and the passages on the topic."""
 _LEAST_SHOWN = 200
 """Minimum characters shown of a result."""
 _SHRUNK = 600
@@ -92,7 +94,7 @@ def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...
     """Return the hits, long texts cut to passages on the topic; the first hits get more room than the last ones."""
     left, shown = limits.pages_characters, list[Hit]()
     for hit in hits:
-        most = max(_LEAST_SHOWN, min(limits.page_characters, left))
+        most = max(_LEAST_SHOWN, min(PAGE_CHARACTERS, left))
         if hit.text and len(hit.excerpt) > most:
             hit = hit._replace(excerpt=passages(hit.text, topic, "", most))
         left -= len(hit.excerpt) if hit.text else 0

@@ -28,6 +28,8 @@ _ONLY_PRIVATE = "stand only in the user's documents, whose words are not sent to
 _BLANK = "without title and text"
 _OUTSIDE = "outside domains_allow, domains_deny and published_after, or without a public address"
 _RATIONED = "are neither the user's nor from web results, and no more such words are sent (max_unseen_characters)"
+QUERY_CHARACTERS = 400
+"""Maximum characters of a search query; longer ones are cut at a word."""
 _RANK_CONSTANT = 60
 """Constant of reciprocal rank fusion, from Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet
 and individual Rank Learning Methods", SIGIR 2009, https://doi.org/10.1145/1571941.1572114.
@@ -77,8 +79,7 @@ class WebSearch:
     async def run(self, arguments: BaseModel) -> Outcome:
         """Search for each query and interleave the results; raises `ToolFailed` if no query may be sent."""
         given = WebSearchArguments.model_validate(arguments, from_attributes=True).queries
-        longest = self._context.limits.query_characters
-        asked = queries_of(self.name, [_cut(query, longest) for query in given])
+        asked = queries_of(self.name, [_cut(query, QUERY_CHARACTERS) for query in given])
         most = self._tool_context.meter.most_searches
         engines = self._engines[:most]
         limits = {
@@ -96,8 +97,8 @@ class WebSearch:
         answers = [*chain.from_iterable(await gather_or_cancel(self._search(query, engines) for query in queries))]
         hits = await self._hits(queries, answers)
         problems = list(dropped)
-        if any(len(query) > longest for query in given):
-            problems.append(f"Queries were cut to {longest} characters (query_characters).")
+        if any(len(query) > QUERY_CHARACTERS for query in given):
+            problems.append(f"Queries were cut to {QUERY_CHARACTERS} characters.")
         problems += left_out
         if titles := ", ".join(engine.title for engine in self._engines[len(engines) :]):
             problems.append(f"Too few searches are left to ask {titles} as well (max_searches).")

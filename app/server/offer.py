@@ -50,7 +50,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
     files, fault, outlines = 0, "", list[DocumentOutline]()
     try:
         for root in open_roots(context):
-            found = scan_folder(root.path, context.limits.max_document_bytes, context.limits.max_documents).files
+            found = scan_folder(root.path, context.limits.max_document_bytes).files
             files += len(found)
             outlines += _outlines(root, found)
         engines = [engine.title for engine in (*choose_engines(context), *fallback_engines(context))]

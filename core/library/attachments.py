@@ -29,6 +29,8 @@ _WAITING = "it arrived during the research; the next question can search it"
 """`Attached.reason` of such a file."""
 _NAME_CHARACTERS = 60
 """Maximum length of a file name; longer names lose their first characters."""
+MOST_ATTACHMENTS = 20
+"""Maximum number of files attached to the messages of one thread."""
 _NOT_IN_FILES = re.compile(rf'[\\/:*?"<>|]|{NOT_IN_NAMES.pattern}')
 """Matches characters that are replaced in file names."""
 
@@ -76,14 +78,14 @@ def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
         return attached(reason="the message contains neither its content nor a link to it", code="empty")
     if kind_of_file(name) is None:
         return attached(reason="its format is not supported", code="unknown format")
-    if len(data) > (most := limits.max_attachment_bytes):
-        return attached(reason=f"{len(data)} bytes are more than {most} (limit max_attachment_bytes)", code="too large")
+    if len(data) > (most := limits.max_document_bytes):
+        return attached(reason=f"{len(data)} bytes are more than {most} (limit max_document_bytes)", code="too large")
     stem, ending = PurePath(name).stem, PurePath(name).suffix
     names = chain([name], (f"{stem} ({number}){ending}" for number in count(2)))
     path = next(path for path in map(folder.joinpath, names) if not path.exists() or path.read_bytes() == data)
     if not path.exists():
-        if (stored := len([*folder.glob("[!.]*")])) >= limits.max_attachments:
-            return attached(reason=f"the thread already has {stored} files (limit max_attachments)", code="too many")
+        if (stored := len([*folder.glob("[!.]*")])) >= MOST_ATTACHMENTS:
+            return attached(reason=f"the thread already has {stored} files, the most that are allowed", code="too many")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Write under a temporary name first, since the folder may be indexed meanwhile.
         new = folder / f".{path.name}"

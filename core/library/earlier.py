@@ -24,6 +24,8 @@ _OPENING = 5
 """Number of first letters of a word to scan texts for, since its forms differ only after them."""
 _COMPARED = 20
 """Maximum pages per query to compare window by window, which takes a hundred times as long as a scan."""
+_MOST_RUNS = 200
+"""Number of the user's latest finished runs to search."""
 _RELATED = 0.5
 """Minimum score of a page, as a share of the best page's score."""
 
@@ -78,7 +80,7 @@ async def _scanned(
     """Return the pages that the user's other runs have read, each with the words that its title or text contains."""
     found = list[tuple[ReadPage, frozenset[str]]]()
     user, runs = _runs_of_user(pages, context)
-    for thread in (await runs.names())[: context.limits.earlier_runs]:
+    for thread in (await runs.names())[:_MOST_RUNS]:
         if thread == pages.thread:
             continue
         other = pages.of_thread(thread)

@@ -25,6 +25,8 @@ _MORE = "(more files)"
 """Path of the single entry for left-out files beyond `MOST_NAMED`."""
 MOST_NAMED = 1_000
 """Maximum number of left-out files and folders listed individually."""
+MOST_FILES = 200_000
+"""Maximum number of files read from one folder."""
 _KINDS_NAMED = 5
 """Maximum number of unsupported extensions listed."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -66,7 +68,7 @@ class Scan(NamedTuple):
     left_out: tuple[LeftOut, ...]
 
 
-def scan_folder(root: Path, max_bytes: int, max_files: int) -> Scan:
+def scan_folder(root: Path, max_bytes: int, max_files: int = MOST_FILES) -> Scan:
     """List the supported files below `root` (or `root` itself, if it is a file), sorted by path; blocks.
 
     Links are not followed, since the target of a link within the folder is listed anyway. Raises `OSError` if the

@@ -114,7 +114,7 @@ def compare(root: Path, index: Index, limits: Limits) -> FolderChanges:
     parser is tried a few times, and again whenever the time limit is raised.
     """
     try:
-        scan = scan_folder(root, limits.max_document_bytes, limits.max_documents)
+        scan = scan_folder(root, limits.max_document_bytes)
     except OSError as error:
         raise unreadable(root, f"cannot be opened ({error.strerror or error})") from error
     known = index.stamps()

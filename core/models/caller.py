@@ -29,7 +29,7 @@ from ..run.transcripts import message_from_chunks
 from .deltas import plausible_counts
 from .faults import AnswerSilent, ToolsUnbound
 from .ladder.reply import reasoning_of
-from .resolve import EXTRACTIVE, cost_of, is_extractive, model_host, profile_of, resolve_model
+from .resolve import EXTRACTIVE, REASONING_TOKENS, cost_of, is_extractive, model_host, profile_of, resolve_model
 from .retries import RetryBudget, has_content
 
 logger = logging.getLogger(__name__)
@@ -216,7 +216,7 @@ class Caller(NamedTuple):
             return
         name = profile_of(self.role, self.context).name
         limits = self.context.limits
-        most = MOST_CHARACTERS_PER_TOKEN * (most_tokens or limits.report_tokens + limits.reasoning_tokens)
+        most = MOST_CHARACTERS_PER_TOKEN * (most_tokens or limits.report_tokens + REASONING_TOKENS)
 
         def start() -> AsyncGenerator[AIMessage, None]:
             timed = self._timed_parts(model, messages, is_long=is_long, is_streamed=is_streamed)

@@ -37,6 +37,8 @@ _ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_ur
 _TOKENS_PER_PRICE = 1_000_000
 EXTRACTIVE = "extractive"
 """Name of the model that quotes the sources by rules, without a language model."""
+REASONING_TOKENS = 8192
+"""Output tokens for the thoughts of a reasoning model, in addition to its answer; at most an eighth of its window."""
 _UNKNOWN_WINDOW = 128_000
 """Window in tokens assumed for a model if nothing states it."""
 _LEAST_WINDOW = 8_000
@@ -282,7 +284,8 @@ def output_tokens(role: Role, wanted: int | None, context: Context) -> int | Non
     if wanted is None:
         return None
     profile = profile_of(role, context)
-    wanted += context.limits.reasoning_tokens if profile.reasons else 0
+    if profile.reasons:
+        wanted += min(REASONING_TOKENS, profile.window // 8)
     return min(wanted, profile.output) if profile.output else wanted
 
 

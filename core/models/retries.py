@@ -20,6 +20,8 @@ from .ladder.reply import reasoning_of
 
 _FIRST_WAIT = 0.5
 """Seconds before the first retry, plus up to 50 % jitter; doubled for each further retry."""
+_MOST_RETRIES = 2
+"""Retries of a call that fails before its first word."""
 _MOST_BUDGETS = 100
 """Number of most recently used budgets to keep."""
 
@@ -34,7 +36,7 @@ OnWait = Callable[[float, str], None]
 class RetryBudget:
     """Retries a run's failed model calls; their waits together take at most the limit `retry_seconds`.
 
-    A call that fails before its first word is retried up to `max_retries` times, but only once after a timeout.
+    A call that fails before its first word is retried up to two times, but only once after a timeout.
     Rate-limited calls are retried without such a count: one call waits as long as the server asks and tries again,
     while the others wait until it succeeds. A wait that would exceed the budget is not started; the call fails.
     """
@@ -48,7 +50,6 @@ class RetryBudget:
         """`chance` returns random numbers from 0 to 1; tests replace it and `sleep`."""
         self.seconds_left = limits.retry_seconds
         """Seconds that calls may still wait."""
-        self._max_retries = limits.max_retries
         self._sleep = sleep
         self._chance = chance
         self._gates: dict[str, _Gate] = defaultdict(_Gate)
@@ -112,7 +113,7 @@ class RetryBudget:
         else:
             call.failures += 1
             failed = call.failures
-            if failed > (min(1, self._max_retries) if fault_kind(error) == "slow" else self._max_retries):
+            if failed > (1 if fault_kind(error) == "slow" else _MOST_RETRIES):
                 raise error
         backoff = _FIRST_WAIT * 2 ** (failed - 1) * (1 + self._chance() / 2)
         seconds = max(backoff, retry_after(error) or 0.0)

@@ -29,6 +29,8 @@ _SWITCHES = (
     "--blink-settings=imagesEnabled=false",
     "--js-flags=--max-old-space-size=512",
 )
+_MOST_REQUESTS = 200
+"""Requests that a page may make; further ones fail."""
 _SETTLING_SHARE = 0.3
 """Share of `render_seconds` to wait for the page to show text, and as long again for it to stop loading."""
 
@@ -79,7 +81,7 @@ class Visit:
             await route.fulfill(body=self._page, content_type=f"text/html{charset}")
         elif request.resource_type == "stylesheet":
             await route.fulfill(body="", content_type="text/css")
-        elif is_wanted and number <= self._options["render_requests"]:
+        elif is_wanted and number <= _MOST_REQUESTS:
             self._waiting[number] = asyncio.get_running_loop().create_future()
             send(self._answers, {"number": number, "address": request.url})
             header, data = await self._waiting[number]

@@ -62,6 +62,10 @@ _HTML = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CONTROL = re.compile(NOT_IN_TEXT.encode())
+CONNECT_SHARE = 0.25
+"""Share of the time limit of a request for looking up the server's name, and as much again for connecting to it."""
+_MOST_REDIRECTS = 5
+"""Redirects followed for one page."""
 _ROBOTS_SHARE = 0.25
 """Share of `page_seconds` for robots.txt."""
 _PAUSE_SHARE = 0.025
@@ -134,9 +138,10 @@ class Fetcher:
     def __init__(self, context: Context, resolve: Resolver | None = None, page_host: str = "") -> None:
         """`page_host`: host of the page if the requests are those of its scripts; they may open less (see `Policy`)."""
         self._limits = context.limits
+        self._connect_seconds = CONNECT_SHARE * self._limits.page_seconds
         self._policy = Policy(context, page_host)
         self._resolve = resolve or resolve_host
-        self._connections = Connections(self._limits.connect_seconds, context.trust_proxy)
+        self._connections = Connections(self._connect_seconds, context.trust_proxy)
         self._obeys_robots = context.robots
         self._robots: dict[str, Robots] = {}
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -191,8 +196,7 @@ class Fetcher:
         self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]], obeys_robots: bool
     ) -> Result:
         """Follow redirects, and return what `receive` makes of the final response; a server error is retried once."""
-        most = self._limits.max_redirects
-        for _ in range(most + 1):
+        for _ in range(_MOST_REDIRECTS + 1):
             self._policy.check_name(here)
             if obeys_robots:
                 await self._obey_robots(here)
@@ -206,7 +210,7 @@ class Fetcher:
             if not isinstance(found, Address):
                 return found
             here = found
-        raise Unread("redirects", f"it redirects more than {most} times (limit max_redirects)")
+        raise Unread("redirects", f"it redirects more than {_MOST_REDIRECTS} times")
 
     async def _request(
         self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
@@ -239,7 +243,7 @@ class Fetcher:
         failure: Exception | None = None
         try:
             if not ips:
-                async with asyncio.timeout(self._limits.connect_seconds):
+                async with asyncio.timeout(self._connect_seconds):
                     texts = await self._resolve(here.host, here.port)
                 ips = list(dict.fromkeys(ipaddress.ip_address(text.partition("%")[0]) for text in texts))
         except (OSError, ValueError) as error:

@@ -47,6 +47,8 @@ _NO_SANDBOX = (
 )
 _BROWSERS, _PARALLEL = 2, 6
 """Maximum number of concurrently rendered pages, and of concurrent requests per page."""
+_RENDER_BYTES = 20_000_000
+"""Decompressed bytes that a rendered page may load in all; further requests fail."""
 _ENDING_SECONDS = 10.0
 """How long the child process may take to stop its browser before it is killed."""
 _WORKER = "deep_research.core.reading.browser_worker"
@@ -125,7 +127,7 @@ async def render_page(page: Fetched, shell: str, context: Context, resolve: Reso
         try:
             async with asyncio.timeout(limits.render_seconds):
                 options = {**limits.model_dump(), "address": page.address, "charset": page.charset, "command": command}
-                header, html = await _rendered(child, fetcher, limits.render_bytes, options, page.data)
+                header, html = await _rendered(child, fetcher, _RENDER_BYTES, options, page.data)
         except TimeoutError:
             reason = f"its scripts take longer than {limits.render_seconds:g} seconds (limit render_seconds)"
             raise Unread("empty shell", f"{shell}; {reason}") from None

@@ -28,6 +28,8 @@ DRAFT = "draft"
 """Kind of a message with an unchecked report, which the checked report replaces."""
 PROGRESS = "progress"
 """Kind of a streamed message with a line of progress; never stored in the state."""
+_LATEST = 5
+"""Number of the user's latest messages that the clarifier, the planner and the orchestrator are shown."""
 _MEDIA = {"image": "picture", "image_url": "picture", "input_image": "picture", "input_audio": "recording"}
 """Default names of unnamed attachments by block type; others are called `file`."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -101,10 +103,10 @@ def question_line(question: str) -> str:
     return line if len(line) <= _LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
 
 
-def latest_messages(messages: Sequence[AnyMessage], user_messages: int) -> list[AnyMessage]:
-    """Return the end of the conversation with this number of the user's messages, as text only (see `text_only`)."""
+def latest_messages(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the end of the conversation, with the user's last five messages, as text only (see `text_only`)."""
     asked = [position for position, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    return text_only(messages[asked[-user_messages] :] if len(asked) > user_messages else messages)
+    return text_only(messages[asked[-_LATEST] :] if len(asked) > _LATEST else messages)
 
 
 def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from ..records.research import ConflictingClaims, Decision, Progress, Spent, Task
 from . import tool_names
 from .branches import ResearcherState
-from .limits import Limits
 from .spending import total
 from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, ToolRequest, contradictions_in, missing_in
 
@@ -23,6 +22,17 @@ _ANALYZE_LATER = f"{NOT_RUN} research comes first. Call again when its results a
 _RESEARCH_ALONE = f"{NOT_RUN} call research_agent alone."
 _SAME_TASK = f"{NOT_RUN} another call of this message has the same task; the result stands there."
 _NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the plan first."
+DECISION_TOKENS = 1024
+"""Maximum output tokens of one decision of the orchestrator or a researcher."""
+MOST_ANALYSES = 2
+"""Analyses that the orchestrator may request, which compare or challenge findings without a search."""
+_MOST_THINKS = 2
+"""Consecutive thoughts before a model is asked to act."""
+_MOST_MISTAKES = 2
+"""Consecutive invalid messages tolerated from the orchestrator; at the next one the report is written or, if nothing
+was found, the plan's steps are researched."""
+_MOST_REPEATS = 2
+"""Identical tool calls allowed to a researcher; at the next one it must write its finding."""
 PENDING = ""
 """Answer to a research call: its finding is filled in later (`with_findings`)."""
 _ONE_KIND = f"{NOT_RUN} one kind of tool a message. Call it again alone."
@@ -48,7 +58,7 @@ class Order(NamedTuple):
     """Questions that the model declares unanswered; None if it declares nothing."""
 
 
-def decide(calls: Calls, progress: Progress, limits: Limits, *, has_findings: bool, has_assigned: bool) -> Order:
+def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned: bool) -> Order:
     """Return what a message of the orchestrator's model leads to.
 
     Of calls to several tools, the report takes precedence over a thought, and a thought over research and analysis.
@@ -69,12 +79,12 @@ def decide(calls: Calls, progress: Progress, limits: Limits, *, has_findings: bo
         answers = _answer_all(calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED})
         return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
     if tool_names.THINK_TOOL in names:
-        if progress.thinks >= limits.max_thinks:
+        if progress.thinks >= _MOST_THINKS:
             answers = _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: _ACT_NOW})
-            return _mistaken(progress, answers, limits, is_done)
+            return _mistaken(progress, answers, is_done)
         progress = progress.model_copy(update={"thinks": progress.thinks + 1})
         return Order("again", progress, _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
-    return _research(calls, progress, limits, is_done, has_findings)
+    return _research(calls, progress, is_done, has_findings)
 
 
 def _give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
@@ -85,7 +95,7 @@ def _give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Orde
     return Order("research", progress, answers, uses_plan=True)
 
 
-def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, has_findings: bool) -> Order:
+def _research(calls: Calls, progress: Progress, is_done: bool, has_findings: bool) -> Order:
     """Return what calls for research or for an analysis lead to; an analysis has to be the only kind of call."""
     answers = dict(calls.refused)
     tasks: list[tuple[str, str]] = []
@@ -100,20 +110,20 @@ def _research(calls: Calls, progress: Progress, limits: Limits, is_done: bool, h
             answers[call.id] = _SAME_TASK
         elif call in analyses and not (is_analysis and call is analyses[0] and has_findings):
             answers[call.id] = _ANALYZE_LATER
-        elif call in analyses and len(progress.analyses) >= limits.max_analyses:
-            answers[call.id] = f"{NOT_RUN} all {limits.max_analyses} analyses (max_analyses) were made."
+        elif call in analyses and len(progress.analyses) >= MOST_ANALYSES:
+            answers[call.id] = f"{NOT_RUN} all {MOST_ANALYSES} analyses were made."
         else:
             tasks.append((call.id, task))
             answers[call.id] = PENDING
     if not tasks:
-        return _mistaken(progress, answers, limits, is_done)
+        return _mistaken(progress, answers, is_done)
     progress = progress.model_copy(update={"thinks": 0, "mistakes": 0})
     return Order("analyze" if is_analysis else "research", progress, answers, tuple(tasks))
 
 
-def _mistaken(progress: Progress, answers: dict[str, str], limits: Limits, is_done: bool) -> Order:
+def _mistaken(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
     """Ask the model again if no call of its message can be carried out; give up after too many such messages."""
-    if progress.mistakes >= limits.max_mistakes:
+    if progress.mistakes >= _MOST_MISTAKES:
         return _give_up(progress, answers, is_done)
     return Order("again", progress.model_copy(update={"mistakes": progress.mistakes + 1}), answers)
 
@@ -149,7 +159,7 @@ class NextAction(NamedTuple):
     """Contradictions that the researcher declares between its sources."""
 
 
-def choose_action(calls: Calls, state: ResearcherState, limits: Limits, calculated: Mapping[str, str]) -> NextAction:
+def choose_action(calls: Calls, state: ResearcherState, calculated: Mapping[str, str]) -> NextAction:
     """Return what a message of a researcher's model leads to.
 
     The first call that is neither a thought nor a calculation is run, together with other calls to the same tool; the
@@ -162,7 +172,7 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits, calculat
         silent = not calls.message.tool_calls
         return NextAction(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
     if not acting:
-        may_think = state.thinks < limits.max_thinks
+        may_think = state.thinks < _MOST_THINKS
         thought = ACKNOWLEDGED if may_think else _CALL_ANOTHER_TOOL
         answers |= {**{call.id: thought for call in calls.accepted}, **calculated}
         return NextAction(answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think)
@@ -193,7 +203,7 @@ def choose_action(calls: Calls, state: ResearcherState, limits: Limits, calculat
                 merged[name] = [*_as_list(merged.get(name)), *_as_list(value)]
     request = first.model_copy(update={"arguments": merged})
     made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
-    if made >= limits.max_repeats and not request.arguments.get("start"):
+    if made >= _MOST_REPEATS and not request.arguments.get("start"):
         return NextAction(answers | {first.id: _REPEATED.format(made=made)}, is_finished=True)
     return NextAction(answers, request)
 

@@ -19,7 +19,6 @@ _SMALL = {
     "max_plan_steps": 3,
     "max_step_iterations": 2,
     "max_follow_ups": 0,
-    "max_analysis_follow_ups": 0,
 }
 """Upper bounds of limits for models that work in small steps (setting `small`)."""
 DEEP = {
@@ -40,6 +39,11 @@ DEEP = {
     "max_opinions": 48,
 }
 """The limits of depth `deep` that differ from `standard`."""
+
+
+_MOST_WEB_RESULTS = 20
+_MOST_ELEMENTS, _TOKENS_PER_ELEMENT = 20, 600
+"""Most elements in a prompt, and the tokens of `memory_tokens` that each of them requires."""
 
 
 def nearest(name: str, known: Iterable[str], prefix: str = "") -> str:
@@ -83,15 +87,6 @@ class Limits(KnownNames, BaseSettings):
     """Researchers, or steps of a plan, that run in parallel; others wait."""
     max_iterations: int = Field(default=8, ge=1)
     """Rounds of tool use per researcher."""
-    max_analyses: int = Field(default=2, ge=0)
-    """Analyses by the orchestrator, which compare or challenge findings without a search."""
-    max_thinks: int = Field(default=2, ge=1)
-    """Consecutive thoughts before a model is asked to act."""
-    max_mistakes: int = Field(default=2, ge=1)
-    """Consecutive invalid messages tolerated from the orchestrator; at the next one the report is written or, if
-    nothing was found, the plan's steps are researched."""
-    max_repeats: int = Field(default=2, ge=1)
-    """Identical tool calls allowed to a researcher; at the next one it must write its finding."""
     max_plan_steps: int = Field(default=6, ge=1)
     """Steps of a plan."""
     checklist_rounds: int = Field(default=1, ge=0)
@@ -103,13 +98,10 @@ class Limits(KnownNames, BaseSettings):
     max_step_iterations: int = Field(default=5, ge=1)
     """Rounds of queries per step of a typed plan."""
     max_follow_ups: int = Field(default=1, ge=0)
-    """Depth of follow-up steps below a step that searches."""
-    max_analysis_follow_ups: int = Field(default=2, ge=0)
-    """Depth of follow-up steps below an analysis step."""
-    max_elements: int = Field(default=20, ge=1)
-    """Insights, contradictions and thoughts shown to a step, most relevant first; also the number of gaps shown."""
+    """Depth of follow-up steps below a step that searches; 0: no step, not even an analysis, gets one."""
     memory_tokens: int = Field(default=12_000, ge=1)
-    """Tokens of the learnings shown to a step, to the revision of the plan, or to the final check."""
+    """Tokens of the learnings shown to a step, to the revision of the plan, or to the final check; below the default,
+    fewer insights, contradictions and gaps are shown as well."""
     researcher_seconds: float = Field(default=720, gt=0)
     """Active seconds after which a researcher starts to write."""
     researcher_seconds_hard: float = Field(default=1800, gt=0)
@@ -138,19 +130,13 @@ class Limits(KnownNames, BaseSettings):
     has; not set: unlimited."""
     max_usd: float | None = Field(default=None, gt=0)
     """Cost of a run in US dollars; needs `prices` or costs reported by the provider; not set: unlimited."""
-    decision_tokens: int = Field(default=1024, ge=16)
-    """Output tokens of one decision of the orchestrator or a researcher."""
     form_tokens: int = Field(default=8192, ge=16)
     """Output tokens of a plan, a list of learnings or a judgement; a call that checks a report returns one verdict per
     100 tokens."""
-    reasoning_tokens: int = Field(default=8192, ge=0)
-    """Output tokens for a reasoning model's thoughts, in addition to its answer."""
     finding_tokens: int = Field(default=10_000, ge=16)
     """Output tokens of one finding."""
     report_tokens: int = Field(default=20_000, ge=16)
     """Output tokens of the report."""
-    max_continuations: int = Field(default=4, ge=0)
-    """How often a report or finding is continued after it was cut off at the output limit."""
     max_opinions: int = Field(default=24, ge=0)
     """Calls to the verifier's model per report; each checks as many clauses and table cells as fit into `form_tokens`,
     80 by default."""
@@ -159,18 +145,14 @@ class Limits(KnownNames, BaseSettings):
     sections may be rewritten because of a wrong language."""
     min_window: int = Field(default=50_000, ge=1)
     """Minimum context window of a model, in input tokens."""
-    context_messages: int = Field(default=5, ge=1)
-    """The user's latest messages that are shown to the clarifier, planner and orchestrator."""
     question_characters: int = Field(default=32_000, ge=1)
     """Characters of a question."""
     max_queries: int = Field(default=3, ge=1)
     """Queries of one search call."""
     max_results: int = Field(default=25, ge=1)
-    """Passages returned by one search call."""
+    """Passages returned by one search of the user's documents; a web search returns at most 20 results."""
     max_open: int = Field(default=10, ge=1)
     """Addresses of one `open_url` call."""
-    page_characters: int = Field(default=3_000, ge=200)
-    """Characters shown of one opened page: its beginning and the passages on the topic."""
     pages_characters: int = Field(default=30_000, ge=200)
     """Characters shown of all pages of one `open_url` call."""
     results_tokens: int = Field(default=20_000, ge=1)
@@ -178,28 +160,15 @@ class Limits(KnownNames, BaseSettings):
     whole_characters: int = Field(default=30_000, ge=0)
     """If all documents together have at most this many characters, researchers read them instead of searching."""
     max_document_bytes: int = Field(default=50_000_000, ge=1)
-    """Size in bytes above which a document file is skipped."""
-    max_attachment_bytes: int = Field(default=32_000_000, ge=1)
-    """Size in bytes above which a file attached to a message is not kept."""
-    max_attachments: int = Field(default=20, ge=0)
-    """Files attached to the messages of one thread."""
-    max_documents: int = Field(default=200_000, ge=1)
-    """Files read from one folder."""
+    """Size in bytes above which a document file, on disk or attached to a message, is not read."""
     parse_seconds: float = Field(default=15, gt=0)
     """Seconds to parse 1 MB of a file; a scanned page may take eight times as long."""
     call_seconds: float = Field(default=900, gt=0)
     """Seconds for a whole model call."""
-    max_retries: int = Field(default=2, ge=0)
-    """Retries of a model call that fails before its first token; if the provider asks to wait, only `retry_seconds`
-    applies."""
     retry_seconds: float = Field(default=60, ge=0)
-    """Total seconds that the model calls of a run may wait for retries."""
+    """Total seconds that the model calls of a run may wait for retries; 0: no failed call is retried."""
     search_seconds: float = Field(default=20, gt=0)
     """Seconds for one query to a search engine."""
-    max_web_results: int = Field(default=20, ge=1)
-    """Results of one web search call, for all its queries together."""
-    query_characters: int = Field(default=400, ge=10)
-    """Characters of one search query; longer queries are cut at a word."""
     max_unseen_characters: int = Field(default=240, ge=0)
     """What web queries may reveal once a model has seen documents: total letters, over all web queries of a question,
     of words that neither the user nor a public page has used, such as names that a model knows or, with `mix_private`,
@@ -207,16 +176,10 @@ class Limits(KnownNames, BaseSettings):
     letters."""
     earlier_days: float = Field(default=30, ge=0, le=36_500)
     """Age in days after which a page from earlier research is fetched again, if the web is searched."""
-    earlier_runs: int = Field(default=200, ge=1)
-    """Number of latest finished runs whose pages `earlier` searches."""
     max_pages: int = Field(default=60, ge=1)
     """Web pages fetched in a run."""
     max_host_pages: int = Field(default=10, ge=1)
     """Web pages fetched from one host in a run."""
-    max_redirects: int = Field(default=5, ge=0)
-    """Redirects followed for one page."""
-    connect_seconds: float = Field(default=5, gt=0)
-    """Seconds to connect to a web server."""
     page_seconds: float = Field(default=20, gt=0)
     """Seconds to fetch one page, including redirects."""
     max_page_bytes: int = Field(default=2_000_000, ge=1000)
@@ -225,10 +188,16 @@ class Limits(KnownNames, BaseSettings):
     """Size in bytes above which a PDF or an office document from the web is refused."""
     render_seconds: float = Field(default=30, gt=0)
     """Seconds to render one page in a browser, including the browser's start."""
-    render_requests: int = Field(default=200, ge=1)
-    """Requests that a page rendered in a browser may make; further ones fail."""
-    render_bytes: int = Field(default=20_000_000, ge=1000)
-    """Total decompressed bytes that a page rendered in a browser may load; further requests fail."""
+
+    @property
+    def max_web_results(self) -> int:
+        """Results of one web search, for all its queries together: at most 20."""
+        return min(_MOST_WEB_RESULTS, self.max_results)
+
+    @property
+    def max_elements(self) -> int:
+        """Insights, contradictions, thoughts or gaps shown to a step, most relevant first: at most 20."""
+        return max(1, min(_MOST_ELEMENTS, self.memory_tokens // _TOKENS_PER_ELEMENT))
 
     def deepened(self) -> Limits:
         """Return the limits of depth `deep`; those that were set explicitly are unchanged."""
@@ -250,13 +219,12 @@ class Limits(KnownNames, BaseSettings):
         if window >= self.min_window:
             return self
         share = window / self.min_window
-        answers, results = ("finding_tokens", "report_tokens"), ("max_results", "max_web_results", "max_open")
         # The research memory is always part of a step's prompt.
-        memory = ("memory_tokens", "max_elements")
-        cut = {name: max(2, int(getattr(self, name) * share)) for name in (*answers, *results, *memory)}
+        texts = ("finding_tokens", "report_tokens", "memory_tokens")
+        results = ("max_results", "max_open")
+        cut = {name: max(2, int(getattr(self, name) * share)) for name in (*texts, *results)}
         # At four characters a token, the pages of a call take at most a third of the window; each answer takes at
         # most an eighth.
         cut["pages_characters"] = min(self.pages_characters, window * 4 // 3)
-        for name in ("decision_tokens", "form_tokens", "reasoning_tokens"):
-            cut[name] = min(getattr(self, name), window // 8)
+        cut["form_tokens"] = min(self.form_tokens, window // 8)
         return self.model_copy(update=cut)

@@ -9,6 +9,8 @@ from .limits import Limits
 
 NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
 """Reason for skipping an analysis step."""
+_DEEPEST_BELOW_ANALYSIS = 2
+"""Depth of follow-up steps below an analysis step."""
 _COMPLETE = 0.7
 """A step with at least this completeness gets no follow-up."""
 _GOOD = 0.4
@@ -46,7 +48,9 @@ def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion
     family = [parent := by_id[parent_id]]
     while family[-1].parent:
         family.append(by_id[family[-1].parent])
-    deepest = limits.max_follow_ups if parent.requires_search else limits.max_analysis_follow_ups
+    deepest = limits.max_follow_ups
+    if not parent.requires_search and deepest:
+        deepest = _DEEPEST_BELOW_ANALYSIS
     known = {_normalised(text) for step in family for text in (step.title, step.task)}
     if parent.depth >= deepest or known & {_normalised(wanted.title), _normalised(wanted.task)}:
         return list(steps)

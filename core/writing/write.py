@@ -51,12 +51,14 @@ _EXTENTS = {
 }
 _TITLE = 100
 """Maximum characters of a source's title."""
-_CUT_OFF = "the report was cut off at the output limit (report_tokens, max_continuations)"
+_CUT_OFF = "the report was cut off at the output limit (report_tokens)"
 _UNCITED = "The report cites none of the sources that were read."
 _STANDS_IN = (
     "The writer's model cited none of the sources that were read. Its report is replaced by quotations; another "
     "model may do better (models)."
 )
+_MOST_CONTINUATIONS = 4
+"""How often a report or a finding is continued after it was cut off at the output limit."""
 _LAST_CHARACTERS = 60
 """Number of characters from the end of a text to repeat to the model that continues it."""
 
@@ -210,7 +212,7 @@ class TextWriter:
 
         An empty answer is retried once; a broken stream is continued once per report.
         """
-        left = self._context.limits.max_continuations
+        left = _MOST_CONTINUATIONS
         while True:
             draft = self._events.draft
             answer = await self._ask(part)
@@ -323,7 +325,7 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
     """
     quiet, text, was_cut = SilentEvents(events.emitter, events.placement), "", True
     quiet.bill = events.bill
-    for _ in range(1 + context.limits.max_continuations):
+    for _ in range(1 + _MOST_CONTINUATIONS):
         messages = [*request.messages, *(go_on(text) if text else ())]
         reply = await ask_model(request._replace(messages=messages), context, quiet)
         text = join_continuation(text, reply.message.text)

@@ -69,7 +69,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
     results = {call.id: calculated(call.arguments) for call in calls.accepted if call.tool == tool_names.CALCULATE}
-    action = choose_action(calls, state, context.limits, {key: "\n".join(lines) for key, lines in results.items()})
+    action = choose_action(calls, state, {key: "\n".join(lines) for key, lines in results.items()})
     done = [Action(id=key, tool=tool_names.CALCULATE, inputs=lines) for key, lines in results.items()]
     # A message without calls had no effect and is not shown again.
     has_effect = bool(action.answers or action.request)

@@ -62,7 +62,7 @@ async def test_the_text_of_an_error_from_a_provider_is_logged_only_at_debug(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     quoted = f"the prompt is refused: {PRIVATE}"
-    settings: dict[str, Any] = {"limits": {"max_retries": 0}, "orchestrator": [research("When?"), REPORT, REPORT]}
+    settings: dict[str, Any] = {"limits": {"retry_seconds": 0}, "orchestrator": [research("When?"), REPORT, REPORT]}
     await lab(tmp_path, researcher=[ConnectionError(quoted)], **settings).ask()
     said = text_of(logged(caplog, logging.INFO))
     assert "ConnectionError: its text is logged at the level DEBUG" in said

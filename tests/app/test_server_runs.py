@@ -35,7 +35,7 @@ LARGE = b"The fee is written on line one.\n" + b"x" * 2_100_000
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
-    with Server(folder, DEEP_RESEARCH_SERVER_TOKENS=USERS, DEEP_RESEARCH_MAX_ATTACHMENT_BYTES="2000000") as server:
+    with Server(folder, DEEP_RESEARCH_SERVER_TOKENS=USERS, DEEP_RESEARCH_MAX_DOCUMENT_BYTES="2000000") as server:
         yield server
 
 
@@ -130,7 +130,7 @@ async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
     assert "47 crowns a night" in report and "44" in report
     assert {Path(key).name for key in values["report"]["sources"]} == {"tariff.pdf", "berths.csv"}
     assert "Not read: torn.pdf (" in report
-    assert f"Not read: large.txt ({len(LARGE)} bytes are more than 2000000 (limit max_attachment_bytes))." in report
+    assert f"Not read: large.txt ({len(LARGE)} bytes are more than 2000000 (limit max_document_bytes))." in report
     [first, *_] = values["messages"]
     attached = {file["name"]: file["size"] for file in first["additional_kwargs"]["deep_research_attached"]}
     given = {"tariff.pdf": TARIFF, "berths.csv": BERTHS, "torn.pdf": BROKEN, "large.txt": LARGE}

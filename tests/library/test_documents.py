@@ -133,11 +133,10 @@ def test_a_file_without_permission_is_listed_and_read_once_it_may_be(papers: Pap
 
 
 def test_a_file_above_the_limit_of_number_is_left_out(papers: Papers) -> None:
-    library = papers.library(max_documents=2)
-    status = library.refresh()
-    assert status.documents == 2
-    assert [entry.reason for entry in status.left_out] == ["it contains 3 files; only the first 2 are read"]
-    assert status.unread == 1
+    scan = scan_folder(papers.docs, 1_000_000, 2)
+    assert len(scan.files) == 2
+    [left_out] = scan.left_out
+    assert (left_out.reason, left_out.files) == ("it contains 3 files; only the first 2 are read", 1)
 
 
 def test_of_very_many_files_that_are_left_out_the_first_are_named_and_the_others_counted(papers: Papers) -> None:

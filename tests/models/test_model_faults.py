@@ -162,7 +162,7 @@ async def test_an_unreachable_server_is_named_without_credentials_as_is_one_with
     [(say("Yes.", wait=9), "idle_seconds"), (say("It was lit in 1844.", ending="stall"), "report_idle_seconds")],
 )
 async def test_a_call_that_exceeds_its_idle_timeout_is_given_up(wire: Wire, reply: Reply, limit: str) -> None:
-    limits = Limits.model_validate({limit: 0.1, "first_token_seconds": 0.1, "max_retries": 0})
+    limits = Limits.model_validate({limit: 0.1, "first_token_seconds": 0.1, "retry_seconds": 0})
     context = wire([reply], limits=limits).context
     model, is_long = resolve_model("planner", context), limit == "report_idle_seconds"
     parts = caller_of("planner", context).parts(model, PROMPT, is_long=is_long, is_streamed=True)

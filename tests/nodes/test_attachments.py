@@ -115,6 +115,7 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
         block("large.txt", b"x" * 3000, "text/plain"),
         block("archive.zip", b"PK", "application/zip"),
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{packed(b'no picture')}"}},
+        *(block(f"note {number}.txt", b"A note.", "text/plain") for number in range(17)),
         {"type": "image", "mimeType": "image/png", "data": packed(b"none"), "metadata": {"name": "dot.png"}},
         {"type": "file", "base64": packed(b"none"), "mime_type": "image/png"},
         {"type": "file", "base64": "no base64!", "filename": "odd.pdf"},
@@ -122,7 +123,7 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
         {"type": "input_audio", "input_audio": {"data": packed(b"RIFF"), "format": "wav"}},
         block("../../late.txt", b"One too many.", "text/plain"),
     ]
-    settings = context(tmp_path, limits={"max_attachment_bytes": 2000, "max_attachments": 3})
+    settings = context(tmp_path, limits={"max_document_bytes": 2000})
     state = await graph.ainvoke(asked(QUESTION, *blocks), thread_config("odd"), context=settings)
     assert "44" in text(state)
     not_read = {unread.path: unread.code for unread in state["report"].audit.not_read}
@@ -138,7 +139,7 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
         "recording.wav": "unknown format",
         "late.txt": "too many",
     }
-    assert "Not read: large.txt (3000 bytes are more than 2000 (limit max_attachment_bytes))." in text(state)
+    assert "Not read: large.txt (3000 bytes are more than 2000 (limit max_document_bytes))." in text(state)
 
 
 async def test_a_file_sent_during_research_is_found_by_the_next_question(tmp_path: Path) -> None:

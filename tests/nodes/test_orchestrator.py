@@ -155,14 +155,14 @@ async def test_branches_are_announced_and_results_and_steps_keep_their_order_and
 @pytest.mark.behaviour("O-37")
 async def test_malformed_calls_are_answered_and_never_run(tmp_path: Path) -> None:
     wrong: list[dict[str, Any]] = [{}, {"task": "  "}, {"task": 7}, {"topic": "light"}]
-    messages = [
-        *(calls(call("research_agent", id=f"no text {number}", **given)) for number, given in enumerate(wrong)),
-        calls(call("research_agent", task="cut o", id="cut off"), finish_reason="length"),
-        calls(broken_call("research_agent", '{"task": "half', id="not valid JSON 1")),
-        calls(broken_call("research_agent", '["a"]', id="not valid JSON 2")),
-    ]
-    script = [*messages, research("When was it lit?", ids=("right",)), REPORT]
-    run, state = await answered(tmp_path, orchestrator=script, limits={"max_mistakes": len(messages)})
+    without_text = (call("research_agent", id=f"no text {number}", **given) for number, given in enumerate(wrong))
+    broken = (
+        broken_call("research_agent", '{"task": "half', id="not valid JSON 1"),
+        broken_call("research_agent", '["a"]', id="not valid JSON 2"),
+    )
+    cut_off = calls(call("research_agent", task="cut o", id="cut off"), finish_reason="length")
+    script = [calls(*without_text, *broken), cut_off, research("When was it lit?", ids=("right",)), REPORT]
+    run, state = await answered(tmp_path, orchestrator=script)
     answers = results(state.transcript)
     assert all("`task` has to be a text" in answers[f"no text {number}"] for number in range(len(wrong)))
     assert all(name.rstrip(" 12") in answers[name] for name in ("cut off", "not valid JSON 1", "not valid JSON 2"))
@@ -282,20 +282,21 @@ async def test_research_comes_before_analyses_which_are_limited_and_whose_conclu
 ) -> None:
     both = calls(call("research_agent", task="Who kept it?"), call("analyze_findings", task=TASK))
     researchers = {"When was": simple_research(), "Who kept": simple_research("Ada Moran kept it. [1]")}
-    decisions, answers = [both, ANALYZE, ANALYZE, REPORT], [concluded(CONCLUSION, "It is old [7].")]
-    run = analyzing(tmp_path, decisions, answers, researcher=researchers, limits={"max_analyses": 1})
+    decisions = [both, ANALYZE, ANALYZE, ANALYZE, REPORT]
+    answers = [concluded(CONCLUSION, "It is old [7]."), concluded("It was kept.")]
+    run = analyzing(tmp_path, decisions, answers, researcher=researchers)
     state = await run.ask()
-    assert [finding.is_analysis for finding in state.findings.values()] == [False, False, True]
-    [asked] = [asked for asked in run.calls("orchestrator") if "record_conclusions" in asked.tools]
+    assert [finding.is_analysis for finding in state.findings.values()] == [False, False, True, True]
+    asked, _ = [asked for asked in run.calls("orchestrator") if "record_conclusions" in asked.tools]
     assert "It was lit in 1844. [1]" in asked.text and TASK in asked.text
     prompts = [asked.text for asked in run.calls("orchestrator") if "research_agent" in asked.tools]
-    assert ["research comes first" in prompt for prompt in prompts] == [False, False, True, True, True]
-    assert "all 1 analyses (max_analyses) were made" in prompts[-1]
+    assert ["research comes first" in prompt for prompt in prompts] == [False, False, True, True, True, True]
+    assert "all 2 analyses were made" in prompts[-1]
     # Numbers that no finding has are removed.
     prompt = run.calls("writer")[0].text
     assert CONCLUSION in prompt and "It is old." in prompt and "[7]" not in prompt
     assert state.progress.cycle == 2, "an analysis takes no cycle"
-    assert len([kind for kind in run.types() if kind == "research_agent_start"]) == 3
+    assert len([kind for kind in run.types() if kind == "research_agent_start"]) == 4
     assert state.run.status == "completed"
 
 

@@ -191,7 +191,7 @@ async def test_a_site_without_readable_robots_txt_forbids_nothing(quiet: Web, pa
     quiet.publish("/page", "Deep water.")
     quiet.publish("/robots.txt", "", 302, location=path)
     try:
-        async with fetching(quiet, robots=True, limits={"max_redirects": 2}) as fetcher:
+        async with fetching(quiet, robots=True) as fetcher:
             assert (await fetcher.fetch(quiet.url("/page"))).data == b"Deep water."
     finally:
         del quiet.pages["/robots.txt"]
@@ -247,8 +247,7 @@ def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 async def test_unanswered_lookups_time_out_and_block_nothing_else(web: Web, slow_names: list[str]) -> None:
     address = web.publish("/page", "Deep water.")
     patient, hurried = (
-        Context(limits=Limits(connect_seconds=seconds, page_seconds=600), robots=True, allow_private=(web.netloc,))
-        for seconds in (600, 0.1)
+        Context(limits=Limits(page_seconds=seconds), robots=True, allow_private=(web.netloc,)) for seconds in (600, 0.4)
     )
     async with Fetcher(patient) as fetcher, Fetcher(hurried) as other:
         with pytest.raises(Unread, match="cannot be resolved"):

@@ -24,7 +24,6 @@ from deep_research.core.run.conversation import marked
 from deep_research.core.run.decisions import decide
 from deep_research.core.run.events.log import Log, read_log
 from deep_research.core.run.events.packets import Placement, ReasoningDelta
-from deep_research.core.run.limits import Limits
 from deep_research.core.run.plan_text import read_plan
 from deep_research.core.run.store.pages import Pages
 from deep_research.core.run.transcripts import read_calls, results_for
@@ -50,9 +49,8 @@ def test_every_call_of_a_model_gets_exactly_one_result(
 ) -> None:
     message = calls(*entries, **({"finish_reason": "length"} if is_cut else {}))
     read = read_calls(message, TOOLS, taken)
-    order = decide(
-        read, Progress(thinks=thinks, mistakes=thinks), Limits(), has_findings=has_findings, has_assigned=True
-    )
+    progress = Progress(thinks=thinks, mistakes=thinks)
+    order = decide(read, progress, has_findings=has_findings, has_assigned=True)
     given_ids = [entry["id"] for entry in read.message.tool_calls]
     assert len(given_ids) == len(entries)
     assert not taken & set(map(str, given_ids))

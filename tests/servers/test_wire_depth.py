@@ -161,7 +161,7 @@ async def test_without_a_query_of_the_model_the_users_words_are_searched(quick: 
 async def test_a_run_that_failed_between_its_calls_repeats_only_the_second_and_sees_new_messages(
     quick: Wires, strategy: Strategy, is_input: bool
 ) -> None:
-    with quick(strategy, limits={"max_retries": 0}) as wire:
+    with quick(strategy, limits={"retry_seconds": 0}) as wire:
         wire.script["writer"] = lambda _: fail(500, "Down.")
         with pytest.raises(RunFailed):
             await wire.ask(LIT)

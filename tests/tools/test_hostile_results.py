@@ -46,7 +46,7 @@ async def test_huge_answers_are_looked_at_only_as_far_as_they_are_shown() -> Non
     many = [Found("T", f"ftp://a.example/{number}", "x") for number in range(8)]
     start = time.process_time()
     outcome = await search(
-        Shelf("shelf", huge, *many, GOOD._replace(address="https://late.example/")), limits={"max_web_results": 2}
+        Shelf("shelf", huge, *many, GOOD._replace(address="https://late.example/")), limits={"max_results": 2}
     )
     assert time.process_time() - start < 0.5
     [hit] = outcome.hits

@@ -134,11 +134,11 @@ async def test_results_that_cannot_be_shown_are_named_by_what_they_lack(api: Sea
 @pytest.mark.fault("R8")
 async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: SearchApi) -> None:
     outcome = await search(
-        "harbour walls", "harbour works", "潮汐" * 20, "b", "c", limits={"query_characters": 12, "max_queries": 3}
+        f"{'harbour ' * 50}walls", f"{'harbour ' * 50}works", "潮汐" * 300, "b", "c", limits={"max_queries": 3}
     )
-    assert sorted(api.queries) == ["b", "harbour", "潮汐" * 6]
+    assert sorted(api.queries) == ["b", " ".join(["harbour"] * 50), "潮汐" * 200]
     assert outcome.problems[:2] == (
-        "Queries were cut to 12 characters (query_characters).",
+        "Queries were cut to 400 characters.",
         "Only the first 3 of 4 queries were searched (max_queries).",
     )
 
@@ -319,7 +319,7 @@ async def test_a_waiting_duplicate_takes_no_slot_and_asks_itself_if_the_first_fa
 async def test_settings_that_change_the_answer_make_another_search() -> None:
     thread, shelf = Thread(), Shelf("shelf", LIGHT)
     domains: list[dict[str, Any]] = [{"domains_allow": ("a.example",)}, {"domains_deny": ("b.example",)}]
-    changes = [{}, *domains, {"published_after": date(2020, 1, 1)}, {"limits": {"max_web_results": 3}}]
+    changes = [{}, *domains, {"published_after": date(2020, 1, 1)}, {"limits": {"max_results": 3}}]
     for given in changes * 2:
         await thread.search(shelf, "light", **given)
     await thread.search(Shelf("other", LIGHT), "light")

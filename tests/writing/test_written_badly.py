@@ -25,7 +25,6 @@ from deep_research.core.run.errors import ModelFailed
 from deep_research.core.run.events.call import CallEvents
 from deep_research.core.run.events.log import Emitter
 from deep_research.core.run.events.packets import Placement
-from deep_research.core.run.limits import Limits
 from deep_research.core.writing.facts import facts_by_topic
 from deep_research.core.writing.language import HEADING_IN_NOTICE, rewrite_section
 from deep_research.state import ResearchState
@@ -114,7 +113,7 @@ def test_sections_put_together_are_the_text(text: str) -> None:
     ],
 )
 async def test_a_rewritten_section_must_be_in_the_language_and_keep_citations_and_figures(reply: Any) -> None:
-    context = Context(models=ScriptedChatModel(replies=[reply]), limits=Limits(max_continuations=0))
+    context = Context(models=ScriptedChatModel(replies=[reply] * 5))
     events = CallEvents(Emitter(lambda _: None), Placement(turn_index=3))
     run = Run(id="q", question="?", date="", language="German", language_code="de", is_resumable=False, version="0")
     assert await rewrite_section(ENGLISH, run, context, events) is None
@@ -216,8 +215,8 @@ LINK = re.compile(r"(\[\d+\])\([^)]*\)")
 class CappedWriter:
     """Writes the report, a piece a call, and begins each piece with the last words of the one before."""
 
-    def __init__(self) -> None:
-        self.position = 0
+    def __init__(self, piece: int = PIECE) -> None:
+        self.piece, self.position = piece, 0
         self.asked: list[str] = []
         """What was asked for, in words of its own."""
 
@@ -225,7 +224,7 @@ class CappedWriter:
         is_continued = "last words once more" in messages[-1].text
         self.asked.append("continuation" if is_continued else "report")
         before = WHOLE[: self.position if is_continued else 0]
-        self.position = len(before) + PIECE
+        self.position = len(before) + self.piece
         repeated = " ".join(before.rsplit(" ", 4)[1:])
         text = repeated + WHOLE[len(before) : self.position]
         return calls(text=text, finish_reason="length" if self.position < len(WHOLE) else "stop")
@@ -244,13 +243,13 @@ async def test_a_report_of_many_short_answers_has_no_seam_and_is_replayed_as_it_
 
 
 async def test_calls_for_a_report_are_bounded_and_what_there_is_is_kept(tmp_path: Path) -> None:
-    writer, limits = [CappedWriter().reply] * 60, {"max_continuations": 1}
-    run = lab(tmp_path, researcher=simple_research(FINDING), writer=writer, verify="off", limits=limits)
+    writer = [CappedWriter(30).reply] * 60
+    run = lab(tmp_path, researcher=simple_research(FINDING), writer=writer, verify="off")
     state = await run.ask()
     assert state.report and state.report.text and WHOLE.startswith(state.report.text.removesuffix("..."))
     assert state.run and state.run.status == "completed_with_gaps"
-    assert "max_continuations" in state.run.stop_reason and "max_continuations" in state.messages[-1].text
-    assert len(run.calls("writer")) == 1 + 1
+    assert "report_tokens" in state.run.stop_reason and "report_tokens" in state.messages[-1].text
+    assert len(run.calls("writer")) == 1 + 4
 
 
 def test_a_small_writer_gets_all_facts_of_tasks_that_begin_alike() -> None:

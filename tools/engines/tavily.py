@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from ...core.reading.fetch import CONNECT_SHARE
 from ..engine import USER_AGENT, ApiEngine, Found, connection_options, day_of, failed_request, sent_domains, text_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Tavily(ApiEngine):
         import tavily  # noqa: F401 - slow, so the thread that runs this has to do it
 
         async def limit_connecting(request: httpx.Request) -> None:
-            request.extensions["timeout"]["connect"] = self.context.limits.connect_seconds
+            request.extensions["timeout"]["connect"] = CONNECT_SHARE * self.context.limits.search_seconds
 
         async def check(response: httpx.Response) -> None:
             # The library drops status and headers of a refusal, and does not notice if results are missing.

@@ -91,7 +91,7 @@ def _context(load: Load) -> Context:
         "max_cycles": load.rounds + 2,
         "max_parallel_researchers": max(3, load.researchers),
         "max_iterations": 2 * load.searches + 3,
-        "max_web_results": max(load.fetches, 5),
+        "max_results": max(load.fetches, 5),
         "max_pages": pages,
         "max_host_pages": pages,
         "max_plan_steps": max(6, load.researchers * load.rounds),
