@@ -1,31 +1,55 @@
-"""Stopped runs in databases of each layout (`golden/layout-N.db`), and queries to the SQLite file of runs.
+"""Runs as an earlier version stored them (`golden/runs-VERSION.db.xz`), and queries to the SQLite file of runs.
 
-`python -m kit.stored_runs` in `tests/` writes the database of the present layout.
+`python -m kit.stored_runs FILE` in `tests/` of that version's checkout writes them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import lzma
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
+from langchain_core.language_models import ModelProfile
+from langchain_core.messages import AIMessage
 
-from deep_research.app.embed import build_graph
-from deep_research.app.words import STRATEGIES
+from deep_research.app.embed import build_graph, thread_id
+from deep_research.app.runs import ThreadNotes
 from deep_research.core.records.research import Strategy
-from deep_research.core.run.errors import RateLimited
-from deep_research.core.run.store.database import FILE_NAME, LAYOUT, Database, open_database
-from kit.planned import Rule, first_sentences, plan, planned_lab, step
-from kit.runs import QUESTION, REPORT, Lab, lab, research, search
+from deep_research.core.run.limits import Limits
+from deep_research.core.run.store.database import FILE_NAME, Database, open_database
+from kit.models import ScriptedChatModel, by_figures, call, calls
+from kit.planned import Asked, Rule, contrary, first_sentences, insights, judged, plan, planned_lab, step, suggestion
+from kit.runs import DOCUMENTS, QUESTION, REPORT, Lab, lab, research, search
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-FOLDER = Path("/tmp/deep-research-golden")
+FOLDER = Path("/tmp/deep-research-stored")
 """Folder of the documents; fixed, because their addresses are stored."""
-BUSY = RateLimited("Come back later.")
+CLEAR_NOW = "The one at Skerry."
+"""Answer to the question back of a waiting run."""
+_LIGHT, _KEEPER, _TIDES = "When was the Skerry Light lit?", "Ada Moran keeper", "Spring tide at Port Anlow"
+_LIT, _LATER = "The Skerry Light was lit for the first time in 1844.", "The Skerry Light was lit in 1846."
+_CHECKLIST = ("When the light was lit", "Its keeper")
+_PLAN = "\n- ".join([f"# The Skerry Light\n\n1. {_LIGHT}\n2. {_KEEPER}\n\n## Checklist\n", *_CHECKLIST])
+_DECLARED = {"claim": _LIT, "document": 1, "other": _LATER, "other_document": 2}
+_BOTH = search("Skerry Light", "Ada Moran")
+_FINDINGS = {
+    _LIGHT: [_BOTH, calls(call("generate_report", contradictions=[_DECLARED])), f"{_LIT} [1] Others say 1846. [2]"],
+    _KEEPER: [search("Ada Moran"), calls(call("generate_report", missing=["her death"])), "Kept until 1932. [1]"],
+}
+_DRAFT = (
+    "The Skerry Light was lit in 1844. [1] It stands 83 metres tall. [1]\n\nAda Moran kept it until 1932. [2] It sank."
+)
+_GRADES = [{"number": 1, "verdict": "answered"}, {"number": 2, "verdict": "partly", "missing": "her death"}]
+_TITLED = {"title": "The Skerry Light", "requirements": _CHECKLIST}
+_STEPS = plan(step(_LIGHT), step(_KEEPER, after=(1,)), step("Compare them", search=False))
 
 
 def queried(path: Path, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -34,40 +58,138 @@ def queried(path: Path, statement: str, *parameters: Any) -> list[tuple[Any, ...
         return connection.execute(statement, parameters).fetchall()
 
 
-def golden_lab(folder: Path, strategy: Strategy, database: Database, *, is_stopped: bool) -> Lab:
-    """The run of a strategy: its first part (`is_stopped`), which ends during the research, or the rest."""
-    graph = build_graph(strategy, checkpointer=database.saver, store=database.store)
-    run: Lab
-    if strategy == "planned":
-        rules: dict[str, Rule] = {"make_plan": plan(step("Skerry Light"), step("Ada Moran", previous=True))}
-        busy: dict[str, Rule] = {
-            "record_learnings": lambda asked: BUSY if "Ada" in asked.task else first_sentences(asked)
-        }
-        run = planned_lab(folder, rules | (busy if is_stopped else {}), graph=graph)
-    else:
-        decisions = [research("When was it lit?")] if is_stopped else [REPORT]
-        steps = [search("Skerry Light"), BUSY] if is_stopped else [REPORT, "It was lit in 1844. [1]"]
-        run = lab(folder, graph=graph, orchestrator=decisions, researcher=steps)
-    run.thread = strategy
-    return run
+async def _killed(*_: Any) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def stop(folder: Path) -> Path:
-    """Start a run of each strategy and stop it; returns the path of their database."""
-    path = folder / FILE_NAME
+def _judge() -> ScriptedChatModel:
+    """A verifier that grades a draft and judges its statements by their figures."""
+    replies = {
+        "grade_report": [calls(call("grade_report", grades=_GRADES))],
+        "": lambda messages, _: by_figures(messages[-1].text),
+    }
+    return ScriptedChatModel(replies=replies, profile=ModelProfile(max_input_tokens=100_000))
+
+
+def _graded(asked: Asked) -> Any:
+    return by_figures(asked.reminder).tool_calls[0]["args"]
+
+
+def _orchestrated(folder: Path, database: Database, **scripts: Any) -> Lab:
+    graph = build_graph("orchestrated", checkpointer=database.saver, store=database.store)
+    usual: dict[str, Any] = {
+        "planner": [_PLAN],
+        "orchestrator": [research(_LIGHT), research(_KEEPER), REPORT],
+        "researcher": _FINDINGS,
+        "writer": [_DRAFT],
+        "verifier": _judge(),
+        "prices": {"scripted": (1.0, 2.0)},
+    }
+    return lab(folder / "orchestrated", graph=graph, **{**usual, **scripts})
+
+
+def _planned(folder: Path, database: Database, **rules: Rule) -> Lab:
+    graph = build_graph("planned", checkpointer=database.saver, store=database.store)
+    further = suggestion("Tides", _TIDES)
+    usual: dict[str, Rule] = {
+        "make_plan": lambda asked: {**_STEPS(asked), **_TITLED},
+        "record_learnings": lambda asked: (contrary(_LIT, _LATER) if asked.task == _LIGHT else first_sentences)(asked),
+        "record_insights": insights("It is an old light.", gaps={"Who built it?": 0.9}),
+        "evaluate_outcome": lambda asked: (
+            judged(0.3, 0.8, further)(asked) if asked.task == _KEEPER else judged(1, 1)(asked)
+        ),
+        "update_step": lambda _: {"is_needed": True, "title": "Tides"},
+        "grade_report": lambda _: {"grades": _GRADES},
+        "judge_units": _graded,
+        "report": lambda _: _DRAFT,
+    }
+    return planned_lab(folder / "planned", {**usual, **rules}, graph=graph, prices={"scripted": (1.0, 2.0)})
+
+
+async def _finish(run: Lab) -> None:
+    state = await run.ask(QUESTION)
+    assert state.report and state.report.audit
+
+
+async def _wait(run: Lab) -> None:
+    await run.ask(QUESTION)
+    assert "question" in await run.waiting()
+
+
+def _killed_researcher() -> dict[str, Any]:
+    return {**_FINDINGS, _KEEPER: [search("Ada Moran"), _killed]}
+
+
+def _killed_step(asked: Asked) -> Any:
+    return _killed() if asked.task == _KEEPER else {"is_complete": True, "reasoning": "All is there."}
+
+
+Store = Callable[[Path, Database], tuple[Lab, Callable[[Lab], Awaitable[None]]]]
+RUNS: dict[str, Store] = {
+    "orchestrated-finished": lambda folder, database: (_orchestrated(folder, database), _finish),
+    "orchestrated-waiting": lambda folder, database: (
+        _orchestrated(folder, database, clarifier=[AIMessage("Which light?")]),
+        _wait,
+    ),
+    "orchestrated-killed": lambda folder, database: (
+        _orchestrated(folder, database, researcher=_killed_researcher()),
+        _finish,
+    ),
+    "planned-finished": lambda folder, database: (_planned(folder, database), _finish),
+    "planned-waiting": lambda folder, database: (
+        _planned(folder, database, generate_plan=lambda _: "Which light?"),
+        _wait,
+    ),
+    "planned-killed": lambda folder, database: (_planned(folder, database, give_verdict=_killed_step), _finish),
+}
+"""How each run is stored, by the name of its thread."""
+
+
+async def _store(path: Path, name: str, strategy: Strategy) -> None:
+    """Store a run; before the first, three others of its kind finish, which its estimate goes by, and are deleted."""
     async with open_database(path) as database:
-        for strategy in STRATEGIES:
-            with pytest.raises(RateLimited):
-                await golden_lab(FOLDER / "run", strategy, database, is_stopped=True).ask(QUESTION)
-    return path
+        if name == "orchestrated-finished":
+            for number in range(3):
+                other, finish = RUNS[name](FOLDER, database)
+                other.thread = f"other {number}"
+                await finish(other)
+                await database.saver.adelete_thread(thread_id(other.thread))
+        run, work = RUNS[name](FOLDER, database)
+        run.thread = name
+        run.settings |= {"docs": (FOLDER / "docs",), "engines": (), "data_dir": FOLDER / "data"}
+        chosen = {"docs": True, "engines": True, "limits": [*Limits.model_fields]}
+        await ThreadNotes(database.store, name).remember(chosen, run.context)
+        await work(run)
+
+
+def write_stored_documents() -> None:
+    """Write the documents that the stored runs search."""
+    docs = FOLDER / "docs"
+    docs.mkdir(parents=True, exist_ok=True)
+    for name, text in DOCUMENTS.items():
+        if not (docs / name).exists():
+            (docs / name).write_text(text, encoding="utf-8")
 
 
 def main() -> None:
-    """Write the database of the present layout."""
-    target = GOLDEN / f"layout-{LAYOUT}.db"
-    target.unlink(missing_ok=True)
-    with TemporaryDirectory() as folder, closing(sqlite3.connect(asyncio.run(stop(Path(folder))))) as connection:
-        connection.execute("VACUUM INTO ?", (str(target),))
+    """Write the stored runs to the file that is named; with a name of a run as well, only that one."""
+    target, *names = sys.argv[1:]
+    if names:
+        asyncio.run(_store(Path(target), names[0], "planned" if names[0].startswith("planned") else "orchestrated"))
+        return
+    write_stored_documents()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / FILE_NAME
+        for name in RUNS:
+            # A process of its own, since some of them are killed.
+            ended = subprocess.run([sys.executable, "-m", "kit.stored_runs", str(path), name], check=False)
+            assert ended.returncode == (-signal.SIGKILL if name.endswith("killed") else 0), name
+        queried(path, "DELETE FROM leases")
+        copy = Path(folder) / "copy"
+        queried(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("VACUUM INTO ?", (str(copy),))
+        Path(target).write_bytes(lzma.compress(copy.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,15 @@ from typing import Any
 import ormsgpack
 import pytest
 from kit.commands import Desk
-from kit.planned import PlannedLab
 from kit.runs import QUESTION, REPORT, lab, research, search
-from kit.stored_runs import GOLDEN, golden_lab, queried
+from kit.stored_runs import queried
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde import jsonplus
 
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.words import STRATEGIES
-from deep_research.core.records.research import ConflictingClaims, Plan, Run, Strategy
+from deep_research.core.records.research import ConflictingClaims, Plan, Run
 from deep_research.core.run.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
 from deep_research.core.run.store.database import FILE_NAME, LAYOUT, open_database
 from deep_research.core.run.store.serializer import StrictSerializer
@@ -178,33 +176,3 @@ async def test_a_run_of_a_newer_version_is_named_and_not_treated_as_damaged(tmp_
         for refused in (database.saver.aget_tuple(config), database.saver.adrop_unreadable(thread)):
             with pytest.raises(NewerVersion, match=f"The run {thread} was written by version 9.9.9.*: update"):
                 await refused
-
-
-STORED = sorted(GOLDEN.glob("layout-*.db"))
-
-
-def test_there_is_a_golden_database_of_each_layout() -> None:
-    assert [path.stem for path in STORED] == [f"layout-{number}" for number in range(1, LAYOUT + 1)]
-
-
-@pytest.mark.fault(44)
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("stored", STORED, ids=lambda path: path.stem)
-async def test_a_stored_run_of_an_earlier_layout_is_resumed_without_repeating_anything(
-    tmp_path: Path, stored: Path, strategy: Strategy
-) -> None:
-    path = shutil.copyfile(stored, tmp_path / FILE_NAME)
-    async with open_database(path) as database:
-        assert {*await database.saver.thread_ids()} == {thread_id(name) for name in STRATEGIES}
-        run = golden_lab(tmp_path / "run", strategy, database, is_stopped=False)
-        before = await run.state()
-        state = await run.ask(None)
-    assert before.run and before.report is None
-    assert state.run and state.run.id == before.run.id
-    assert state.report and "lit in 1844" in state.report.text
-    assert all(finding.ended == "done" for finding in state.findings.values())
-    if isinstance(run, PlannedLab):
-        assert [asked.task for asked in run.asked("record_learnings")] == ["Ada Moran"]
-        assert not run.asked("make_plan")
-    else:
-        assert [len(run.calls(role)) for role in ("planner", "orchestrator", "researcher")] == [0, 1, 2]

@@ -1,0 +1,138 @@
+"""Runs that an earlier version stored can be listed, read, exported, continued and resumed to a report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import lzma
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from kit.commands import Desk
+from kit.stored_runs import CLEAR_NOW, RUNS, write_stored_documents
+
+from deep_research.app.runs import open_runs
+from deep_research.app.words import STRATEGIES, ExportFormat
+from deep_research.core.records.research import Strategy
+from deep_research.core.run.store.database import FILE_NAME
+from deep_research.state import ResearchState
+
+STORED = Path(__file__).parents[1] / "golden" / "runs-bad86816.db.xz"
+"""Runs of both strategies as commit bad86816 stored them: finished, waiting for an answer, and killed in research."""
+EXTRACTIVE = ("--model", "extractive")
+SAME_CLAIMS = ("lit for the first time in 1844", "lit in 1846")
+"""Two claims that contradict each other in the finished and the killed runs."""
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Desk:
+    """A data folder with the stored runs."""
+    desk = Desk(tmp_path)
+    desk.data.mkdir()
+    (desk.data / FILE_NAME).write_bytes(lzma.decompress(STORED.read_bytes()))
+    write_stored_documents()
+    return desk
+
+
+def stored_state(desk: Desk, thread: str) -> ResearchState:
+    """The stored state of a run."""
+
+    async def state() -> ResearchState:
+        async with open_runs(desk.data) as book:
+            return (await book.read(thread)).state
+
+    return asyncio.run(state())
+
+
+def earlier_states(desk: Desk, thread: str) -> list[ResearchState]:
+    """The final states of a run's earlier questions."""
+
+    async def states() -> list[ResearchState]:
+        async with open_runs(desk.data) as book:
+            return [run.state for run in await book.earlier(await book.read(thread))]
+
+    return asyncio.run(states())
+
+
+def run_as_data(desk: Desk, thread: str) -> Mapping[str, Any]:
+    """What `show` prints of a run as JSON."""
+    shown = desk.call("show", thread, "--format", "json")
+    assert shown.code == 0, shown
+    data: dict[str, Any] = json.loads(shown.out)
+    return data
+
+
+@pytest.mark.fault(44)
+def test_stored_runs_are_listed_with_their_status(stored: Desk) -> None:
+    listed = stored.call("runs").out.splitlines()
+    statuses = {line.split("[")[1].split("]")[0]: line.split()[3] for line in listed}
+    endings = {"finished": "completed_with_gaps", "waiting": "waiting", "killed": "stopped"}
+    assert statuses == {name: endings[name.partition("-")[2]] for name in RUNS}
+
+
+@pytest.mark.fault(44)
+@pytest.mark.parametrize("name", RUNS)
+def test_a_stored_run_is_shown_in_words_as_data_and_as_packets(stored: Desk, name: str) -> None:
+    page = stored.call("show", name)
+    assert (page.code, page.err) == (0, ""), page
+    data = run_as_data(stored, name)
+    assert data["name"] == name and data["question"] in page.out
+    packets = [json.loads(line) for line in stored.call("show", name, "--json").out.splitlines()]
+    assert packets[-1]["type"] == "stop"
+    if "waiting" in name:
+        assert data["asks"] == "Which light?"
+    else:
+        [contradiction] = data["contradictions"]
+        assert all(words in json.dumps(contradiction) for words in SAME_CLAIMS)
+
+
+@pytest.mark.fault(44)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_stored_report_is_exported_in_every_format(stored: Desk, strategy: Strategy) -> None:
+    for export_format in get_args(ExportFormat):
+        path = stored.folder / f"report-{export_format}"
+        ended = stored.call("export", f"{strategy}-finished", "--format", export_format, "--out", str(path))
+        assert (ended.code, "Warning" in ended.err) == (0, False), ended
+        assert path.stat().st_size > 0
+    page = (stored.folder / "report-html").read_text("utf-8")
+    assert all(words in page for words in SAME_CLAIMS)
+    audit = stored.call("audit", f"{strategy}-finished")
+    assert "83 metres" in audit.out, audit
+
+
+@pytest.mark.fault(44)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_stored_run_that_waits_takes_its_answer_and_ends_with_a_report(stored: Desk, strategy: Strategy) -> None:
+    name = f"{strategy}-waiting"
+    ended = stored.call("resume", name, "--answer", CLEAR_NOW, *EXTRACTIVE)
+    assert (ended.code, "1844" in ended.out) == (0, True), ended
+    assert stored_state(stored, name).run.status == "completed"
+
+
+@pytest.mark.fault(44)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_stored_run_that_was_killed_repeats_nothing_and_ends_with_a_report(stored: Desk, strategy: Strategy) -> None:
+    name = f"{strategy}-killed"
+    before = stored_state(stored, name)
+    ended = stored.call("resume", name, *EXTRACTIVE)
+    assert (ended.code, "1844" in ended.out, "1932" in ended.out) == (0, True, True), ended
+    after = stored_state(stored, name)
+    assert before.spending.items() <= after.spending.items()
+    assert before.findings.items() <= after.findings.items()
+    assert before.outcomes.items() <= after.outcomes.items()
+    assert after.plan == before.plan and after.run.id == before.run.id
+    assert after.run.status != "running"
+    [contradiction] = run_as_data(stored, name)["contradictions"]
+    assert all(words in json.dumps(contradiction) for words in SAME_CLAIMS)
+
+
+@pytest.mark.fault(44)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_follow_up_continues_a_stored_run(stored: Desk, strategy: Strategy) -> None:
+    name = f"{strategy}-finished"
+    ended = stored.call("ask", "How tall is the Skerry Light?", "--thread", name, *EXTRACTIVE)
+    assert (ended.code, "38 metres" in ended.out) == (0, True), ended
+    [first] = earlier_states(stored, name)
+    assert first.report and "83 metres" in first.report.text
