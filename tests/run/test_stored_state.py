@@ -17,7 +17,7 @@ from langgraph.checkpoint.serde import jsonplus
 
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.words import STRATEGIES
-from deep_research.core.records.research import ConflictingClaims, Plan, Run
+from deep_research.core.records.research import Plan, Run
 from deep_research.core.run.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
 from deep_research.core.run.store.database import FILE_NAME, LAYOUT, open_database
 from deep_research.core.run.store.serializer import StrictSerializer
@@ -55,10 +55,20 @@ def test_foreign_values_are_errors_and_not_plain_values(stored: tuple[str, bytes
         StrictSerializer().loads_typed(stored)
 
 
-def test_a_renamed_record_is_read_under_its_earlier_name() -> None:
-    fields = {"claims": ("It was lit in 1844.", "It was lit in 1846."), "sources": ("a", "b")}
-    stored = packed(jsonplus.EXT_PYDANTIC_V2, "deep_research.core.records.research", "Contradiction", fields)
-    assert StrictSerializer().loads_typed(stored) == {"run": ConflictingClaims(**fields)}
+def upgrade_plan(stored: dict[str, Any]) -> tuple[type, dict[str, Any]]:
+    """Convert an outline, which had a headline and points, to a plan."""
+    return Plan, {"text": stored["headline"], "steps": stored["points"]}
+
+
+@pytest.mark.fault(44)
+def test_a_record_of_an_earlier_version_is_converted_by_its_class_name() -> None:
+    serializer = StrictSerializer(upgrades={"Outline": upgrade_plan})
+    outline = {"headline": "1. The light", "points": ("The light",)}
+    stored = packed(jsonplus.EXT_PYDANTIC_V2, "deep_research.core.records.research", "Outline", outline)
+    assert serializer.loads_typed(stored) == {"run": Plan(text="1. The light", steps=("The light",))}
+    foreign = packed(jsonplus.EXT_PYDANTIC_V2, "other_package.records", "Outline", outline)
+    with pytest.raises(StateUnreadable, match="foreign"):
+        serializer.loads_typed(foreign)
 
 
 @pytest.mark.fault(40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -18,16 +18,15 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Send
 from pydantic import ValidationError
 
-from ...records.research import ConflictingClaims, Run
+from ...records.research import Run
 from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
+from .upgrade import UPGRADES, Upgrade
 
 _CHECKED = "msgpack:"
 """Prefix of the type of a stored value with a checksum, which follows (CRC-32, 8 hex digits)."""
 _RAW = ("null", "bytes", "bytearray")
 """Types of values that LangGraph stores without serializing them."""
-_RENAMED: dict[str, type] = {"Contradiction": ConflictingClaims}
-"""Records by the names that earlier versions used."""
 
 
 @cache
@@ -48,11 +47,15 @@ class StrictSerializer(JsonPlusSerializer):
     a dict instead of a record would fail later, with a worse message.
     """
 
-    def __init__(self, *, has_checksums: bool = False) -> None:
-        """`has_checksums`: write values with a checksum; then only this serializer can read them."""
+    def __init__(self, *, has_checksums: bool = False, upgrades: Mapping[str, Upgrade] = UPGRADES) -> None:
+        """`has_checksums`: write values with a checksum; then only this serializer can read them.
+
+        `upgrades`: conversions of records that an earlier version stored, by class name.
+        """
         super().__init__(pickle_fallback=False, allowed_msgpack_modules=record_types())
         self._has_checksums = has_checksums
-        self._records = _RENAMED | {record.__name__: record for record in record_types()}
+        self._records = {record.__name__: record for record in record_types()}
+        self._upgrades = upgrades
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Serialize a value; of an exception only `failure_of` is stored, since its text may quote a key."""
@@ -68,7 +71,7 @@ class StrictSerializer(JsonPlusSerializer):
         if kind != "msgpack" and kind != f"{_CHECKED}{zlib.crc32(packed):08x}":
             is_ours = str(kind).startswith(_CHECKED)
             raise StateUnreadable("its bytes were changed" if is_ours else f"it is written as {kind!r}")
-        return _Reader(self._records).read(packed)
+        return _Reader(self._records, self._upgrades).read(packed)
 
     def with_msgpack_allowlist(
         self,
@@ -85,8 +88,8 @@ class StrictSerializer(JsonPlusSerializer):
 class _Reader:
     """Deserializes one value; keeps the first error of its msgpack hook, since msgpack hides it behind its own."""
 
-    def __init__(self, records: dict[str, type]) -> None:
-        self._records = records
+    def __init__(self, records: Mapping[str, type], upgrades: Mapping[str, Upgrade]) -> None:
+        self._records, self._upgrades = records, upgrades
         self._fault: StateUnreadable | None = None
 
     def read(self, packed: bytes) -> Any:
@@ -114,10 +117,12 @@ class _Reader:
         # Our records are found by name alone: their module may have moved since they were stored.
         is_ours = module.partition(".")[0] == __name__.partition(".")[0] and not is_method
         make: Any = self._records.get(name) if is_ours else None
-        allowed = SAFE_MSGPACK_METHODS if is_method else SAFE_MSGPACK_TYPES
-        if not make and (module, name, *method[:is_method]) not in allowed:
-            raise StateUnreadable(f"it contains the foreign type {f'{module}.{name}'!r}")
-        make = make or getattr(importlib.import_module(module), name)
+        upgrade = self._upgrades.get(name) if is_ours else None
+        if not make and not upgrade:
+            allowed = SAFE_MSGPACK_METHODS if is_method else SAFE_MSGPACK_TYPES
+            if (module, name, *method[:is_method]) not in allowed:
+                raise StateUnreadable(f"it contains the foreign type {f'{module}.{name}'!r}")
+            make = getattr(importlib.import_module(module), name)
         if is_method:
             return getattr(make, *method)(given)
         if code == jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG:
@@ -130,6 +135,8 @@ class _Reader:
             raise NewerVersion(
                 f"was written by version {given['version']}, which is newer than this one ({code_version()})"
             )
+        if upgrade:
+            make, given = upgrade(given)
         try:
             return make(**given)
         except ValidationError as error:
