@@ -38,13 +38,13 @@ class CitingText(Record):
     """Its body in Markdown, with markers `[n]`; in a draft also `[0]` where a citation named no existing source."""
     sources: tuple[str, ...]
     """Keys of the cited sources, in the order of their numbers."""
-    numbers: tuple[int, ...] = ()
-    """Their numbers in the thread; empty in reports of earlier versions, which number their sources from 1."""
+    numbers: tuple[int, ...]
+    """Their numbers in the thread, in the same order."""
 
     @property
     def keys(self) -> dict[int, str]:
         """Keys of its sources, by the number in the text."""
-        return dict(zip(self.numbers or range(1, len(self.sources) + 1), self.sources, strict=True))
+        return dict(zip(self.numbers, self.sources, strict=True))
 
     def cited(self, sources: Mapping[str, Source]) -> list[Source]:
         """Return its sources with `number` set to their number in this text; `sources`: the thread's, by key."""

@@ -43,7 +43,7 @@ def test_sentences_may_begin_and_end_anywhere(words: str, data: st.DataObject) -
     claim = claim_on("", "unchecked", passage(1, "unchecked", words), text="")
     pairs = zip(bounds[::2], bounds[1::2], strict=False)
     claims = tuple(claim.model_copy(update={"start": start, "end": end}) for start, end in pairs)
-    page = finished(report=Report(text=words, sources=REPORT.sources, claims=claims))
+    page = finished(report=Report(text=words, sources=REPORT.sources, numbers=REPORT.numbers, claims=claims))
     assert list(faults(report_page(page))) == []
     assert not {"⁅", "⁆"} & set(article(page).text_content()), "marks for sentences and citations never show"
 
@@ -58,5 +58,7 @@ def test_a_text_has_no_links_but_its_citations() -> None:
 
 @pytest.mark.fault(51)
 def test_what_turns_the_direction_of_text_is_left_out() -> None:
-    page = report_page(finished(question=f"{QUESTION}\u202e\x1b", report=Report(text="a\u202eb &#x202e;c", sources=())))
+    page = report_page(
+        finished(question=f"{QUESTION}\u202e\x1b", report=Report(text="a\u202eb &#x202e;c", sources=(), numbers=()))
+    )
     assert not {"\u202e", "\x1b"} & set(page)

@@ -202,7 +202,9 @@ def test_cells_are_named_by_row_and_column_and_nothing_is_raw_markdown() -> None
         claim_on("21.3 [1]", "supported", passage(1, "supported", quote), text=TABLE),
     ]
     text, claims = with_marks(TABLE, checked, labels("en"))
-    page = tree(finished(report=Report(text=text, sources=REPORT.sources, claims=claims), cited=SOURCES))
+    page = tree(
+        finished(report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers, claims=claims), cited=SOURCES)
+    )
     names = at(page, "//tr[starts-with(@id, 'evidence-')]/td[1]")
     assert names == ["2024, Debt: 20.7", "2024, Cash: 3.4", "2025, Debt: 21.3"]
     assert at(page, "//tr[@id='evidence-0']//blockquote") == ["Accounts Year · Debt 2025 · 21.3 a half sen"]

@@ -199,7 +199,7 @@ def test_identical_sentences_keep_their_own_marks_in_a_second_check() -> None:
     marked = f"{TALL} *(not verified)*"
     first = ClaimCheck(start=0, end=len(marked), verdict="unsupported", is_marked=True)
     second = ClaimCheck(start=len(marked) + 1, end=len(marked) + 1 + len(TALL), verdict="unsupported")
-    report = Report(text=f"{marked} {TALL}", sources=("k",), claims=(first, second))
+    report = Report(text=f"{marked} {TALL}", sources=("k",), numbers=(1,), claims=(first, second))
     again = compare_checks(report, report, {"k": [SourceText("k", "It is tall.")]})
     assert [claim.is_marked for claim in again.claims] == [True, False]
     assert len(again.unmarked) == 1

@@ -33,7 +33,7 @@ SOURCE = source_at("file:///a.md", address="docs:a.md", kind="document", content
 
 
 def test_a_report_has_its_text_then_its_sources_then_its_notes_without_markup() -> None:
-    report = Report(text="Lit in 1844. [1]", sources=("k",))
+    report = Report(text="Lit in 1844. [1]", sources=("k",), numbers=(1,))
     notes = ["One\nnote.", "Not read: ![x](http://e.io/p).pdf <b> max_cycles"]
     assert write_document(report, [SOURCE], notes, ENGLISH, was_researched=True) == (
         "Lit in 1844. [1]\n\n## Sources\n\n- [1] A light — a.md, your document\n\n[1]: <file:///a.md>\n\n"
@@ -42,7 +42,7 @@ def test_a_report_has_its_text_then_its_sources_then_its_notes_without_markup() 
 
 
 def test_a_report_without_citations_says_so_first() -> None:
-    report = Report(text="Words.", sources=())
+    report = Report(text="Words.", sources=(), numbers=())
     researched, other = (write_document(report, [], [], ENGLISH, was_researched=found) for found in (True, False))
     assert researched == "*This text cites no source.*\n\nWords."
     assert other == "*No source was consulted for this text.*\n\nWords."
@@ -67,11 +67,11 @@ TABLE = f"## {ENGLISH.contradictions}\n\n| a | b |\n| --- | --- |\n| Lit in 1844
 
 
 def test_contradictions_follow_the_answer_and_are_not_read_back() -> None:
-    extract = Report(text=f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]", sources=("k",))
+    extract = Report(text=f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]", sources=("k",), numbers=(1,))
     document = write_document(extract, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
     assert document.startswith(f"Lit in 1844. [1]\n\n{TABLE}\n\n## {ENGLISH.related}\n\nTall. [1]")
     assert read_body(document) == f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]"
-    written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",))
+    written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",), numbers=(1,))
     document = write_document(written, [SOURCE], ["note"], ENGLISH, was_researched=True, table=TABLE)
     assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document
     assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
@@ -187,7 +187,10 @@ def test_a_refusal_states_no_claim_in_any_language(code: str) -> None:
 def test_other_statements_beside_a_refusal_are_checked(text: str) -> None:
     assert any("1904" in claim.text for claim in report_units(text, {}))
     assert not is_refusal(text)
-    assert warning_above(Report(text=text, sources=()), labels("en"), was_researched=True) == labels("en").no_citation
+    assert (
+        warning_above(Report(text=text, sources=(), numbers=()), labels("en"), was_researched=True)
+        == labels("en").no_citation
+    )
 
 
 def test_a_refusal_has_no_marks_or_warnings(desk: Desk) -> None:

@@ -231,6 +231,6 @@ def test_any_sanitized_text_is_inert_and_stable(text: str) -> None:
 def test_any_text_title_address_and_note_is_inert_in_a_document(text: str, title: str, rest: str, note: str) -> None:
     location = f"https://host.test/{rest}"
     cited = [source_at(url, title, content_hash="c", date=rest[:9]) for url in (location, rest or "x")]
-    report = Report(text=text, sources=tuple(source.key for source in cited))
+    report = Report(text=text, sources=tuple(source.key for source in cited), numbers=(1, 2))
     document = write_document(report, cited, [note], labels("en"), was_researched=True)
     assert not [*active(document, {safe_link(source.location) for source in cited})]

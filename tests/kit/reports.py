@@ -132,7 +132,14 @@ VERDICTS = (
     UnitVerdict(text="The Skerry Light", shown="reasoning"),
     UnitVerdict(text="Keepers", shown="reasoning"),
 )
-REPORT = Report(text=TEXT, sources=tuple(each.key for each in SOURCES), claims=CLAIMS, verdicts=VERDICTS, audit=AUDIT)
+REPORT = Report(
+    text=TEXT,
+    sources=tuple(each.key for each in SOURCES),
+    numbers=tuple(range(1, len(SOURCES) + 1)),
+    claims=CLAIMS,
+    verdicts=VERDICTS,
+    audit=AUDIT,
+)
 UNCHECKED = REPORT.model_copy(update={"claims": (), "verdicts": (), "audit": None})
 
 
@@ -161,7 +168,7 @@ def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) 
 
 def written(text: str, **fields: Any) -> Finished:
     """A report of this text, of which nothing was checked, on the same sources."""
-    return finished(report=Report(text=text, sources=REPORT.sources), **fields)
+    return finished(report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers), **fields)
 
 
 HARM = (
@@ -198,7 +205,7 @@ def harmful(words: str) -> Finished:
     audit = AUDIT.model_copy(update={"open_gaps": (words,), "not_read": (missed,)})
     return finished(
         **{"title": words, "question": words, "date": words, "notes": [words], "cited": sources},
-        report=Report(text=text, sources=REPORT.sources, claims=(checked,), audit=audit),
+        report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers, claims=(checked,), audit=audit),
         contradictions=[ConfirmedPair((words, words), (sources[0], sources[2]))],
     )
 

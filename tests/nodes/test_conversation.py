@@ -33,7 +33,6 @@ from deep_research.app.edits import EditRefused
 from deep_research.app.embed import ResearchGraph, thread_config
 from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
-from deep_research.core.records.sources import Source
 from deep_research.core.run.errors import QuestionRefused
 from deep_research.core.run.transcripts import earlier_findings, fit_window
 
@@ -75,16 +74,6 @@ async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
 
 def numbers_of(report: Report) -> dict[int, str]:
     return {number: Path(key).name for number, key in report.keys.items()}
-
-
-def test_a_report_that_was_stored_without_numbers_keeps_those_that_it_was_written_with() -> None:
-    sources = {
-        key: Source(key=key, title=key, location=key, address=key, kind="document", number=number)
-        for number, key in enumerate(("a", "b", "c"), 1)
-    }
-    report = Report(text="Tall [1], old [2].", sources=("c", "a"))
-    assert report.keys == {1: "c", 2: "a"}
-    assert [(source.key, source.number) for source in report.cited(sources)] == [("c", 1), ("a", 2)]
 
 
 @pytest.mark.fault(45)
