@@ -257,5 +257,5 @@ def html_of(found: CheckedFile, path: str) -> str:
     from .exports.page import report_page
 
     title = Path(path).stem if path != "-" else "Report"
-    shown = Finished(title, title, "", found.language_code, found.report, found.sources, found.notes, (), True)
+    shown = Finished(title, title, "", found.language_code, found.report, found.sources, found.notes, (), True, {})
     return report_page(shown)

@@ -12,6 +12,7 @@ from urllib.request import url2pathname
 
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.citations.rendering import short_location
+from ..core.evidence.memory.disputes import current_dispute
 from ..core.evidence.memory.observations import contradictions, open_gaps, research_gaps, unanswered
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
@@ -188,24 +189,25 @@ def _step_data(step: PlanStep, outcome: StepOutcome) -> dict[str, Any]:
 
 def _contradictions(state: ResearchState, observed: Sequence[Observation]) -> list[dict[str, Any]]:
     confirmed = contradictions(found for found in observed if found.step == FINAL_CHECK)
-    return [
-        {
-            "claims": [
-                {"text": found.text, "source": _location(state, found.learnings[:1])},
-                {"text": found.other, "source": _location(state, found.learnings[1:])},
-            ],
-            "step": found.step,
-            # `contradictions` merges equal ones, so the number stays the same for one that was confirmed.
-            "is_confirmed": len(contradictions([*confirmed, found])) == len(confirmed),
-        }
-        for found in contradictions(observed)
-    ]
-
-
-def _location(state: ResearchState, learnings: Sequence[str]) -> str:
-    """Return where the first of these learnings (given by id) that names a source was found; empty if none does."""
-    known = [state.learnings[key] for key in learnings if key in state.learnings]
-    return next((state.sources[learning.source].location for learning in known if learning.source), "")
+    shown = list[dict[str, Any]]()
+    for found in contradictions(observed):
+        dispute = current_dispute(found, state)
+        claims = list[dict[str, Any]]()
+        for side in dispute.sides:
+            source = state.sources.get(side.source)
+            location = source.location if source else ""
+            claims.append({"text": side.text, "source": location, "date": side.date, "origin": side.origin})
+        shown.append(
+            {
+                "claims": claims,
+                "about": dispute.about,
+                "resolution": dispute.resolution,
+                "step": found.step,
+                # `contradictions` merges equal ones, so the number stays the same for one that was confirmed.
+                "is_confirmed": len(contradictions([*confirmed, found])) == len(confirmed),
+            }
+        )
+    return shown
 
 
 def _head(stored: StoredRun, name: RunName) -> list[str]:

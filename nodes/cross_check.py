@@ -7,19 +7,13 @@ from itertools import product
 
 from langchain_core.messages import HumanMessage
 
+from ..core.evidence.memory.disputes import confirmed_disputes, dispute_between, observed_dispute
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
-from ..core.evidence.memory.observations import (
-    close_gap,
-    confirmed_contradictions,
-    contradiction_of,
-    contradictions,
-    insights,
-    open_gaps,
-)
+from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
 from ..core.records.plan import FINAL_CHECK, Learning, Observation
-from ..core.writing.basis import disagreement_packets
+from ..core.run.events.call import disputes_found
 from ..core.writing.facts import facts_of_run
-from ..core.writing.forms import RecordInconsistencies
+from ..core.writing.forms import RecordContradictions
 from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import as_gaps, fenced_knowledge
@@ -37,8 +31,9 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     turn.announce("cross_check")
     async with turn.paid():
         memory = await _check(state, own, turn)
-    found = confirmed_contradictions(replace(state, memory={**state.memory, **memory}))
-    turn.emit(*disagreement_packets(found, turn.placement))
+    found = confirmed_disputes(replace(state, memory={**state.memory, **memory}))
+    if found:
+        turn.emit(disputes_found(found, turn.placement))
     return {**turn.update(), "memory": memory}
 
 
@@ -62,7 +57,7 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
         gaps=as_gaps(gaps),
     )
     form = await turn.filler.ask_if_possible(
-        RecordInconsistencies,
+        RecordContradictions,
         "orchestrator",
         "cross_check",
         [HumanMessage(state.brief.summary)],
@@ -71,15 +66,22 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
     )
     if form is None:
         return {}
-    pairs = {frozenset((pair.claim, pair.other)) for pair in form.inconsistencies}
-    known_pairs = [sorted(pair) for pair in pairs if len(pair) == 2 and pair <= {*numbers.values()}]
+    # The facts themselves are the claims; the form's are only what the model wrote of them.
+    about = {frozenset((stated.document, stated.other_document)): stated.about for stated in form.contradictions}
+    known_pairs = [sorted(pair) for pair in about if len(pair) == 2 and pair <= {*numbers.values()}]
     found: list[Observation] = []
     for number, other in sorted(known_pairs):
         # Only learnings from different sources contradict each other; those without a source do not count.
         both = product(facts[number - 1].learnings, facts[other - 1].learnings)
         from_two_sources = (pair for pair in both if len({learning.source for learning in pair} - {""}) == 2)
         if pair := next(from_two_sources, None):
-            found.append(contradiction_of(*pair, state.progress.cycle, FINAL_CHECK))
+            first, second = pair
+            dispute = dispute_between(
+                (first.text, second.text),
+                (state.sources[first.source], state.sources[second.source]),
+                about[frozenset((number, other))],
+            )
+            found.append(observed_dispute(dispute, pair, state.progress.cycle, FINAL_CHECK))
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
             found += close_gap(gaps[number - 1], own, state.progress.cycle, FINAL_CHECK, 0)

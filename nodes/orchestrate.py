@@ -98,7 +98,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         has_read_all=run.scope.reads_all,
     )
     own = state.own_observations
-    pairs = [[pair.text, pair.other] for pair in contradictions(own)]
+    pairs = [list(found.claims) for found in contradictions(own)]
     gaps = [gap.text for gap in open_gaps(own)]
     earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap not in own]
     reminder = render_prompt(

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from ..core.evidence.text.quantities import calculate
 from ..core.run import tool_names
+from .disputes import StatedDisputes
 from .tool import Lines, as_lines, tool_schema
 
 _MOST_CALCULATIONS = 20
@@ -50,15 +51,6 @@ class GenerateReport(BaseModel):
     )
 
 
-class DeclaredContradiction(BaseModel):
-    """Two statements of different results on the same matter that cannot both be true."""
-
-    claim: str = Field(description="What the one says, in a sentence that is understood alone.")
-    document: int = Field(description="Its `document` number.")
-    other: str = Field(description="What the other says.")
-    other_document: int = Field(description="Its `document` number.")
-
-
 class GenerateFinding(BaseModel):
     """The topic has been researched: go on to write down the findings."""
 
@@ -67,7 +59,7 @@ class GenerateFinding(BaseModel):
         description="What the topic asks for and your results do not give, each in a phrase that is understood alone; "
         "empty if nothing is missing.",
     )
-    contradictions: list[DeclaredContradiction] = Field(
+    contradictions: StatedDisputes = Field(
         default_factory=list, description="Where results contradict each other on the topic; empty if they do not."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -15,12 +15,13 @@ from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.labels import Labels
 from ...core.evidence.citations.rendering import link_to, shown_title, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
-from ...core.evidence.memory.observations import ConfirmedPair, report_notes
+from ...core.evidence.memory.disputes import disputes_of
+from ...core.evidence.memory.observations import report_notes
 from ...core.evidence.text.sentences import sentences_of
+from ...core.records.dispute import Dispute
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.sources import Source
 from ...core.run.spending import dollars
-from ...core.writing.basis import disagreement_of
 from ..runs import StoredRun
 from ..words import in_words
 
@@ -36,7 +37,7 @@ _LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
 
 
 class Finished(NamedTuple):
-    """A finished report with its sources, notes and contradictions."""
+    """A finished report with its sources, notes and disputes."""
 
     title: str
     question: str
@@ -50,10 +51,12 @@ class Finished(NamedTuple):
     """Cited sources, ordered by number."""
     notes: Sequence[str]
     """Notes about the run, except those that the audit lists."""
-    contradictions: Sequence[ConfirmedPair]
-    """Pairs of claims from sources that contradict each other."""
+    contradictions: Sequence[Dispute]
+    """Disputes between sources."""
     was_researched: bool
     """Whether the run has any source, cited or not."""
+    sources: Mapping[str, Source]
+    """All sources of the run by key, cited or not; of a file that is only checked, none."""
 
 
 def finished_report(stored: StoredRun) -> Finished:
@@ -70,8 +73,9 @@ def finished_report(stored: StoredRun) -> Finished:
         report=report,
         cited=report.cited(state.sources),
         notes=[note for note in report_notes(state) if note.partition(": ")[2] not in gaps],
-        contradictions=disagreement_of(state, report),
+        contradictions=disputes_of(state, report),
         was_researched=bool(state.sources),
+        sources=state.sources,
     )
 
 

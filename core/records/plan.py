@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from pydantic_core import to_json
+
+from .dispute import Dispute
 from .sources import Record, short_hash
 
 StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
@@ -94,10 +97,10 @@ class Observation(Record):
     """An insight, gap or contradiction in the learnings; never changed or deleted, only superseded by later ones."""
 
     kind: ObservationKind
-    text: str
-    """The insight, the open question, or the first of two contradicting claims."""
-    other: str = ""
-    """The second claim of a contradiction."""
+    text: str = ""
+    """The insight or the open question; empty for a contradiction."""
+    dispute: Dispute | None = None
+    """The contradiction; None for an insight or a gap."""
     question_id: str
     round: int = 0
     """Research round in which it was noticed, from 0."""
@@ -113,9 +116,20 @@ class Observation(Record):
     """Ids of the learnings that it is based on; for a contradiction, one per claim."""
 
     @property
+    def claims(self) -> tuple[str, str]:
+        """The two claims of a contradiction; for an insight or a gap, its text and an empty text."""
+        return self.dispute.claims if self.dispute else (self.text, "")
+
+    @property
     def key(self) -> str:
-        """`HASH-QUESTION`, like `Learning.id`; the 16 hex digits are for all fields, with its learnings' hashes."""
-        said = self.model_dump_json(exclude={"question_id", "learnings"})
+        """`HASH-QUESTION`, like `Learning.id`; the 16 hex digits are for what was noticed, when, and from what.
+
+        What is known of the sources of a dispute does not count: it may change between two runs of a node.
+        """
+        text, other = self.claims
+        stamp = self.model_dump(include={"round", "step", "iteration", "is_open", "score"})
+        # Stored runs have these keys, so the hashed names stay as they are.
+        said = to_json({"kind": self.kind, "text": text, "other": other, **stamp}).decode()
         return f"{short_hash(said, *(key.split('-')[0] for key in self.learnings))}-{self.question_id[:8]}"
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from .research import Action, ConflictingClaims
+from .dispute import Dispute
+from .research import Action
 from .sources import NotRead, Record, Source
 
 SupportVerdict = Literal["supported", "unchecked", "unsupported"]
@@ -147,10 +148,6 @@ class UnitVerdict(Record):
     """The calculation that yields its number from numbers in these words; empty if there is none."""
 
 
-class Disagreement(ConflictingClaims):
-    """Contradicting claims from two sources, as the audit lists them."""
-
-
 class Audit(Record):
     """Statistics on a finished report and its run."""
 
@@ -180,8 +177,8 @@ class Audit(Record):
     """Groups of cited sources (keys) with nearly the same text."""
     is_unverified: bool = False
     """Whether a model judged the report and more than half of it is not verified; then no sentence is marked."""
-    disagreements: tuple[Disagreement, ...] = ()
-    """Contradictions between sources."""
+    disagreements: tuple[Dispute, ...] = ()
+    """Disputes between sources."""
     open_gaps: tuple[str, ...] = ()
     """Checklist items that the report leaves open; if there is no checklist, what was not found."""
     not_read: tuple[NotRead, ...] = ()

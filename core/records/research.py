@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from langgraph.channels.delta import DeltaChannel
 
+from .dispute import Dispute
 from .sources import NotRead, Record
 
 Value = TypeVar("Value")
@@ -130,14 +131,6 @@ class Assignment(Record):
     """The orchestrator's thought before this call."""
 
 
-class ConflictingClaims(Record):
-    """Contradicting claims from two sources, as reported by a researcher."""
-
-    claims: tuple[str, str]
-    sources: tuple[str, str]
-    """Keys of the sources, in the order of the claims."""
-
-
 class Finding(Assignment):
     """The result of a researcher's task."""
 
@@ -153,8 +146,8 @@ class Finding(Assignment):
     """Why it is partial or failed, worded for the reader."""
     missing: tuple[str, ...] = ()
     """Parts of the task that the researcher reported as not found."""
-    contradictions: tuple[ConflictingClaims, ...] = ()
-    """Contradictions between its sources."""
+    contradictions: tuple[Dispute, ...] = ()
+    """Disputes between its sources."""
     is_withheld: bool = False
     """Whether the model provider's content filter blocked its text."""
     withheld: int = 0

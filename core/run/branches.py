@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
+from ..records.dispute import Dispute
 from ..records.plan import Element, Iteration, Learning, Observation, PlanStep, StepOutcome, Suggestion
 from ..records.research import (
     Action,
     Assignment,
-    ConflictingClaims,
     Ending,
     Finding,
     Spent,
@@ -69,7 +69,7 @@ class ResearcherState(BranchState):
     """`sub_turn_index` of the next packets."""
     ended: Ending | None = None
     missing: tuple[str, ...] = ()
-    contradictions: tuple[ConflictingClaims, ...] = ()
+    contradictions: tuple[Dispute, ...] = ()
 
 
 class ResearcherInput(TypedDict):
@@ -207,7 +207,7 @@ class BranchUpdate(StepOutput, total=False):
     ended: Ending
     reason: str
     missing: tuple[str, ...]
-    contradictions: tuple[ConflictingClaims, ...]
+    contradictions: tuple[Dispute, ...]
     numbered: list[str]
     actions: list[Action]
     failures: list[str]

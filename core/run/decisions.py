@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..records.research import ConflictingClaims, Decision, Progress, Spent, Task
+from ..records.research import Decision, Progress, Spent, Task
 from . import tool_names
 from .branches import ResearcherState
 from .spending import total
-from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, ToolRequest, contradictions_in, missing_in
+from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, ToolRequest, missing_in
 
 _ACT = "act"
 """Reminder (see `Progress.nudges`) after a message that called no tool."""
@@ -153,10 +153,8 @@ class NextAction(NamedTuple):
     """Whether the message had no call, so that the model is reminded to call a tool."""
     is_finished: bool = False
     """Whether the finding is written next."""
-    missing: tuple[str, ...] = ()
-    """What the researcher declares not found."""
-    contradictions: tuple[ConflictingClaims, ...] = ()
-    """Contradictions that the researcher declares between its sources."""
+    report: ToolRequest | None = None
+    """The call that ends the research, with what it declares missing and disputed; None if there is none."""
 
 
 def choose_action(calls: Calls, state: ResearcherState, calculated: Mapping[str, str]) -> NextAction:
@@ -192,9 +190,7 @@ def choose_action(calls: Calls, state: ResearcherState, calculated: Mapping[str,
     answers |= calculated
     if first.tool == tool_names.GENERATE_REPORT:
         answers |= {call.id: ACKNOWLEDGED for call in same}
-        disputed = contradictions_in(first.arguments, state.numbered)
-        missing = missing_in(first.arguments) or ()
-        return NextAction(answers, is_finished=True, missing=missing, contradictions=disputed)
+        return NextAction(answers, is_finished=True, report=first)
     merged = dict(first.arguments)
     for call in same[1:]:
         answers[call.id] = MERGED

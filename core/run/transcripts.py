@@ -26,7 +26,7 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
 from ...prompts import fence
-from ..records.research import ConflictingClaims, Finding
+from ..records.research import Finding
 from ..records.sources import Record
 from . import tool_names
 from .conversation import clean_nested
@@ -40,7 +40,7 @@ BROKEN = {"finish_reason": "broken off"}
 REASONING = "reasoning_content"
 """Key in `additional_kwargs` for the reasoning text of OpenAI-compatible servers."""
 MOST_GAPS = 20
-"""Maximum number of gaps, and of contradictions, that one call declares."""
+"""Maximum number of gaps that one call declares."""
 _GAP_CHARACTERS = 300
 """Maximum length of a gap that a call declares."""
 ACKNOWLEDGED = "Noted."
@@ -158,24 +158,6 @@ def missing_in(arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
         return None
     lines = (" ".join(text.split())[:_GAP_CHARACTERS] for text in texts if isinstance(text, str))
     return tuple(dict.fromkeys(filter(None, lines)))[:MOST_GAPS]
-
-
-def contradictions_in(arguments: Mapping[str, Any], keys: Sequence[str]) -> tuple[ConflictingClaims, ...]:
-    """Return the valid entries of the argument `contradictions` of a call.
-
-    `keys`: source keys in the order of the numbers by which the model refers to them, from 1.
-    """
-    given, key_of = arguments.get("contradictions"), dict(enumerate(keys, 1))
-    found = list[ConflictingClaims]()
-    for entry in given if isinstance(given, list) else ():
-        if not isinstance(entry, dict):
-            continue
-        claim, other = (" ".join(str(entry.get(name) or "").split()) for name in ("claim", "other"))
-        numbers = (entry.get(name) for name in ("document", "other_document"))
-        first, second = (key_of.get(number, "") if isinstance(number, int) else "" for number in numbers)
-        if claim and other and claim.casefold() != other.casefold() and first and second and first != second:
-            found.append(ConflictingClaims(claims=(claim, other), sources=(first, second)))
-    return tuple(found)[:MOST_GAPS]
 
 
 def is_status_text(result: str) -> bool:

@@ -1,4 +1,4 @@
-"""Input of the report's writer: learnings by source, passages behind them, contradictions, and the main message."""
+"""Input of the report's writer: learnings by source, passages behind them, and the main message."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ from ...prompts import fenced_knowledge
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import fitting_learnings, merged_by_source, thoughts
-from ..evidence.memory.observations import WITHHELD_REASON, ConfirmedPair, confirmed_contradictions, insights, relevance
-from ..evidence.text.sentences import sentences_of
+from ..evidence.memory.observations import WITHHELD_REASON, insights, relevance
 from ..evidence.text.similarity import grouped
-from ..evidence.text.words import stems
 from ..records.plan import Learning, Observation
-from ..records.report import Report
 from ..records.sources import Source
 from ..run import tool_names
 from ..run.events.call import final_document
-from ..run.events.packets import Contradiction, ContradictionsFound, Placement, ReportFraming, Sources
+from ..run.events.packets import Placement, ReportFraming, Sources
 from ..run.store.pages import Pages
 from ..run.transcripts import CHARACTERS_PER_TOKEN, EARLIER, WITHHELD_NOTICE
 
@@ -121,48 +118,6 @@ def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFr
         message, *reasons = concluded
         packets.append(ReportFraming(placement=placement, main_message=message, reasoning=" ".join(reasons)))
     return [*packets, Sources(placement=placement, documents=documents, cited=cited)]
-
-
-def disagreement_in_thread(state: ResearchState) -> list[ConfirmedPair]:
-    """Return the confirmed contradictions of all questions of the thread."""
-    questions = dict.fromkeys(observation.question_id for observation in state.memory.values())
-    return [pair for question_id in questions for pair in confirmed_contradictions(state, question_id)]
-
-
-def disagreement_with(state: ResearchState, text: str) -> list[ConfirmedPair]:
-    """Return the contradictions relevant to a report: one of its sentences has at least half of a claim's words."""
-    sentences = [set(stems(sentence.text)) for sentence in sentences_of(text)]
-
-    def is_stated(claim: str) -> bool:
-        words = set(stems(claim))
-        return any(2 * len(words & sentence) >= len(words) for sentence in sentences)
-
-    return [pair for pair in confirmed_contradictions(state) if any(map(is_stated, pair.claims))]
-
-
-def disagreement_of(state: ResearchState, report: Report) -> list[ConfirmedPair]:
-    """Return the contradictions between a report's sources: from its audit, or computed if it was not checked."""
-    if report.audit is None:
-        return disagreement_with(state, report.text)
-    return [
-        ConfirmedPair(found.claims, (state.sources[found.sources[0]], state.sources[found.sources[1]]))
-        for found in report.audit.disagreements
-    ]
-
-
-def disagreement_packets(pairs: list[ConfirmedPair], placement: Placement) -> list[ContradictionsFound]:
-    """Return a list with the packet of these contradictions, or an empty list."""
-    shown = [
-        Contradiction(
-            claim=pair.claims[0],
-            document_id=pair.sources[0].key,
-            other_claim=pair.claims[1],
-            other_document_id=pair.sources[1].key,
-            newer_document_id=pair.newer.key if pair.newer else "",
-        )
-        for pair in pairs
-    ]
-    return [ContradictionsFound(placement=placement, contradictions=shown)] if shown else []
 
 
 async def source_texts(sources: Mapping[str, Source], keys: Iterable[str], pages: Pages) -> dict[str, list[SourceText]]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from ...tools.disputes import StatedDisputes
 from ...tools.tool import tool_schema
 
 
@@ -73,15 +74,6 @@ class LearnedFact(Form):
     """Numbers of other results that say the same."""
 
 
-class FoundContradiction(Form):
-    """Two facts that cannot both be true."""
-
-    claim: LearnedFact
-    """One of the two facts."""
-    other: LearnedFact
-    """The other fact, from another result."""
-
-
 class FoundGap(Form):
     """Something that is not known."""
 
@@ -122,8 +114,9 @@ class RecordRound(Judged):
 
     learnings: list[LearnedFact] = Field(default_factory=list)
     """The facts in the last results that are relevant to the task and not known yet."""
-    contradictions: list[FoundContradiction] = Field(default_factory=list)
-    """Pairs of statements that cannot both be true of the same thing at the same time."""
+    contradictions: StatedDisputes = Field(default_factory=list)
+    """Pairs of statements from different results that cannot both be true of the same thing at the same time, or that
+    advise different things."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the last results answer."""
     is_complete: bool = False
@@ -203,20 +196,11 @@ class RecordConclusions(Form):
     """One sentence each, with the numbers of the sources that it is based on, such as [3]."""
 
 
-class Inconsistency(Form):
-    """Two learnings that cannot both be true."""
-
-    claim: int
-    """Number of one learning."""
-    other: int
-    """Number of the other learning."""
-
-
-class RecordInconsistencies(Form):
+class RecordContradictions(Form):
     """Hand in which learnings contradict each other, and which open questions they answer."""
 
-    inconsistencies: list[Inconsistency]
-    """The pairs; empty if there are none."""
+    contradictions: StatedDisputes
+    """The pairs of learnings; empty if there are none."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the learnings do answer."""
 

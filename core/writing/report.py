@@ -21,11 +21,12 @@ from ..evidence.citations.labels import labels
 from ..evidence.citations.markers import settle_fences
 from ..evidence.citations.rendering import plain_citations, title_line, warning_above, without_marks, write_document
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.observations import comparison_table, not_read, report_notes, unanswered
+from ..evidence.memory.disputes import comparison_table, disputes_in_text, disputes_of
+from ..evidence.memory.observations import not_read, report_notes, unanswered
 from ..evidence.origin import organisations
 from ..evidence.text.continuation import Continuation
 from ..evidence.text.similarity import reprints
-from ..records.report import Audit, Disagreement, Draft, Report
+from ..records.report import Audit, Draft, Report
 from ..records.sources import Source
 from ..run.context import Context
 from ..run.conversation import DRAFT, mark_of, marked
@@ -45,7 +46,6 @@ from ..run.events.packets import (
 from ..run.spending import total
 from ..run.store.pages import Pages
 from ..run.transcripts import REASONING
-from .basis import disagreement_of, disagreement_with
 from .examination import Examined
 
 
@@ -185,7 +185,7 @@ def _message(state: ResearchState, report: Report, reader: str | None, mark: str
     """Return a message of the kind `mark` with the report, notes and sources; `thought` is the model's reasoning."""
     words, cited = labels(state.run.language_code), report.cited(state.sources)
     numbers = {source.key: source.number for source in cited}
-    table = comparison_table(disagreement_of(state, report), words, numbers)
+    table = comparison_table(disputes_of(state, report), words, state.sources, numbers)
     document = write_document(
         report, cited, report_notes(state), words, bool(state.sources), table, reader, state.title
     )
@@ -243,10 +243,7 @@ def audit_of(
         excerpts_cited=sum(not state.sources[key].content_hash for key in cited),
         reprints=tuple(groups),
         is_unverified=report.is_unverified,
-        disagreements=tuple(
-            Disagreement(claims=pair.claims, sources=(pair.sources[0].key, pair.sources[1].key))
-            for pair in disagreement_with(state, report.text)
-        ),
+        disagreements=tuple(disputes_in_text(state, report.text)),
         open_gaps=tuple(unanswered(state)),
         not_read=tuple(not_read(state)),
         model_calls=spent.calls,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,14 +14,16 @@ from langgraph.runtime import Runtime
 
 from ...prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render_prompt
 from ...state import ResearchState
+from ...tools.disputes import read_disputes
 from ...tools.internal_search import documents_first
 from ...tools.offer import offered_tools
 from ...tools.results import results_in, shortener
 from ...tools.tool import as_lines
 from ..evidence.checking.proof import with_found_citations
 from ..evidence.citations.citing import cited_numbers
+from ..evidence.memory.disputes import observed_dispute
 from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
-from ..evidence.memory.observations import close_gap, contradiction_of, open_gaps
+from ..evidence.memory.observations import close_gap, open_gaps
 from ..evidence.text.sentences import LINE_MARK
 from ..models.request import Request
 from ..models.resolve import is_small
@@ -118,7 +120,7 @@ class NewKnowledge(NamedTuple):
     learnings: dict[str, Learning]
     """Learnings by id."""
     memory: dict[str, Observation]
-    """Closed gaps, and contradictions, by key."""
+    """Closed gaps, and disputes, by key."""
 
 
 async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRound | None:
@@ -202,26 +204,27 @@ def new_queries(queries: Sequence[str], state: StepState, most: int) -> tuple[st
 
 
 def learned_in(form: RecordRound, state: StepState, shown: Iterable[int]) -> NewKnowledge:
-    """Return a form's new learnings, contradictions and closed gaps; drop facts from document numbers not `shown`."""
-    task, open_now, numbers = state.task, open_questions(state), set(shown)
+    """Return a form's new learnings, disputes and closed gaps; drop facts from document numbers not `shown`."""
+    task, open_now = state.task, open_questions(state)
     noted = [*task.gaps, *state.memory.values()]
+    keys = {number: state.keys[number - 1] for number in shown}
+    sources = {**{source.key: source for source in task.rests_on}, **state.sources}
     # Learnings from earlier questions may be recorded again for this question.
     known = [learning for learning in task.known if learning.question_id == task.question_id]
     before = {(learning.source, _plain(learning.text)) for learning in (*known, *state.learnings.values())}
-    found = [(contradiction.claim, contradiction.other) for contradiction in form.contradictions]
-    pairs = [pair for pair in found if {fact.document for fact in pair} <= numbers]
-    facts = [fact for fact in form.learnings if fact.document in numbers]
-    learnings: dict[str, Learning] = {}
-    for fact in (*facts, *chain.from_iterable(pairs)):
-        for learning in _learned(fact, state, numbers):
-            if learning.text and (learning.source, _plain(learning.text)) not in before:
-                before.add((learning.source, _plain(learning.text)))
-                learnings[learning.id] = learning
+    facts = [fact for fact in form.learnings if fact.document in keys]
+    learned = [learning for fact in facts for learning in _learned(fact, state, keys)]
     memory: dict[str, Observation] = {}
-    for claim, other in ((_learned(claim, state)[0], _learned(other, state)[0]) for claim, other in pairs):
-        if claim.source != other.source and claim.text and other.text:
-            said = contradiction_of(claim, other, task.cycle, task.step.id, state.iteration)
-            memory[said.key] = said
+    for dispute in read_disputes(form.contradictions, keys, sources):
+        first, second = (_learning(side.text, side.source, state) for side in dispute.sides)
+        learned += (first, second)
+        found = observed_dispute(dispute, (first, second), task.cycle, task.step.id, state.iteration)
+        memory[found.key] = found
+    learnings: dict[str, Learning] = {}
+    for learning in learned:
+        if learning.text and (learning.source, _plain(learning.text)) not in before:
+            before.add((learning.source, _plain(learning.text)))
+            learnings[learning.id] = learning
     # Close gaps only if something was learned.
     for number in form.answered_gaps if facts else ():
         if 0 < number <= len(open_now):
@@ -250,12 +253,19 @@ def judgement_in(form: Judged) -> Judgement:
     return Judgement(completeness=form.completeness, quality=form.quality, suggestions=suggestions)
 
 
-def _learned(fact: LearnedFact, state: StepState, shown: Collection[int] = ()) -> list[Learning]:
-    """Return the fact as learnings: first for its document, then for each other `shown` document that states it."""
-    task, text = state.task, without_markers(fact.text)
+def _learned(fact: LearnedFact, state: StepState, shown: Mapping[int, str]) -> list[Learning]:
+    """Return the fact as learnings: first for its document, then for each other that states it.
+
+    `shown`: source keys by the numbers of the documents that the model was shown.
+    """
+    text = without_markers(fact.text)
     documents = dict.fromkeys([fact.document, *(number for number in fact.also if number in shown)])
-    keys = [state.keys[number - 1] for number in documents]
-    return [Learning(text=text, source=key, step=task.step.id, question_id=task.question_id) for key in keys]
+    return [_learning(text, shown[number], state) for number in documents]
+
+
+def _learning(text: str, source: str, state: StepState) -> Learning:
+    task = state.task
+    return Learning(text=text, source=source, step=task.step.id, question_id=task.question_id)
 
 
 def _plain(text: str) -> str:

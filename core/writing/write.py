@@ -16,7 +16,8 @@ from ...state import ResearchState
 from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
-from ..evidence.memory.observations import contradiction_line, missing_of, open_gaps
+from ..evidence.memory.disputes import dispute_line, disputes_in_thread
+from ..evidence.memory.observations import missing_of, open_gaps
 from ..evidence.origin import origin_of
 from ..evidence.text.continuation import Continuation, join_continuation, without_loop
 from ..evidence.text.sentences import cited_sentences
@@ -40,7 +41,7 @@ from ..run.transcripts import (
     was_cut_off,
     with_findings,
 )
-from .basis import disagreement_in_thread, report_basis, source_texts
+from .basis import report_basis, source_texts
 from .facts import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, facts_of_run, facts_request, omitted_facts
 from .report import ReportEvents
 
@@ -270,7 +271,8 @@ class TextWriter:
         return Request("writer", run.id, messages, shorten, max_tokens=max_tokens, facts=facts, is_long=True)
 
     def _reminder(self, part: ReportPart, draft: str, passages: str) -> str:
-        state, run, pairs = self._state, self._state.run, disagreement_in_thread(self._state)
+        state, run = self._state, self._state.run
+        disputes = [dispute_line(dispute, state.numbers) for dispute in disputes_in_thread(state)]
         missing = missing_of(run, state.findings.values(), state.memory.values())
         earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
         return render_prompt(
@@ -294,7 +296,7 @@ class TextWriter:
             sources=describe_sources(state),
             gaps=fence("\n".join(missing)) if missing else "",
             earlier_gaps=fence("\n".join(earlier)) if earlier else "",
-            contradictions=fence("\n".join(map(contradiction_line, pairs))) if pairs else "",
+            contradictions=fence("\n".join(disputes)) if disputes else "",
         )
 
     @property

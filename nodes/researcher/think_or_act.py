@@ -19,11 +19,20 @@ from ...core.run.events.packets import ResearchAgentStart, ResearchAgentTitle
 from ...core.run.limits import Limits
 from ...core.run.spending import seconds_left
 from ...core.run.store.pages import Pages
-from ...core.run.transcripts import ToolRequest, call_ids, estimated_tokens, read_calls, results_for, results_in_order
+from ...core.run.transcripts import (
+    ToolRequest,
+    call_ids,
+    estimated_tokens,
+    missing_in,
+    read_calls,
+    results_for,
+    results_in_order,
+)
 from ...core.writing.facts import facts_of_researcher
 from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...prompts import render_prompt
 from ...tools.control import calculated
+from ...tools.disputes import declared_disputes
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import researcher_request, researcher_tools
 from ...tools.passed import load_servers
@@ -86,7 +95,12 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         actions=done,
     )
     if action.is_finished:
-        update |= {"ended": "done", "missing": action.missing, "contradictions": action.contradictions}
+        declared = action.report.arguments if action.report else {}
+        update |= {
+            "ended": "done",
+            "missing": missing_in(declared) or (),
+            "contradictions": declared_disputes(declared, state),
+        }
     return update
 
 

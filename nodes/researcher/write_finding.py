@@ -14,18 +14,20 @@ from ...core.evidence.text.continuation import without_loop
 from ...core.models.ask import Reply
 from ...core.models.request import Request
 from ...core.models.resolve import EXTRACTIVE, is_small, with_model
-from ...core.records.research import ConflictingClaims, Finding
+from ...core.records.dispute import Dispute
+from ...core.records.research import Finding
 from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.run.concurrency import Failed
 from ...core.run.errors import ModelFailed, RunFailed
 from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
-from ...core.run.transcripts import contradictions_in, count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.run.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
 from ...core.writing.facts import facts_of_researcher, known_from, with_other_sources
 from ...core.writing.turn import BranchTurn, NodeRuntime
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
+from ...tools.disputes import declared_disputes
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_request, researcher_tools
 from ...tools.results import results_in, shrunk
@@ -113,15 +115,15 @@ async def _quoted(request: Request, turn: BranchTurn[FindingEvents]) -> str:
 
 async def _ask_twice(
     state: ResearcherState, turn: BranchTurn[FindingEvents]
-) -> tuple[Request, Reply, tuple[str, ...], tuple[ConflictingClaims, ...]]:
-    """Return the request, the reply, and what a call next to its text declares missing and contradictory.
+) -> tuple[Request, Reply, tuple[str, ...], tuple[Dispute, ...]]:
+    """Return the request, the reply, and what a call next to its text declares missing and disputed.
 
     An empty finding is requested once more, as text only.
     """
     task, context, small = state.task, turn.context, is_small("researcher", turn.context)
     notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
     has_tools = bool(researcher_tools(context, has_read_all=task.scope.reads_all))
-    declared, disputed = tuple[str, ...](), tuple[ConflictingClaims, ...]()
+    declared, disputed = tuple[str, ...](), tuple[Dispute, ...]()
     for again in (False, True):
         may_declare = not (again or has_tools or small)
         reminder = render_prompt(
@@ -140,7 +142,7 @@ async def _ask_twice(
         reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:
             declared = missing_in(call["args"]) or declared
-            disputed = contradictions_in(call["args"], state.numbered) or disputed
+            disputed = declared_disputes(call["args"], state) or disputed
         if reply.message.text.strip():
             return request, reply, declared, disputed
     raise ModelFailed("its model wrote nothing")

@@ -16,6 +16,7 @@ from deep_research.app.exports.finished import finished_report
 from deep_research.app.output import run_json, run_page
 from deep_research.app.runs import StoredRun
 from deep_research.app.settings import RunName
+from deep_research.core.evidence.memory.disputes import dispute_between, observed_dispute
 from deep_research.core.records import plan
 from deep_research.core.records.research import Run
 from deep_research.core.records.sources import Source
@@ -55,8 +56,9 @@ def test_an_export_takes_notes_and_contradictions_from_the_run() -> None:
     ended, marked = found.notes
     assert (found.language_code, ended) == ("", "Research ended early: max_seconds.")
     assert marked.startswith("Statements marked as not verified: 1.")
-    (pair,) = found.contradictions
-    assert pair.claims == ("Lit in 1844.", "Lit in 1846.") and pair.newer == found.cited[0]
+    (dispute,) = found.contradictions
+    assert dispute.claims == ("Lit in 1844.", "Lit in 1846.") and dispute.newer == found.cited[0].key
+    assert dispute.dates == ("2021-05-04", "2019-11")
     assert found.was_researched and [source.key for source in found.cited] == list(REPORT.sources)
 
 
@@ -74,9 +76,8 @@ def planned_run() -> StoredRun:
     verdict = plan.Verdict(query="lit", is_complete=False, reasoning="No dates.", key_elements=("a date",))
     found: Any = {"learnings": (lit.id,), "confidence": 0.725, "verdicts": (verdict,)}
     rounds = (plan.Iteration(number=1, queries=("lit",), at="2026", **found),)
-    suspected = plan.Observation(
-        kind="contradiction", text=lit.text, other=later.text, question_id="q", step="1", learnings=(lit.id, later.id)
-    )
+    dispute = dispute_between((lit.text, later.text), (SOURCES[0], SOURCES[1]), "advice")
+    suspected = observed_dispute(dispute, (lit, later), 0, "1")
     gap = plan.Observation(kind="gap", text="Who built it?", question_id="q", step="1", is_open=True, score=0.5)
     noticed = [
         suspected,
@@ -127,8 +128,12 @@ def test_a_planned_run_shows_its_steps_its_follow_ups_below_them_and_what_was_no
     assert (second["parent"], second["kind"], third["reason"]) == ("1", "hybrid", "its time was over")
     assert (third["iterations"], third["completeness"]) == ([], None)
     assert shown["gaps"] == [{"question": "Who built it?", "relevance": 0.5, "step": "1"}]
-    claims = [{"text": "In 1844.", "source": SOURCES[0].location}, {"text": "In 1845.", "source": SOURCES[1].location}]
-    assert shown["contradictions"] == [{"claims": claims, "step": "1", "is_confirmed": True}]
+    claims = [
+        {"text": "In 1844.", "source": SOURCES[0].location, "date": "2021-05-04", "origin": "other"},
+        {"text": "In 1845.", "source": SOURCES[1].location, "date": "", "origin": "own"},
+    ]
+    disputed = {"claims": claims, "about": "advice", "resolution": "open", "step": "1", "is_confirmed": True}
+    assert shown["contradictions"] == [disputed]
 
 
 def entries(sources: list[Source]) -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ from deep_research.core.evidence.memory.observations import (
     relevance,
 )
 from deep_research.core.evidence.text.similarity import components
+from deep_research.core.records.dispute import Dispute
 from deep_research.core.records.plan import Element, Observation
 from deep_research.core.records.research import merge_by_id
 
@@ -27,9 +28,8 @@ VOCABULARY = ["light", "tower", "keeper", "lamp", "oil", "not", "1844", "when", 
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=7)
 OBSERVATIONS = st.builds(
     Observation,
-    kind=st.sampled_from(["insight", "gap", "contradiction"]),
+    kind=st.sampled_from(["insight", "gap"]),
     text=WORDS.map(" ".join),
-    other=WORDS.map(" ".join),
     question_id=st.sampled_from("pq"),
     round=st.integers(0, 2),
     step=st.sampled_from(["1", "2", "2.1", "10"]),
@@ -37,6 +37,14 @@ OBSERVATIONS = st.builds(
     is_open=st.booleans(),
     score=st.sampled_from([0.0, 0.5, 0.8]),
     learnings=st.lists(st.sampled_from("xyz"), max_size=2).map(tuple),
+) | st.builds(
+    Observation,
+    kind=st.just("contradiction"),
+    dispute=st.builds(Dispute, claims=st.tuples(*[WORDS.map(" ".join)] * 2), sources=st.just(("a", "b"))),
+    question_id=st.sampled_from("pq"),
+    round=st.integers(0, 2),
+    step=st.sampled_from(["1", "2", "2.1", "10"]),
+    iteration=st.integers(1, 3),
 )
 
 
@@ -49,7 +57,8 @@ def gap(text: str, round: int = 0, step: str = "1", iteration: int = 1, question
 
 
 def against(text: str, other: str, round: int = 0) -> Observation:
-    return Observation(kind="contradiction", text=text, other=other, question_id="q", round=round, step="1")
+    dispute = Dispute(claims=(text, other), sources=("a", "b"))
+    return Observation(kind="contradiction", dispute=dispute, question_id="q", round=round, step="1")
 
 
 def views(observations: list[Observation]) -> list[list[Observation] | list[Element]]:
@@ -135,6 +144,14 @@ def test_a_contradiction_is_shown_once_in_either_order_of_its_claims() -> None:
     first, again = against(LIT, other), against(f"{other}.", f"{LIT}, the keeper", 1)
     apart = against(LIT, TALL, 2)
     assert contradictions([apart, again, first]) == [first, apart]
+
+
+def test_what_is_known_of_the_sources_of_a_dispute_does_not_change_its_key() -> None:
+    found = against(LIT, TALL)
+    assert found.dispute
+    dated = found.dispute.model_copy(update={"dates": ("2001", "2019"), "resolution": "The newer source is right."})
+    assert found.model_copy(update={"dispute": dated}).key == found.key
+    assert against(TALL, LIT).key != found.key
 
 
 def test_relevance_is_the_share_of_the_tasks_specific_words() -> None:

@@ -440,7 +440,7 @@ BROKEN: dict[str, str] = {
 
 _HANDED_IN: tuple[type[Form], ...] = (
     *(forms.MakePlan, forms.RecordSummary, forms.RecordRound, forms.UpdateStep, forms.UpdatePlan),
-    *(forms.RecordAnalysis, forms.RecordInconsistencies, forms.JudgeUnits, forms.RewriteSentences),
+    *(forms.RecordAnalysis, forms.RecordContradictions, forms.JudgeUnits, forms.RewriteSentences),
 )
 FORM_CLASSES: dict[str, type[Form]] = {form_name(form): form for form in _HANDED_IN}
 SCHEMAS = {form: form_schema(form) for form in _HANDED_IN}

@@ -103,6 +103,11 @@ def verdict(is_complete: bool, reasoning: str = "Something is missing.", *elemen
     return lambda _: {"is_complete": is_complete, "reasoning": reasoning, "key_elements": list(elements)}
 
 
+def numbered(number: int, other: int) -> dict[str, Any]:
+    """A dispute between the learnings with these numbers."""
+    return {"claim": "It is so.", "document": number, "other": "It is not.", "other_document": other}
+
+
 RULES: Mapping[str, Rule] = {
     "generate_plan": lambda _: {},
     "record_summary": lambda asked: {"summary": asked.task},
@@ -115,8 +120,8 @@ RULES: Mapping[str, Rule] = {
     "update_step": lambda _: {"is_needed": False},
     "update_plan": lambda _: {},
     "record_analysis": lambda asked: {"statements": [f"It follows from {len(asked.known)} learnings."]},
-    "record_inconsistencies": lambda asked: {
-        "inconsistencies": [{"claim": claim, "other": other} for claim, other in asked.knowledge.get("candidates", [])]
+    "record_contradictions": lambda asked: {
+        "contradictions": [numbered(*pair) for pair in asked.knowledge.get("candidates", [])]
     },
     "report": lambda _: REPORT,
     "judge_units": lambda _: {"verdicts": []},
@@ -277,8 +282,8 @@ def facts(*texts: str) -> Rule:
 
 def contrary(claim: str, other: str) -> Rule:
     """Two facts of the first two results, which cannot both be true."""
-    pair = {"claim": fact(claim, 1), "other": fact(other, 2)}
-    return lambda _: {"learnings": [*pair.values()], "contradictions": [pair]}
+    pair = {"claim": claim, "document": 1, "other": other, "other_document": 2}
+    return lambda _: {"learnings": [fact(claim, 1), fact(other, 2)], "contradictions": [pair]}
 
 
 def holding(words: int) -> Rule:

@@ -11,13 +11,12 @@ from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
 from deep_research.app.runs import StoredRun
 from deep_research.core.evidence.citations.citing import CitationStream, CitedPiece
-from deep_research.core.evidence.memory.observations import ConfirmedPair
+from deep_research.core.evidence.memory.disputes import dispute_between
 from deep_research.core.records.report import (
     Audit,
     CitedPassage,
     ClaimCheck,
     ClaimVerdict,
-    Disagreement,
     Report,
     SupportVerdict,
     UnitVerdict,
@@ -79,7 +78,7 @@ AUDIT = Audit(
     sources_cited=3,
     independent_sources=2,
     reprints=((SOURCES[0].key, COAST),),
-    disagreements=(Disagreement(claims=("Lit in 1844.", "Lit in 1846."), sources=(SOURCES[0].key, SOURCES[2].key)),),
+    disagreements=(dispute_between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2])),),
     open_gaps=("Who designed it?",),
     not_read=(NotRead(path="https://closed.example/", reason="the server asks for a password", code="forbidden"),),
     model_calls=12,
@@ -149,7 +148,8 @@ def finished(**fields: Any) -> Finished:
         **{"title": QUESTION, "question": QUESTION, "date": "4 March 2026", "language_code": "en"},
         **{"report": REPORT, "cited": SOURCES, "was_researched": True},
         "notes": ["Research ended early: max_seconds."],
-        "contradictions": [ConfirmedPair(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))],
+        "contradictions": [dispute_between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))],
+        "sources": {source.key: source for source in SOURCES},
     }
     return Finished(**{**usual, **fields})
 
@@ -206,7 +206,8 @@ def harmful(words: str) -> Finished:
     return finished(
         **{"title": words, "question": words, "date": words, "notes": [words], "cited": sources},
         report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers, claims=(checked,), audit=audit),
-        contradictions=[ConfirmedPair((words, words), (sources[0], sources[2]))],
+        contradictions=[dispute_between((words, words), (sources[0], sources[2]))],
+        sources={source.key: source for source in sources},
     )
 
 

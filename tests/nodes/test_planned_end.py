@@ -17,6 +17,7 @@ from kit.planned import (
     failing,
     finished,
     insights,
+    numbered,
     of_task,
     plan,
     planned_lab,
@@ -207,8 +208,12 @@ async def test_a_limit_of_searches_leaves_thought_alone(tmp_path: Path, limit: s
 def last_lines(asked: Asked) -> Any:
     """Learn the last line of each result; the first two contradict each other."""
     learned = [{"text": result["text"].split("\n")[-1], "document": result["document"]} for result in asked.results]
-    pairs = [{"claim": learned[0], "other": learned[1]}] if len(learned) > 1 else []
-    return {"learnings": learned, "contradictions": pairs}
+    if len(learned) < 2:
+        return {"learnings": learned}
+    first, second, *_ = learned
+    pair = {"claim": first["text"], "document": first["document"]}
+    pair |= {"other": second["text"], "other_document": second["document"]}
+    return {"learnings": learned, "contradictions": [pair]}
 
 
 async def compared(tmp_path: Path, rules: dict[str, Rule] | None = None) -> tuple[PlannedLab, ResearchState]:
@@ -229,7 +234,7 @@ def table_of(state: ResearchState) -> list[list[str]]:
 
 
 def confirmed(state: ResearchState) -> list[tuple[str, str]]:
-    return [(noticed.text, noticed.other) for noticed in state.memory.values() if noticed.step == FINAL_CHECK]
+    return [noticed.claims for noticed in state.memory.values() if noticed.step == FINAL_CHECK]
 
 
 @pytest.mark.behaviour("A-72", "A-73")
@@ -249,20 +254,26 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tm
     claims = {found["claim"]: found["document_id"], found["other_claim"]: found["other_document_id"]}
     assert claims == {OLD: (run.folder / "survey.md").as_uri(), NEW: (run.folder / "guide.html").as_uri()}
     assert found["newer_document_id"] == claims[NEW]
+    assert {found["claim"]: found["date"], found["other_claim"]: found["other_date"]} == {
+        OLD: "2001-05-01",
+        NEW: "2019-03-04",
+    }
+    assert (found["origin"], found["other_origin"]) == ("own", "own")
+    assert (found["about"], found["resolution"]) == ("fact", "open")
     assert run.packets.index(packet) < run.packets.index(run.of_type("message_start")[0])
     assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-72")
 async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_kept(tmp_path: Path) -> None:
-    pairs = [{"claim": 1, "other": 1}, {"claim": 1, "other": 99}, {"claim": 0, "other": 2}, {"claim": 3, "other": 1}]
+    useless: list[Any] = [numbered(1, 1), numbered(1, 99), numbered(0, 2), {"document": 2, "other_document": 3}, "none"]
     rules: dict[str, Rule] = {
         "record_insights": lambda _: {"insights": ["It is the oldest light."]},
-        "record_inconsistencies": lambda _: {"inconsistencies": [*pairs, {"claim": 1, "other": 3}]},
+        "record_contradictions": lambda _: {"contradictions": [*useless, numbered(3, 1), numbered(1, 3)]},
         "report": lambda _: "The Skerry Light was lit for the first time in 1844. [1]",
     }
     run, state = await finished(tmp_path, rules)
-    asked = run.asked("record_inconsistencies")[0]
+    asked = run.asked("record_contradictions")[0]
     assert "candidates" not in asked.knowledge
     assert confirmed(state) == [(asked.known[0], asked.known[2])]
     assert len(table_of(state)) == 1
@@ -272,7 +283,7 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
 @pytest.mark.parametrize(
     ("rule", "errors"),
     [
-        (lambda _: {"inconsistencies": []}, 0),
+        (lambda _: {"contradictions": []}, 0),
         (failing(ValueError("the line is dead")), 1),
         (lambda _: "They agree.", 1),
     ],
@@ -280,8 +291,8 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
 async def test_what_the_final_check_does_not_confirm_is_left_out_also_if_it_fails(
     tmp_path: Path, rule: Rule, errors: int
 ) -> None:
-    run, state = await compared(tmp_path, {"record_inconsistencies": rule})
-    assert run.asked("record_inconsistencies")[0].knowledge["candidates"]
+    run, state = await compared(tmp_path, {"record_contradictions": rule})
+    assert run.asked("record_contradictions")[0].knowledge["candidates"]
     assert (confirmed(state), table_of(state), run.of_type("contradictions_found")) == ([], [], [])
     assert "contradict each other; say so" not in run.asked("report")[0].reminder
     assert state.report and state.report.sources
@@ -304,7 +315,7 @@ async def test_the_most_relevant_learnings_are_checked_within_the_window(tmp_pat
     }
     run, state = await finished(tmp_path, rules, limits={"memory_tokens": 900})
     assert len(state.learnings) == 60
-    known = run.asked("record_inconsistencies")[0].known
+    known = run.asked("record_contradictions")[0].known
     assert 20 < len(known) < 60
     assert sum(text.startswith("The keeper") for text in known) == 20
 
@@ -315,13 +326,13 @@ async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check
     rules = {
         "make_plan": plan(step("Skerry Light"), step("Ada Moran")),
         "record_insights": lambda asked: insights if asked.task == "Skerry Light" else {"insights": []},
-        "record_inconsistencies": lambda asked: {
-            "inconsistencies": [],
+        "record_contradictions": lambda asked: {
+            "contradictions": [],
             "answered_gaps": [1 + asked.knowledge["gaps"].index("Who kept the Skerry Light?")],
         },
     }
     run, state = await finished(tmp_path, rules)
-    assert run.asked("record_inconsistencies")
+    assert run.asked("record_contradictions")
     assert "Not found" not in state.messages[-1].text
     assert state.run and state.run.status == "completed"
     assert await run.replays_alike()

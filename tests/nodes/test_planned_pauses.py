@@ -154,10 +154,10 @@ async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(tmp_path
 
     def mended(asked: Asked) -> Any:
         store.mend()
-        return RULES["record_inconsistencies"](asked)
+        return RULES["record_contradictions"](asked)
 
     rules: dict[str, Rule] = {"make_plan": plan(step(TOWER), step(MORAN, after=(1,))), "choose_queries": chosen}
-    run, state = await finished(tmp_path, {**rules, "record_inconsistencies": mended}, graph=graph)
+    run, state = await finished(tmp_path, {**rules, "record_contradictions": mended}, graph=graph)
     statuses = [step.status for step in state.steps]
     assert statuses == (["failed", "completed"] if times == 1 else ["failed", "failed"])
     assert "OSError" in state.steps[0].reason

@@ -80,7 +80,7 @@ def parts(run: PlannedLab, state: ResearchState) -> set[str]:
         "update_step": "2.1" in {step.id for step in state.steps},
         "update_plan": REWORDED in {step.task for step in state.steps},
         "record_analysis": any(not learning.source for learning in known),
-        "record_inconsistencies": any(noticed.step == FINAL_CHECK for noticed in state.memory.values()),
+        "record_contradictions": any(noticed.step == FINAL_CHECK for noticed in state.memory.values()),
         "report": bool(state.report.sources),
     }
     return {form for form, is_there in has.items() if is_there}

@@ -13,7 +13,8 @@ from ..origin import web_host
 from ..text.sentences import sentences_of
 from ..text.similarity import components, distinct, grouped, interleave, is_same_statement, meaning
 from ..text.words import tokens
-from .observations import close_gap, contradiction_of, gap_of, open_gaps, relevance
+from .disputes import observed_dispute
+from .observations import close_gap, gap_of, open_gaps, relevance
 
 _CHARACTERS_PER_TOKEN = 4
 """Assumed average length of a token."""
@@ -152,12 +153,10 @@ def notice_findings(
         for gap in open_gaps(memory.values()):
             if gap.text == finding.task and gap.question_id == finding.question_id:
                 closed += close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
-        for found in finding.contradictions:
-            first, second = (
-                _learning(finding, text, key) for text, key in zip(found.claims, found.sources, strict=True)
-            )
+        for dispute in finding.contradictions:
+            first, second = (_learning(finding, side.text, side.source) for side in dispute.sides)
             said += (first, second)
-            disputed.append(contradiction_of(first, second, finding.cycle, finding.id))
+            disputed.append(observed_dispute(dispute, (first, second), finding.cycle, finding.id))
     noted = (*opened, *closed, *disputed)
     return {learning.id: learning for learning in said}, {found.key: found for found in noted}
 

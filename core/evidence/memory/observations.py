@@ -6,15 +6,13 @@ What is computed does not depend on the order or repetition of the observations.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 from ....state import ResearchState
-from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
+from ...records.plan import Element, Observation, ObservationKind
 from ...records.research import Action, Finding, Run
 from ...records.sources import NotRead, Source
-from ..citations.labels import Labels
-from ..citations.rendering import plain_line, source_name
 from ..text.similarity import components, distinct, grouped, is_same_statement, meaning, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
@@ -48,8 +46,8 @@ def contradictions(observations: Iterable[Observation]) -> list[Observation]:
     """Return the contradictions, earliest first; those with nearly the same two claims, in any order, once."""
 
     def are_same(first: Observation, second: Observation) -> bool:
-        claim, other = meaning(first.text), meaning(first.other)
-        second_claim, second_other = meaning(second.text), meaning(second.other)
+        claim, other = map(meaning, first.claims)
+        second_claim, second_other = map(meaning, second.claims)
         is_straight = is_same_statement(claim, second_claim) and is_same_statement(other, second_other)
         is_crossed = is_same_statement(claim, second_other) and is_same_statement(other, second_claim)
         return first.question_id == second.question_id and (is_straight or is_crossed)
@@ -62,20 +60,6 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
     """Return the observation that opens a gap; its relevance is that of its text to the task or question `about`."""
     score = relevance(text, about)
     return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
-
-
-def contradiction_of(first: Learning, second: Learning, round: int, step: str, iteration: int = 0) -> Observation:
-    """Return the observation that two learnings contradict each other."""
-    return Observation(
-        kind="contradiction",
-        text=first.text,
-        other=second.text,
-        question_id=first.question_id,
-        round=round,
-        step=step,
-        iteration=iteration,
-        learnings=(first.id, second.id),
-    )
 
 
 def declare_missing(missing: Iterable[str], state: ResearchState) -> list[Observation]:
@@ -127,7 +111,7 @@ def elements_for(
     for found in insights(noticed):
         (first if found.score >= _PRIORITY else rest).append(element(found.text, "insight", found.step))
     for found in contradictions(noticed):
-        rest.append(element(f"{found.text} – but: {found.other}", "contradiction", found.step))
+        rest.append(element(" – but: ".join(found.claims), "contradiction", found.step))
     rest += [element(thought, "reasoning", step) for step, thought in reasonings if thought.strip()]
     for group in (first, rest):
         group.sort(key=lambda found: (-found.relevance, found.content, found.kind, found.source))
@@ -181,61 +165,6 @@ def _order(found: Observation) -> tuple[int, tuple[tuple[int, str], ...], str]:
 def _step_order(step: str) -> tuple[tuple[int, str], ...]:
     # Step 2.10 comes after step 2.9.
     return tuple((len(part), part) for part in step.split("."))
-
-
-class ConfirmedPair(NamedTuple):
-    """Two contradicting claims, each with a source."""
-
-    claims: tuple[str, str]
-    sources: tuple[Source, Source]
-    """The source of each claim."""
-
-    @property
-    def newer(self) -> Source | None:
-        """The source with the later date; None if the dates are equal or a date is unknown."""
-        first, second = self.sources
-        if not first.time or not second.time or first.time == second.time:
-            return None
-        return max(self.sources, key=lambda source: source.time)
-
-
-def confirmed_contradictions(state: ResearchState, question_id: str | None = None) -> list[ConfirmedPair]:
-    """Return the contradictions found for a question (by default the current one) in which both claims have a source.
-
-    Since the final check of a typed plan compares all learnings, only those that it found count for such a plan.
-    """
-    asked = state.run.id if question_id is None else question_id
-    own = (observation for observation in state.memory.values() if observation.question_id == asked)
-    confirmed = [observation for observation in own if observation.step == FINAL_CHECK or not state.has_typed_plan]
-    pairs = [[state.learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
-    return [
-        ConfirmedPair((first.text, second.text), (state.sources[first.source], state.sources[second.source]))
-        for first, second in pairs
-        if first.source and second.source
-    ]
-
-
-def comparison_table(pairs: Sequence[ConfirmedPair], labels: Labels, numbers: Mapping[str, int]) -> str:
-    """Return a Markdown table of contradicting claims; empty if none. `numbers`: report numbers by source key."""
-    if not pairs:
-        return ""
-    head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
-    rows = [head, ("---",) * len(head)]
-    for pair in pairs:
-        names = {source: source_name(source, numbers.get(source.key)) for source in pair.sources}
-        cited = " / ".join(names[source] for source in pair.sources)
-        dates = " / ".join(source.time or labels.not_stated for source in pair.sources)
-        newer = names[pair.newer] if pair.newer else labels.not_known
-        rows.append((plain_line(pair.claims[0]), plain_line(pair.claims[1]), cited, dates, newer))
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"## {labels.contradictions}\n\n{table}"
-
-
-def contradiction_line(pair: ConfirmedPair) -> str:
-    """Return contradicting claims as a line of a prompt; sources have only numbers, since titles may say anything."""
-    named = [f"{claim} [{source.number}] ({source.time or 'undated'})" for claim, source in zip(*pair, strict=True)]
-    newer = f"; [{pair.newer.number}] is newer" if pair.newer else ""
-    return f"- {named[0]} – but: {named[1]}{newer}"
 
 
 def not_read(state: ResearchState) -> list[NotRead]:

@@ -10,6 +10,7 @@ from typing import Literal, cast
 
 from typing_extensions import override
 
+from ...records.dispute import Dispute
 from ...records.plan import Iteration, Learning, PlanStep
 from ...records.research import Run, Scope, Spent
 from ...records.sources import Source, short_hash
@@ -71,6 +72,29 @@ def document(source: Source) -> packets.Document:
 def final_document(source: Source) -> packets.Document:
     """Return a source as packets show it after the research: also with its date and how much of it was read."""
     return document(source).model_copy(update={"date": source.date, "extent": source.extent})
+
+
+def disputes_found(disputes: Iterable[Dispute], placement: Placement) -> packets.ContradictionsFound:
+    """Return the packet that shows these disputes."""
+    shown = list[packets.DisputeShown]()
+    for dispute in disputes:
+        first, second = dispute.sides
+        shown.append(
+            packets.DisputeShown(
+                claim=first.text,
+                document_id=first.source,
+                date=first.date,
+                origin=first.origin,
+                other_claim=second.text,
+                other_document_id=second.source,
+                other_date=second.date,
+                other_origin=second.origin,
+                newer_document_id=dispute.newer,
+                about=dispute.about,
+                resolution=dispute.resolution,
+            )
+        )
+    return packets.ContradictionsFound(placement=placement, contradictions=shown)
 
 
 def step_started(step: PlanStep, placement: Placement) -> packets.StepStarted:

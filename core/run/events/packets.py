@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...records.dispute import UNRESOLVED, DisputeSubject
 from ...records.plan import StepKind
 from ...records.report import Audit, Grade
 from ...records.research import Estimate
-from ...records.sources import Extent, NotRead
+from ...records.sources import Extent, NotRead, Origin
 
 Icon = Literal["lightbulb", "shapes", "brain", "globe"]
 StopReason = Literal["completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"]
@@ -164,8 +165,10 @@ class StepDone(Packet):
     """Why the step failed, was skipped, or stopped early."""
 
 
-class Contradiction(BaseModel):
-    """Two claims that cannot both hold."""
+class DisputeShown(BaseModel):
+    """A dispute, as shown to clients: two claims of different sources that contradict each other."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     claim: str
     document_id: str
@@ -174,13 +177,23 @@ class Contradiction(BaseModel):
     other_document_id: str
     newer_document_id: str
     """Id of the more recent source; empty if unknown."""
+    date: str = ""
+    """Date of the source of the claim: an ISO date, or only its year or month; empty if unknown."""
+    other_date: str = ""
+    origin: Origin = "other"
+    """Kind of publisher of the source of the claim."""
+    other_origin: Origin = "other"
+    about: DisputeSubject = "fact"
+    """What the sources disagree on: what is true, or what should be done."""
+    resolution: str = UNRESOLVED
+    """Which claim holds and why, in words; `open` if that is not resolved."""
 
 
 class ContradictionsFound(Packet):
     """Contradictions between sources, found by the final check."""
 
     type: Literal["contradictions_found"] = "contradictions_found"
-    contradictions: list[Contradiction]
+    contradictions: list[DisputeShown]
 
 
 class ReportFraming(Packet):

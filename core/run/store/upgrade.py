@@ -5,10 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-Upgrade = Callable[[dict[str, Any]], tuple[type, dict[str, Any]]]
+from ...records.dispute import Dispute
+from ...records.plan import Observation
+from ..branches import StepTask
+
+Fields = dict[str, Any]
+"""The fields of a record by name, as stored: records in them are dicts."""
+Upgrade = Callable[[Fields], tuple[type, Fields]]
 """Takes the stored fields of a record; returns its class and fields in this version."""
 
-UPGRADES: dict[str, Upgrade] = {}
+
+def _dispute(fields: Fields) -> tuple[type, Fields]:
+    """Read the two claims that a researcher declared; what is not stored about their sources stays unknown."""
+    return Dispute, fields
+
+
+def _observation(fields: Fields) -> tuple[type, Fields]:
+    return Observation, _with_dispute(fields)
+
+
+def _step_task(fields: Fields) -> tuple[type, Fields]:
+    return StepTask, {**fields, "gaps": [_with_dispute(gap) for gap in fields.get("gaps", ())]}
+
+
+def _with_dispute(observation: Fields) -> Fields:
+    """Return the fields of an observation whose second claim was stored beside its text, in the field `other`.
+
+    Its sources stay empty, since only its learnings name them (see `evidence.memory.disputes.current_dispute`).
+    """
+    if "other" not in observation:
+        return observation
+    fields = {name: value for name, value in observation.items() if name != "other"}
+    if observation["kind"] != "contradiction":
+        return fields
+    claims = (observation["text"], observation["other"])
+    return {**fields, "text": "", "dispute": {"claims": claims, "sources": ("", "")}}
+
+
+UPGRADES: dict[str, Upgrade] = {
+    "ConflictingClaims": _dispute,
+    "Observation": _observation,
+    "StepTask": _step_task,
+}
 """Conversions of records stored by commit bad86816, by the class name at that commit.
 
 Records of this version with the same class name pass through as well, so a conversion must leave their fields as they

@@ -116,8 +116,8 @@ class _Turn:
                 return {"steps": [*self._steps()]}
             case "record_round":
                 return self._round()
-            case "record_inconsistencies":
-                return {"inconsistencies": []}
+            case "record_contradictions":
+                return {"contradictions": []}
             case "record_analysis":
                 return {"statements": [f"{self._marker} {filler(20, number)}." for number in range(3)]}
             case "judge_units":

@@ -1,0 +1,77 @@
+"""The form in which models state disputes between sources, and how its entries become records."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator
+
+from ..core.evidence.memory.disputes import dispute_between
+from ..core.evidence.memory.learned import without_markers
+from ..core.records.dispute import Dispute, DisputeSubject
+from ..core.records.sources import Source
+from ..core.run.branches import BranchState
+
+
+class StatedDispute(BaseModel):
+    """Two statements on the same matter that cannot both be right."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, coerce_numbers_to_str=True)
+
+    claim: str
+    """What the first says, in a sentence that is understandable on its own."""
+    document: int
+    """Number of the result or learning that says it."""
+    other: str
+    """What the second says."""
+    other_document: int
+    """Number of the result or learning that says this."""
+    about: DisputeSubject = "fact"
+    """`fact`: they disagree on what is true. `advice`: on what should be done."""
+
+    @field_validator("about", mode="before")
+    @classmethod
+    def _fact_unless_advice(cls, given: Any) -> DisputeSubject:
+        return "advice" if given == "advice" else "fact"
+
+
+def _well_formed(given: Any) -> list[StatedDispute]:
+    """Return the entries of a list that are disputes; the others are dropped, so that one costs only itself."""
+    entries = given if isinstance(given, list) else []
+    found = list[StatedDispute]()
+    for entry in entries:
+        try:
+            found.append(StatedDispute.model_validate(entry))
+        except ValidationError as error:
+            logging.getLogger(__name__).info("A dispute is dropped: %d faults", error.error_count())
+    return found
+
+
+StatedDisputes = Annotated[list[StatedDispute], BeforeValidator(_well_formed)]
+"""A list of disputes; entries that are malformed are dropped."""
+
+
+def read_disputes(
+    stated: Iterable[StatedDispute], keys: Mapping[int, str], sources: Mapping[str, Source]
+) -> tuple[Dispute, ...]:
+    """Return the disputes whose claims differ and come from two different sources.
+
+    `keys`: source keys by the numbers that the model was shown; `sources`: at least these sources, by key.
+    """
+    disputes = list[Dispute]()
+    for entry in stated:
+        claim, other = without_markers(entry.claim), without_markers(entry.other)
+        first, second = keys.get(entry.document), keys.get(entry.other_document)
+        if first is None or second is None or first == second:
+            continue
+        if claim and other and claim.casefold() != other.casefold():
+            disputes.append(dispute_between((claim, other), (sources[first], sources[second]), entry.about))
+    return tuple(disputes)
+
+
+def declared_disputes(arguments: Mapping[str, Any], state: BranchState) -> tuple[Dispute, ...]:
+    """Return the disputes that a researcher declares in the argument `contradictions` of a call."""
+    stated = _well_formed(arguments.get("contradictions"))
+    return read_disputes(stated, dict(enumerate(state.numbered, 1)), state.sources)
