@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from ..core.evidence.memory.disputes import confirmed_disputes, dispute_between, observed_dispute
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
+from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Learning, Observation
 from ..core.run.events.call import disputes_found
 from ..core.writing.facts import facts_of_run
@@ -66,21 +67,21 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
     )
     if form is None:
         return {}
-    # The facts themselves are the claims; the form's are only what the model wrote of them.
-    about = {frozenset((stated.document, stated.other_document)): stated.about for stated in form.contradictions}
-    known_pairs = [sorted(pair) for pair in about if len(pair) == 2 and pair <= {*numbers.values()}]
+    # The texts of the facts are the claims: those in the form are shortened.
+    stated_pairs: dict[tuple[int, int], DisputeSubject] = {}
+    for stated in form.contradictions:
+        number, other = sorted((stated.document, stated.other_document))
+        if number != other and {number, other} <= {*numbers.values()}:
+            stated_pairs[number, other] = stated.about
     found: list[Observation] = []
-    for number, other in sorted(known_pairs):
+    for (number, other), about in sorted(stated_pairs.items()):
         # Only learnings from different sources contradict each other; those without a source do not count.
         both = product(facts[number - 1].learnings, facts[other - 1].learnings)
         from_two_sources = (pair for pair in both if len({learning.source for learning in pair} - {""}) == 2)
         if pair := next(from_two_sources, None):
             first, second = pair
-            dispute = dispute_between(
-                (first.text, second.text),
-                (state.sources[first.source], state.sources[second.source]),
-                about[frozenset((number, other))],
-            )
+            sources = state.sources[first.source], state.sources[second.source]
+            dispute = dispute_between((first.text, second.text), sources, about)
             found.append(observed_dispute(dispute, pair, state.progress.cycle, FINAL_CHECK))
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):

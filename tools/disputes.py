@@ -16,14 +16,14 @@ from ..core.run.branches import BranchState
 
 
 class StatedDispute(BaseModel):
-    """Two statements on the same matter that cannot both be right."""
+    """Two statements of different sources on the same matter that cannot both be right."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, coerce_numbers_to_str=True)
 
     claim: str
     """What the first says, in a sentence that is understandable on its own."""
     document: int
-    """Number of the result or learning that says it."""
+    """Number of the result (`document`) or learning (`number`) that says it."""
     other: str
     """What the second says."""
     other_document: int
@@ -38,7 +38,7 @@ class StatedDispute(BaseModel):
 
 
 def _well_formed(given: Any) -> list[StatedDispute]:
-    """Return the entries of a list that are disputes; the others are dropped, so that one costs only itself."""
+    """Return the well-formed entries of a list; a malformed entry costs only itself."""
     entries = given if isinstance(given, list) else []
     found = list[StatedDispute]()
     for entry in entries:
@@ -58,7 +58,7 @@ def read_disputes(
 ) -> tuple[Dispute, ...]:
     """Return the disputes whose claims differ and come from two different sources.
 
-    `keys`: source keys by the numbers that the model was shown; `sources`: at least these sources, by key.
+    `keys`: source keys by the numbers that the model was shown; `sources`: at least these sources.
     """
     disputes = list[Dispute]()
     for entry in stated:
@@ -67,7 +67,8 @@ def read_disputes(
         if first is None or second is None or first == second:
             continue
         if claim and other and claim.casefold() != other.casefold():
-            disputes.append(dispute_between((claim, other), (sources[first], sources[second]), entry.about))
+            both = sources[first], sources[second]
+            disputes.append(dispute_between((claim, other), both, entry.about))
     return tuple(disputes)
 
 

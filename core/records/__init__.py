@@ -5,6 +5,7 @@ Owns the data that nodes pass on through the state, and the reducers that merge 
 cited sources of a report. Nothing here interprets a text, or reads a setting or a file.
 
 `research` has the run, its tasks, findings and spending; `plan` the steps, learnings and observations of the planned
-strategy; `report` drafts, checked claims and the audit; `sources` sources and unread files. Start with `research`.
+strategy; `dispute` contradictions between sources; `report` drafts, checked claims and the audit; `sources` sources
+and unread files. Start with `research`.
 Names of records and fields are part of the stored format.
 """

@@ -26,12 +26,10 @@ class DisputedClaim(NamedTuple):
 
 
 class Dispute(Record):
-    """Two claims from different sources that contradict each other.
+    """Two claims from different sources that contradict each other."""
 
-    The sides are stored as parallel pairs, and not as two records, because clients of the packet `report_audited` and
-    of JSON exports read `claims` and `sources`.
-    """
-
+    # Parallel pairs, and not two records, because clients of the packet `report_audited` and of
+    # JSON exports read `claims` and `sources`.
     claims: tuple[str, str]
     sources: tuple[str, str]
     """Keys of the sources, in the order of the claims."""
@@ -42,7 +40,7 @@ class Dispute(Record):
     about: DisputeSubject = "fact"
     """What the sources disagree on."""
     resolution: str = UNRESOLVED
-    """Which claim holds and why, worded for the reader; `open` if nobody has resolved the dispute."""
+    """Which claim holds and why, worded for the reader; `open` if that is not resolved."""
 
     @property
     def sides(self) -> tuple[DisputedClaim, DisputedClaim]:
@@ -52,7 +50,7 @@ class Dispute(Record):
 
     @property
     def newer(self) -> str:
-        """Key of the source with the later date; empty if the dates are equal or a date is unknown."""
+        """Key of the source with the later date; empty if the dates are equal or one is unknown."""
         first, second = self.sides
         if not first.date or not second.date or first.date == second.date:
             return ""

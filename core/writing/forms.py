@@ -115,8 +115,7 @@ class RecordRound(Judged):
     learnings: list[LearnedFact] = Field(default_factory=list)
     """The facts in the last results that are relevant to the task and not known yet."""
     contradictions: StatedDisputes = Field(default_factory=list)
-    """Pairs of statements from different results that cannot both be true of the same thing at the same time, or that
-    advise different things."""
+    """Where results contradict each other; empty if they do not."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the last results answer."""
     is_complete: bool = False
@@ -200,7 +199,7 @@ class RecordContradictions(Form):
     """Hand in which learnings contradict each other, and which open questions they answer."""
 
     contradictions: StatedDisputes
-    """The pairs of learnings; empty if there are none."""
+    """The pairs of learnings that contradict each other; empty if there are none."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the learnings do answer."""
 

@@ -28,6 +28,7 @@ from kit.runs import QUESTION, HandClock
 from langchain_core.messages import AIMessage, ToolMessage
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
+from deep_research.core.evidence.memory.disputes import confirmed_disputes
 from deep_research.core.evidence.memory.observations import contradictions, open_gaps
 from deep_research.core.evidence.memory.observations import insights as insights_of
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
@@ -266,10 +267,11 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tm
 
 @pytest.mark.behaviour("A-72")
 async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_kept(tmp_path: Path) -> None:
-    useless: list[Any] = [numbered(1, 1), numbered(1, 99), numbered(0, 2), {"document": 2, "other_document": 3}, "none"]
+    useless: list[Any] = [numbered(1, 1), numbered(1, 99), numbered(0, 2), {"document": 2}, "none"]
+    twice = [numbered(3, 1), {**numbered(1, 3), "about": "advice"}]
     rules: dict[str, Rule] = {
         "record_insights": lambda _: {"insights": ["It is the oldest light."]},
-        "record_contradictions": lambda _: {"contradictions": [*useless, numbered(3, 1), numbered(1, 3)]},
+        "record_contradictions": lambda _: {"contradictions": [*useless, *twice]},
         "report": lambda _: "The Skerry Light was lit for the first time in 1844. [1]",
     }
     run, state = await finished(tmp_path, rules)
@@ -277,6 +279,7 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
     assert "candidates" not in asked.knowledge
     assert confirmed(state) == [(asked.known[0], asked.known[2])]
     assert len(table_of(state)) == 1
+    assert [dispute.about for dispute in confirmed_disputes(state)] == ["advice"]
 
 
 @pytest.mark.behaviour("A-70", "A-72")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -60,13 +61,24 @@ def test_a_finished_run_is_shown_and_exported_with_both_claims(
     assert all(claim in text for claim in claims for text in texts)
 
 
+def packets_of(stored: Desk, thread: str, kind: str) -> list[dict[str, Any]]:
+    """The stored packets of a type, as `show` prints them."""
+    lines = stored.call("show", thread_id(thread), "--json").out.splitlines()
+    return [packet for packet in map(json.loads, lines) if packet["type"] == kind]
+
+
 @pytest.mark.parametrize("thread", FINISHED)
-def test_the_packets_of_a_finished_run_are_read(stored: Desk, thread: str) -> None:
-    packets = [json.loads(line) for line in stored.call("show", thread_id(thread), "--json").out.splitlines()]
-    [audited] = [packet["audit"]["disagreements"] for packet in packets if packet["type"] == "report_audited"]
-    found = [packet["contradictions"] for packet in packets if packet["type"] == "contradictions_found"]
-    assert [dispute["claims"] for dispute in audited] == [[*FINISHED[thread]]]
-    assert [(pair["claim"], pair["other_claim"]) for [pair] in found] == [FINISHED[thread]] * (thread[0] == "p")
+def test_the_audit_in_the_packets_of_a_finished_run_is_read(stored: Desk, thread: str) -> None:
+    [packet] = packets_of(stored, thread, "report_audited")
+    [dispute] = packet["audit"]["disagreements"]
+    assert (tuple(dispute["claims"]), dispute["resolution"]) == (FINISHED[thread], "open")
+
+
+def test_the_contradictions_in_the_packets_of_a_finished_run_are_read(stored: Desk) -> None:
+    [packet] = packets_of(stored, "planned-finished", "contradictions_found")
+    [dispute] = packet["contradictions"]
+    assert (dispute["claim"], dispute["other_claim"]) == FINISHED["planned-finished"]
+    assert (dispute["about"], dispute["resolution"], dispute["date"]) == ("fact", "open", "")
 
 
 async def resumed(run: Lab, thread: str) -> tuple[ResearchState, Dispute]:
@@ -74,6 +86,7 @@ async def resumed(run: Lab, thread: str) -> tuple[ResearchState, Dispute]:
     run.thread = thread
     state = await run.ask(None)
     [dispute] = confirmed_disputes(state)
+    assert all(found.key == key for key, found in state.memory.items()), "what was stored keeps its keys"
     assert [Path(key).name for key in dispute.sources] == ["lighthouse.md", "keeper.md"]
     assert "\n## Contradictions\n" in state.messages[-1].text
     return state, dispute

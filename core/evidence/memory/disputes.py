@@ -1,4 +1,4 @@
-"""Disputes (contradictions between two sources): how they are made, which of them count, and how they are shown."""
+"""Disputes (contradictions between two sources): how they are made, selected and shown."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ from ..text.words import stems
 from .observations import contradictions
 
 
-def dispute_between(claims: tuple[str, str], sources: tuple[Source, Source], about: DisputeSubject = "fact") -> Dispute:
+def dispute_between(
+    claims: tuple[str, str],
+    sources: tuple[Source, Source],
+    about: DisputeSubject = "fact",
+) -> Dispute:
     """Return the open dispute between two sources; the claims are in the order of the sources."""
     first, second = sources
-    return with_sources(Dispute(claims=claims, sources=(first.key, second.key), about=about), sources)
+    dispute = Dispute(claims=claims, sources=(first.key, second.key), about=about)
+    return with_sources(dispute, sources)
 
 
 def with_sources(dispute: Dispute, sources: tuple[Source, Source]) -> Dispute:
-    """Return the dispute with these sources, and with their dates and kinds as they are known now."""
+    """Return the dispute between these sources, with their dates and kinds as known now."""
     first, second = sources
     return dispute.model_copy(
         update={
@@ -36,7 +41,11 @@ def with_sources(dispute: Dispute, sources: tuple[Source, Source]) -> Dispute:
 
 
 def observed_dispute(
-    dispute: Dispute, learnings: tuple[Learning, Learning], round: int, step: str, iteration: int = 0
+    dispute: Dispute,
+    learnings: tuple[Learning, Learning],
+    round: int,
+    step: str,
+    iteration: int = 0,
 ) -> Observation:
     """Return the observation of a dispute; `learnings` state its claims, in the same order."""
     first, second = learnings
@@ -52,38 +61,42 @@ def observed_dispute(
 
 
 def confirmed_disputes(state: ResearchState, question_id: str | None = None) -> list[Dispute]:
-    """Return the disputes of a question (by default the current one) that count, with their sources as known now.
+    """Return the disputes found for a question (by default the current one), as known now.
 
-    Since the final check of a typed plan compares all learnings, only those that it found count for such a plan.
+    Since the final check of a typed plan compares all learnings, only those that it found count
+    for such a plan.
     """
     asked = state.run.id if question_id is None else question_id
-    own = (observation for observation in state.memory.values() if observation.question_id == asked)
-    confirmed = [observation for observation in own if observation.step == FINAL_CHECK or not state.has_typed_plan]
+    own = (found for found in state.memory.values() if found.question_id == asked)
+    confirmed = [found for found in own if found.step == FINAL_CHECK or not state.has_typed_plan]
     return [current_dispute(found, state) for found in contradictions(confirmed)]
 
 
 def current_dispute(found: Observation, state: ResearchState) -> Dispute:
-    """Return the dispute of a contradiction, with its sources as known now: later research may have dated them."""
+    """Return the dispute of a contradiction; its sources may have been dated since it was found."""
     assert found.dispute
     keys = list(found.dispute.sources)
     if not all(keys):
         # In runs stored by bad86816 only the learnings name the sources (`run.store.upgrade`).
-        keys = [state.learnings[key].source for key in found.learnings if key in state.learnings]
-    known = [state.sources[key] for key in keys if key in state.sources]
-    if len(known) < 2:
+        known = [state.learnings[key] for key in found.learnings if key in state.learnings]
+        keys = [learning.source for learning in known]
+    sources = [state.sources[key] for key in keys if key in state.sources]
+    if len(sources) < 2:
         return found.dispute
-    first, second = known
+    first, second = sources
     return with_sources(found.dispute, (first, second))
 
 
 def disputes_in_thread(state: ResearchState) -> list[Dispute]:
     """Return the confirmed disputes of all questions of the thread."""
-    questions = dict.fromkeys(observation.question_id for observation in state.memory.values())
-    return [dispute for question_id in questions for dispute in confirmed_disputes(state, question_id)]
+    disputes = list[Dispute]()
+    for question_id in dict.fromkeys(found.question_id for found in state.memory.values()):
+        disputes += confirmed_disputes(state, question_id)
+    return disputes
 
 
 def disputes_in_text(state: ResearchState, text: str) -> list[Dispute]:
-    """Return the disputes relevant to a report: one of its sentences has at least half of a claim's words."""
+    """Return the disputes of which a sentence has at least half of the words of a claim."""
     sentences = [set(stems(sentence.text)) for sentence in sentences_of(text)]
 
     def is_stated(claim: str) -> bool:
@@ -94,19 +107,27 @@ def disputes_in_text(state: ResearchState, text: str) -> list[Dispute]:
 
 
 def disputes_of(state: ResearchState, report: Report) -> list[Dispute]:
-    """Return the disputes between a report's sources: from its audit, or computed if it was not checked."""
+    """Return the disputes in a report: from its audit, or computed if it was not checked."""
     if report.audit is None:
         return disputes_in_text(state, report.text)
-    return [
-        with_sources(dispute, (state.sources[dispute.sources[0]], state.sources[dispute.sources[1]]))
-        for dispute in report.audit.disagreements
-    ]
+    disputes = list[Dispute]()
+    for dispute in report.audit.disagreements:
+        first, second = (state.sources[key] for key in dispute.sources)
+        disputes.append(with_sources(dispute, (first, second)))
+    return disputes
 
 
 def comparison_table(
-    disputes: Sequence[Dispute], labels: Labels, sources: Mapping[str, Source], numbers: Mapping[str, int]
+    disputes: Sequence[Dispute],
+    labels: Labels,
+    sources: Mapping[str, Source],
+    numbers: Mapping[str, int],
 ) -> str:
-    """Return a Markdown table of disputes; empty if there are none. `sources`, and their report `numbers`, by key."""
+    """Return a Markdown table of disputes; empty if there are none.
+
+    `sources`: at least those of the disputes, by key; `numbers`: their numbers in the report, by
+    key, if it cites them.
+    """
     if not disputes:
         return ""
     head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
@@ -125,10 +146,16 @@ def comparison_table(
 
 
 def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:
-    """Return a dispute as a line of a prompt; sources have only `numbers`, since titles may say anything."""
-    first, second = (
-        f"{side.text} [{numbers.get(side.source, 0)}] ({side.date or 'undated'})" for side in dispute.sides
-    )
-    newer = f"; [{numbers.get(dispute.newer, 0)}] is newer" if dispute.newer else ""
-    resolution = f"; resolved: {dispute.resolution}" if dispute.is_resolved else ""
-    return f"- {first} – but: {second}{newer}{resolution}"
+    """Return a dispute as a line of a prompt; `numbers`: numbers of sources in the thread, by key.
+
+    Titles of sources are left out, since they may say anything.
+    """
+    shown = list[str]()
+    for side in dispute.sides:
+        shown.append(f"{side.text} [{numbers.get(side.source, 0)}] ({side.date or 'undated'})")
+    line = f"- {' – but: '.join(shown)}"
+    if dispute.newer:
+        line += f"; [{numbers.get(dispute.newer, 0)}] is newer"
+    if dispute.is_resolved:
+        line += f"; resolved: {dispute.resolution}"
+    return line

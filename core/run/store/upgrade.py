@@ -16,7 +16,7 @@ Upgrade = Callable[[Fields], tuple[type, Fields]]
 
 
 def _dispute(fields: Fields) -> tuple[type, Fields]:
-    """Read the two claims that a researcher declared; what is not stored about their sources stays unknown."""
+    """Read the claims that a researcher declared; dates and kinds of their sources stay unknown."""
     return Dispute, fields
 
 
@@ -29,9 +29,10 @@ def _step_task(fields: Fields) -> tuple[type, Fields]:
 
 
 def _with_dispute(observation: Fields) -> Fields:
-    """Return the fields of an observation whose second claim was stored beside its text, in the field `other`.
+    """Return the fields of an observation whose second claim was stored in the field `other`.
 
-    Its sources stay empty, since only its learnings name them (see `evidence.memory.disputes.current_dispute`).
+    Its sources stay empty, since only its learnings name them (see `current_dispute` in
+    `evidence.memory.disputes`).
     """
     if "other" not in observation:
         return observation

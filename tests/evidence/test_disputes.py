@@ -1,0 +1,54 @@
+"""Disputes as prompts and reports show them."""
+
+from __future__ import annotations
+
+from kit.reports import SOURCES, finished
+
+from deep_research.app.exports.page import report_page
+from deep_research.core.evidence.citations.labels import labels
+from deep_research.core.evidence.memory.disputes import (
+    comparison_table,
+    confirmed_disputes,
+    dispute_between,
+    dispute_line,
+    observed_dispute,
+)
+from deep_research.core.records.plan import Learning
+from deep_research.core.records.research import Run
+from deep_research.state import ResearchState
+
+CLAIMS = ("Lit in 1844.", "Lit in 1846.")
+PAIR = (SOURCES[0], SOURCES[2])
+OPEN = dispute_between(CLAIMS, PAIR)
+RESOLVED = OPEN.model_copy(update={"resolution": "The register is right: it was kept on site."})
+KNOWN, NUMBERS = {source.key: source for source in PAIR}, {source.key: source.number for source in PAIR}
+
+
+def test_a_resolution_is_shown_wherever_the_dispute_is() -> None:
+    for dispute in (OPEN, RESOLVED):
+        shown = [
+            comparison_table([dispute], labels("en"), KNOWN, NUMBERS),
+            dispute_line(dispute, NUMBERS),
+            report_page(finished(contradictions=[dispute])),
+        ]
+        assert all(claim in text for claim in CLAIMS for text in shown)
+        assert ["The register is right" in text for text in shown] == [dispute.is_resolved] * 3
+
+
+def test_a_date_that_is_found_after_the_dispute_is_shown_with_it() -> None:
+    undated = (PAIR[0].model_copy(update={"date": ""}), PAIR[1])
+    dispute = dispute_between(CLAIMS, undated)
+    assert (dispute.dates, dispute.newer) == (("", "2019-11"), "")
+    first, second = (
+        Learning(text=text, source=source.key, step="1", question_id="q")
+        for text, source in zip(CLAIMS, PAIR, strict=True)
+    )
+    found = observed_dispute(dispute, (first, second), 0, "1")
+    state = ResearchState(
+        messages=[],
+        run=Run(id="q", question="?", date="", language="", is_resumable=True, version="1"),
+        sources=KNOWN,
+        memory={found.key: found},
+    )
+    [shown] = confirmed_disputes(state)
+    assert (shown.dates, shown.newer) == (("2021-05-04", "2019-11"), PAIR[0].key)
