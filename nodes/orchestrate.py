@@ -23,7 +23,7 @@ from ..core.run.spending import dispatched_now, limit_reached, shared_task_field
 from ..core.run.transcripts import (
     MOST_GAPS,
     call_ids,
-    earlier_findings,
+    findings_without_call,
     mark_withheld,
     read_calls,
     research_calls,
@@ -114,7 +114,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     messages = [
         SystemMessage(system),
         *latest_messages(state.messages[: progress.opening or len(state.messages)], limits.context_messages),
-        *earlier_findings(state.findings, run.id),
+        *findings_without_call(state.findings, state.transcript),
         *with_findings(state.transcript, state.findings),
         *steering,
         HumanMessage(reminder),

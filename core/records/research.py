@@ -143,6 +143,8 @@ class Finding(Assignment):
 
     task: str
     """The task, as assigned."""
+    step: str = ""
+    """Id of the plan's step whose learnings and insights it states; empty for a researcher's finding."""
     text: str
     """The answer to the task; its citations `[n]` use the researcher's own source numbers."""
     sources: tuple[str, ...] = ()

@@ -24,7 +24,6 @@ from ..models.ask import Reply, ask_model
 from ..models.ladder.reply import split_thoughts
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
-from ..records.research import Finding
 from ..run.context import Context
 from ..run.conversation import text_only
 from ..run.errors import DeepResearchError, log_failure
@@ -33,14 +32,20 @@ from ..run.plan_text import split_plan
 from ..run.store.pages import Pages
 from ..run.transcripts import (
     CHARACTERS_PER_TOKEN,
-    earlier_findings,
+    findings_without_call,
     mark_withheld,
     research_calls,
     stream_broke_off,
     was_cut_off,
     with_findings,
 )
-from .basis import disagreement_in_thread, report_basis, source_texts
+from .basis import (
+    disagreement_in_thread,
+    findings_for_writer,
+    has_conclusions,
+    source_texts,
+    states_anything,
+)
 from .facts import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, facts_of_run, facts_request, omitted_facts
 from .report import ReportEvents
 
@@ -252,12 +257,13 @@ class TextWriter:
 
     def _report_request(self, context: Context, part: ReportPart, draft: str, passages: str) -> Request:
         """Return the request for a part of the report that follows the text `draft`; `passages` as in `__init__`."""
-        state, run, progress, findings = self._state, self._state.run, self._state.progress, self._findings
+        state, run, progress = self._state, self._state.run, self._state.progress
+        findings = findings_for_writer(state, self.refused)
         values = {"date": run.date, "language": run.language, "instructions": context.instructions}
         messages = [
             SystemMessage(render_prompt("write_report", "system", is_quick=run.is_quick, **values)),
             *text_only(state.messages[: progress.opening or len(state.messages)]),
-            *(report_basis(state, self.refused) if state.has_typed_plan else earlier_findings(findings, run.id)),
+            *findings_without_call(findings, state.transcript),
             *with_findings(research_calls(state.transcript), findings),
             *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
             *([AIMessage(draft)] if draft else []),
@@ -286,8 +292,8 @@ class TextWriter:
             plan="\n".join(f"{step.id}. {step.title}" for step in state.steps)
             or (split_plan(state.plan.text).steps if state.plan else ""),
             requirements="\n".join(f"- {requirement}" for requirement in state.plan.requirements) if state.plan else "",
-            has_analysis=state.has_typed_plan,
-            summary=state.brief.summary if state.has_typed_plan and state.brief.summary.strip() != run.question else "",
+            has_analysis=has_conclusions(state),
+            summary="" if state.brief.summary.strip() == run.question else state.brief.summary,
             passages=passages,
             sources=describe_sources(state),
             gaps=fence("\n".join(missing)) if missing else "",
@@ -296,16 +302,10 @@ class TextWriter:
         )
 
     @property
-    def _findings(self) -> dict[str, Finding]:
-        """The findings by id; those that the provider's filter refused are withheld."""
-        return {**self._state.findings, **mark_withheld(self._state.findings, self.refused)}
-
-    @property
     def _has_findings(self) -> bool:
         """Whether the research has found anything to write about."""
-        if self._state.has_typed_plan:
-            return bool(self._state.learnings)
-        return any(finding.text and not finding.is_withheld for finding in self._findings.values())
+        findings = {**self._state.findings, **mark_withheld(self._state.findings, self.refused)}
+        return any(states_anything(self._state, finding) for finding in findings.values())
 
 
 class WrittenText(NamedTuple):

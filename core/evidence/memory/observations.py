@@ -206,7 +206,9 @@ def confirmed_contradictions(state: ResearchState, question_id: str | None = Non
     """
     asked = state.run.id if question_id is None else question_id
     own = (observation for observation in state.memory.values() if observation.question_id == asked)
-    confirmed = [observation for observation in own if observation.step == FINAL_CHECK or not state.has_typed_plan]
+    confirmed = [
+        observation for observation in own if observation.step == FINAL_CHECK or state.run.strategy != "planned"
+    ]
     pairs = [[state.learnings[key] for key in found.learnings] for found in contradictions(confirmed)]
     return [
         ConfirmedPair((first.text, second.text), (state.sources[first.source], state.sources[second.source]))

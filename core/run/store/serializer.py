@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from ...records.research import ConflictingClaims, Run
 from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
+from .upgrade import UPGRADES
 
 _CHECKED = "msgpack:"
 """Prefix of the type of a stored value with a checksum, which follows (CRC-32, 8 hex digits)."""
@@ -130,6 +131,8 @@ class _Reader:
             raise NewerVersion(
                 f"was written by version {given['version']}, which is newer than this one ({code_version()})"
             )
+        if is_ours and name in UPGRADES:
+            make, given = UPGRADES[name](given)
         try:
             return make(**given)
         except ValidationError as error:
