@@ -10,10 +10,10 @@ from typing import Any
 import ormsgpack
 import pytest
 from kit.commands import Desk
-from kit.planned import PlannedLab
+from kit.planned import Asked, PlannedLab
 from kit.runs import QUESTION, REPORT, lab, research, search
 from kit.stored_runs import GOLDEN, golden_lab, queried
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde import jsonplus
 
@@ -208,3 +208,45 @@ async def test_a_stored_run_of_an_earlier_layout_is_resumed_without_repeating_an
         assert not run.asked("make_plan")
     else:
         assert [len(run.calls(role)) for role in ("planner", "orchestrator", "researcher")] == [0, 1, 2]
+
+
+def writer_results(asked: Asked) -> str:
+    """The findings in a prompt of the writer."""
+    return "\n".join(message.text for message in asked.messages if isinstance(message, ToolMessage))
+
+
+@pytest.mark.fault(44)
+async def test_a_stored_plan_is_resumed_and_followed_up_with_what_its_steps_had_learned(tmp_path: Path) -> None:
+    path = shutil.copyfile(GOLDEN / "layout-1.db", tmp_path / FILE_NAME)
+    async with open_database(path) as database:
+        run = golden_lab(tmp_path / "run", "planned", database, is_stopped=False)
+        assert isinstance(run, PlannedLab)
+        resumed = await run.ask(None)
+        await run.ask("And what about the harbour?")
+    assert [finding.step for finding in resumed.findings.values()] == ["1", "2"]
+    stored = next(finding for finding in resumed.findings.values() if finding.step == "1")
+    learned = [learning.text for learning in resumed.stated_in(stored)]
+    assert [line.rpartition(" [")[0] for line in stored.text.splitlines()] == learned
+    first, *_, last = run.asked("report")
+    for asked in (first, last):
+        assert [writer_results(asked).count(text) for text in learned] == [1] * len(learned)
+
+
+@pytest.mark.parametrize(
+    ("finding_id", "step"),
+    [
+        pytest.param("9b1deb4d-2.1", "2.1", id="a follow-up step's"),
+        pytest.param("9b1deb4d-look-up", "look-up", id="a quick answer's"),
+        pytest.param("call_1", "", id="a researcher's"),
+    ],
+)
+def test_a_stored_finding_without_a_step_gets_the_one_in_its_id(finding_id: str, step: str) -> None:
+    question_id = "9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d"
+    fields = {"id": finding_id, "question_id": question_id, "cycle": 0, "position": 0, "task": "t"}
+    stored = packed(
+        jsonplus.EXT_PYDANTIC_V2,
+        "deep_research.core.records.research",
+        "Finding",
+        {**fields, "text": "It is lit.", "ended": "done"},
+    )
+    assert StrictSerializer().loads_typed(stored)["run"].step == step
