@@ -24,12 +24,10 @@ from ..run.events.packets import Contradiction, ContradictionsFound, Placement, 
 from ..run.store.pages import Pages
 from ..run.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
 
-_ANALYSIS = "Analysis, not a source and without a number:"
+_ANALYSIS = "Analysis, not a source:"
 """Line above the conclusions in the text of a finding."""
-_EARLIER_ANALYSIS = "Analysis for an earlier question, which what was found since may overrule:"
+_EARLIER_ANALYSIS = "Earlier analysis, not a source; later findings may overrule it:"
 """Line above the conclusions in a finding for another question of the thread."""
-_STATED_ELSEWHERE = "The other findings state what it found."
-"""Text of a finding whose facts other steps have found too."""
 _MAIN_MESSAGE_TOKENS = 500
 """Token budget for choosing the most relevant learnings, the first of which replaces a missing main message."""
 _PASSAGES_TOKENS = 12_000
@@ -45,21 +43,25 @@ _RECALLED_PER_SOURCE = 4
 def findings_for_writer(state: ResearchState, refused: Collection[str] = ()) -> dict[str, Finding]:
     """Return the thread's findings by id, with the texts that the writer is shown.
 
-    Findings that the provider's filter refused are withheld (`refused`: their ids).
+    Findings that the provider's filter refused are withheld (`refused`: their ids). A step's finding is left out if
+    others state all of it.
     """
     findings = {**state.findings, **mark_withheld(state.findings, refused)}
     # A fact that an earlier question has found too is shown with the current one's findings.
     own_first = sorted(findings.values(), key=lambda finding: finding.question_id != state.run.id)
     for finding_id, text in texts_of_steps(state, own_first).items():
-        findings[finding_id] = findings[finding_id].model_copy(update={"numbered": text})
+        if text:
+            findings[finding_id] = findings[finding_id].model_copy(update={"numbered": text})
+        else:
+            del findings[finding_id]
     return findings
 
 
 def texts_of_steps(state: ResearchState, findings: Iterable[Finding]) -> dict[str, str]:
     """Return the texts of steps' findings by id: one cited fact per line, then the conclusions.
 
-    What several steps state is only in the text of the first. Findings of researchers, findings that consist of
-    excerpts or were withheld, and those of steps that learned nothing are left out.
+    What several steps state is only in the text of the first; a text is empty if nothing is left. Findings of
+    researchers, excerpts, withheld findings, and those of steps that learned nothing are left out.
     """
     steps = [finding for finding in findings if _is_of_step(finding)]
     learnings = chain.from_iterable(state.stated_in(finding) for finding in steps)
@@ -78,10 +80,8 @@ def texts_of_steps(state: ResearchState, findings: Iterable[Finding]) -> dict[st
             is_own = finding.question_id == state.run.id
             lines += [_ANALYSIS if is_own else _EARLIER_ANALYSIS, *new]
             concluded_before.update(new)
-        if lines:
+        if lines or state.stated_in(finding):
             texts[finding.id] = "\n".join(lines)
-        elif state.stated_in(finding):
-            texts[finding.id] = _STATED_ELSEWHERE
     return texts
 
 

@@ -160,7 +160,7 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
     titles = {step.id: step.title for step in state.steps}
     texts = texts_of_steps(state, state.own_findings)
     noted = [
-        (titles.get(finding.step, finding.task), texts.get(finding.id) or finding.numbered or "")
+        (titles.get(finding.step, finding.task), texts.get(finding.id, finding.numbered or ""))
         for finding in state.own_findings
     ]
     seen, facts = set[str](), dict[str, list[str]]()

@@ -88,7 +88,7 @@ async def test_the_report_rests_on_findings_and_comes_after_main_message_and_sou
     assert "The lamp is white. [1, 4]" in says
     assert "white" not in shown[TIDE]
     thoughts = [line for task in [*shown][2:] for line in shown[task].splitlines()]
-    head = "Analysis, not a source and without a number:"
+    head = "Analysis, not a source:"
     assert thoughts == [head, "It is high.", head, "It is old.", "All say so."]
     assert any("[4]" in text and "5.2 metres" in text for text in shown.values())
     assert state.report and state.report.text == "High. [4] Old. [1] Lost."
@@ -109,23 +109,23 @@ async def test_the_writer_is_shown_insights_with_their_step_and_each_fact_and_co
     rules = {
         "make_plan": plan(step(FIRST), step(SECOND, previous=True), step("Compare them", search=False)),
         "record_learnings": of_task(FIRST, facts(TALL), facts(TALL, AGED)),
-        "record_insights": of_task(SECOND, insights("It stands alone.", "It is old."), insights("It is high.")),
+        "record_insights": of_task(SECOND, insights("It is old."), insights("It is high.")),
         "record_analysis": lambda _: {"statements": ["It is high.", "It will last."]},
     }
     run, _ = await finished(tmp_path, rules)
-    head = "Analysis, not a source and without a number:"
+    head = "Analysis, not a source:"
     assert {task: text.splitlines() for task, text in basis(run).items()} == {
         FIRST: [f"{TALL} [1]", head, "It is high."],
-        SECOND: [f"{AGED} [1]", head, "It is old.", "It stands alone."],
+        SECOND: [f"{AGED} [1]", head, "It is old."],
         "Compare them": [head, "It will last."],
     }
     assert "Statements marked as analysis" in run.asked("report")[0].reminder
 
 
-async def test_a_step_that_learned_only_what_others_have_says_so(tmp_path: Path) -> None:
+async def test_a_step_that_learned_only_what_another_has_is_left_out(tmp_path: Path) -> None:
     rules = {"make_plan": plan(step(FIRST), step(SECOND)), "record_learnings": facts(TALL)}
     run, _ = await finished(tmp_path, rules)
-    assert basis(run) == {FIRST: f"{TALL} [1]", SECOND: "The other findings state what it found."}
+    assert basis(run) == {FIRST: f"{TALL} [1]"}
     assert "Statements marked as analysis" not in run.asked("report")[0].reminder
 
 
@@ -139,7 +139,7 @@ async def test_a_follow_up_shows_earlier_conclusions_as_such_and_known_facts_wit
     await run.ask("And its keeper?")
     assert basis(run) == {
         FIRST: f"{AGED} [1]",
-        "Compare them": "Analysis for an earlier question, which what was found since may overrule:\nIt is high.",
+        "Compare them": "Earlier analysis, not a source; later findings may overrule it:\nIt is high.",
         SECOND: f"{TALL} [1]\n{TALLER} [1]",
     }
 
