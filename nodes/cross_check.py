@@ -18,7 +18,6 @@ from ..core.evidence.memory.observations import (
 )
 from ..core.records.plan import FINAL_CHECK, Learning, Observation
 from ..core.writing.basis import disagreement_packets
-from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import RecordInconsistencies
 from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
@@ -66,7 +65,6 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
         "orchestrator",
         "cross_check",
         [HumanMessage(state.brief.summary)],
-        facts=facts_of_run(state, turn.context),
         knowledge=knowledge,
     )
     if form is None:

@@ -32,7 +32,6 @@ from ..core.run.transcripts import (
     titles_of,
     with_findings,
 )
-from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
@@ -125,9 +124,8 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         GENERATE_REPORT_SCHEMA,
         *([] if reasons else [THINK_TOOL_SCHEMA]),
     ]
-    facts = facts_of_run(state, context)
-    return Request(
-        "orchestrator", run.id, messages, cited_sentences, tools, max_tokens=limits.decision_tokens, facts=facts
+    return turn.request(
+        "orchestrator", messages, shorten=cited_sentences, tools=tools, max_tokens=limits.decision_tokens
     )
 
 

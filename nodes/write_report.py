@@ -28,7 +28,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     has_use = not (state.run.is_quick or is_small("writer", turn.context) or is_extractive("writer", turn.context))
     window = profile_of("writer", turn.context).window
     passages = await deciding_passages(state, turn.pages, window) if has_use else ""
-    writer = TextWriter(state, turn.context, events, passages)
+    writer = TextWriter(turn, events, passages)
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()

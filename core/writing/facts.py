@@ -6,26 +6,25 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage
 
-from ...prompts import fence, render_prompt
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
 from ..evidence.checking.proof import Known
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
+from ..evidence.citations.labels import is_approval
 from ..evidence.text.quantities import plain_figures
-from ..evidence.text.sentences import LINE_MARK, cited_sentences
+from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.similarity import grouped
-from ..models.request import Facts, Request, ShownDocument, ShownLearning, TaskFinding
+from ..models.request import Facts, ShownDocument, ShownLearning, TaskFinding
 from ..records.plan import Learning
 from ..records.research import Finding
 from ..records.sources import time_of
 from ..run import tool_names
 from ..run.branches import ResearcherState, StepState
 from ..run.context import Context
-from ..run.conversation import mark_of, question_of, text_only
-from .answers import is_approval
+from ..run.conversation import mark_of, question_of
 from .basis import texts_of_steps
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
@@ -171,23 +170,3 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
             facts.setdefault(" ".join(topic.split())[:_HEADING_CHARACTERS], []).extend(new)
             seen.update(new)
     return facts
-
-
-def facts_request(state: ResearchState, context: Context, heading: str, *, is_again: bool) -> Request:
-    """Return the request to a small model for a report from all facts, or for a section from those on a topic.
-
-    `heading` is the topic, a key of `facts_by_topic`, or empty for the report; `is_again`: the last answer was empty.
-    """
-    run, facts = state.run, facts_by_topic(state)
-    lines = facts.get(heading) or chain.from_iterable(facts.values())
-    conversation = text_only(state.messages[: state.progress.opening or len(state.messages)])
-    system = render_prompt(
-        "_write_from_facts", "system", date=run.date, language=run.language, instructions=context.instructions
-    )
-    listed = fence("\n".join(lines))
-    reminder = render_prompt(
-        "_write_from_facts", "reminder", facts=listed, heading=heading, request=run.question, again=is_again
-    )
-    messages = [SystemMessage(system), *(conversation if len(conversation) > 1 else ()), HumanMessage(reminder)]
-    max_tokens, known = context.limits.report_tokens, facts_of_run(state, context)
-    return Request("writer", run.id, messages, cited_sentences, max_tokens=max_tokens, facts=known, is_long=True)
