@@ -221,7 +221,7 @@ def result_of(finding: Finding | None) -> str:
         return WITHHELD_NOTICE
     text = finding.text if finding.numbered is None else finding.numbered
     # After a failure, a researcher's finding may consist of raw excerpts that no model has read.
-    is_raw = finding.is_excerpt or (finding.failures and not finding.step)
+    is_raw = finding.is_excerpt or (finding.failures and not finding.lists_learnings)
     if is_raw and text:
         text = fence(text, hashlib.sha256(finding.id.encode()).hexdigest()[:8])
     if finding.ended == "failed":

@@ -63,7 +63,7 @@ def texts_of_steps(state: ResearchState, findings: Iterable[Finding]) -> dict[st
     What several steps state is only in the text of the first; a text is empty if nothing is left. Findings of
     researchers, excerpts, withheld findings, and those of steps that learned nothing are left out.
     """
-    steps = [finding for finding in findings if _is_of_step(finding)]
+    steps = [finding for finding in findings if finding.lists_learnings and not finding.is_withheld]
     learnings = chain.from_iterable(state.stated_in(finding) for finding in steps)
     facts = grouped(facts_of(learnings), lambda fact: _step_of(fact.learnings[0]))
     noticed = grouped(insights(state.memory.values()), _step_of)
@@ -95,12 +95,7 @@ def states_anything(state: ResearchState, finding: Finding) -> bool:
     """Whether a finding has anything to write about: text, or at least one learning if it is a step's."""
     if finding.is_withheld or not finding.text:
         return False
-    return not _is_of_step(finding) or bool(state.stated_in(finding))
-
-
-def _is_of_step(finding: Finding) -> bool:
-    """Whether the text of a finding consists of what the step of a plan has learned, and may be shown."""
-    return bool(finding.step) and not (finding.is_excerpt or finding.is_withheld)
+    return not finding.lists_learnings or bool(state.stated_in(finding))
 
 
 def _step_of(found: Learning | Observation) -> tuple[str, str]:

@@ -118,7 +118,7 @@ def _quotes(state: ResearchState, finding: Finding) -> str:
 
     It takes the text apart at the citations, so one that follows another would be lost.
     """
-    if not finding.step:
+    if not finding.lists_learnings:
         return finding.numbered or finding.text
     numbers = state.numbers
     learnings = [learning for learning in state.stated_in(finding) if learning.source in numbers]

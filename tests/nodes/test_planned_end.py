@@ -105,6 +105,7 @@ async def test_the_report_rests_on_findings_and_comes_after_main_message_and_sou
     assert await run.replays_alike()
 
 
+@pytest.mark.behaviour("A-74")
 async def test_the_writer_is_shown_insights_with_their_step_and_each_fact_and_conclusion_once(tmp_path: Path) -> None:
     rules = {
         "make_plan": plan(step(FIRST), step(SECOND, previous=True), step("Compare them", search=False)),
