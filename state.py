@@ -74,11 +74,6 @@ class ResearchState:
         return self.plan.title if self.plan else ""
 
     @property
-    def has_typed_plan(self) -> bool:
-        """Whether the run executes a typed plan: planned strategy, and not a quick answer."""
-        return self.run.strategy == "planned" and not self.run.is_quick
-
-    @property
     def own_findings(self) -> list[Finding]:
         """The findings for the current question."""
         return [finding for finding in self.findings.values() if finding.question_id == self.run.id]
@@ -92,6 +87,15 @@ class ResearchState:
     def own_learnings(self) -> list[Learning]:
         """What was learned for the current question, in order."""
         return [learning for learning in self.learnings.values() if learning.question_id == self.run.id]
+
+    def stated_in(self, finding: Finding) -> list[Learning]:
+        """Return the learnings that a finding states, in order."""
+        origin = finding.step or finding.id
+        return [
+            learning
+            for learning in self.learnings.values()
+            if learning.step == origin and learning.question_id == finding.question_id
+        ]
 
     @property
     def own_observations(self) -> list[Observation]:

@@ -79,8 +79,8 @@ def run_page(stored: StoredRun, name: RunName) -> str:
     """Return a run with its plan, research and report as text; if unfinished, with the command that resumes `name`."""
     state = stored.state
     lines = _head(stored, name)
-    # In the planned strategy, the steps below show the plan in more detail.
-    if state.plan and not state.has_typed_plan:
+    # The steps of a typed plan, below, show it in more detail.
+    if state.plan and not state.steps:
         lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
     if state.steps:
         lines += ["", "Steps"]

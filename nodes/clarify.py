@@ -7,14 +7,12 @@ import re
 from langchain_core.messages import SystemMessage
 
 from ..core.models.ask import ask_model
-from ..core.models.request import Request
 from ..core.models.resolve import is_extractive, is_small
 from ..core.run import tool_names
 from ..core.run.conversation import latest_messages, marked
 from ..core.run.events.call import stop_packet
 from ..core.run.events.packets import Activity, MessageDelta, MessageStart
 from ..core.writing.basis import recalled_passages
-from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
@@ -59,16 +57,13 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         passages=recalled,
     )
     messages = [SystemMessage(system), *latest_messages(state.messages)]
-    facts = facts_of_run(state, context)
     tools = [
         *([] if run.is_quick else [GENERATE_PLAN_SCHEMA]),
         *([LOOK_UP_SCHEMA] if may_look_up else []),
         *([ANSWER_FROM_READ_SCHEMA] if recalled else []),
     ]
     choice = "auto" if may_ask else "any"
-    request = Request(
-        "clarifier", run.id, messages, tools=tools, tool_choice=choice, text_key="question_to_user", facts=facts
-    )
+    request = turn.request("clarifier", messages, tools=tools, tool_choice=choice, text_key="question_to_user")
     # Text next to a call for the plan is dropped: the plan's packets have the same placement.
     async with turn.paid():
         reply = await ask_model(request, context, turn.events)

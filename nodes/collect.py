@@ -12,7 +12,7 @@ async def collect(state: ResearchState) -> StateUpdate:
     findings, sources = number_findings(state.findings.values(), state.sources)
     longest = max((finding.seconds for finding in findings.values()), default=0.0)
     run = state.run.model_copy(update={"active_seconds": state.run.active_seconds + longest})
-    # Steps of a typed plan write their learnings and gaps themselves.
-    researched = [] if state.has_typed_plan else list(findings.values())
+    # A step of a plan has recorded its learnings and gaps itself.
+    researched = [finding for finding in findings.values() if not finding.lists_learnings]
     learnings, memory = notice_findings(researched, state.memory)
     return StateUpdate(run=run, tasks=[], findings=findings, sources=sources, learnings=learnings, memory=memory)

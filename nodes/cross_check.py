@@ -13,7 +13,6 @@ from ..core.evidence.memory.observations import close_gap, contradictions, insig
 from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Learning, Observation
 from ..core.run.events.call import disputes_found
-from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import RecordContradictions
 from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
@@ -62,7 +61,6 @@ async def _check(state: ResearchState, own: list[Observation], turn: Turn) -> di
         "orchestrator",
         "cross_check",
         [HumanMessage(state.brief.summary)],
-        facts=facts_of_run(state, turn.context),
         knowledge=knowledge,
     )
     if form is None:

@@ -11,7 +11,6 @@ from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep
 from ..core.run.conversation import mark_of, text_only
 from ..core.run.schedule import replace_steps, revise_steps, with_follow_up
-from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import UpdatePlan
 from ..core.writing.steps import ended_step, learnings_for_prompt
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
@@ -70,7 +69,6 @@ async def _adapt(state: ResearchState, steps: list[PlanStep], steering: list[Any
         "planner",
         "digest",
         said,
-        facts=facts_of_run(state, turn.context),
         knowledge=knowledge,
         has_steering=bool(steering),
     )

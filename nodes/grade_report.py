@@ -59,7 +59,7 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     turn.emit(ReportGraded(placement=turn.placement, grades=[*graded.grades], is_researched=is_researched))
     update = turn.update()
     graded = graded.model_copy(update={"rounds": graded.rounds + is_lacking, "is_lacking": is_lacking})
-    if is_researched and state.has_typed_plan:
+    if is_researched and state.run.strategy == "planned":
         added = [(requirement[:80], task, True) for requirement, task in _open_tasks(graded)]
         update["steps"] = revise_steps(state.steps, {}, {}, added, context.limits.max_plan_steps)
     elif is_researched:

@@ -23,7 +23,7 @@ from ..core.run.spending import dispatched_now, limit_reached, shared_task_field
 from ..core.run.transcripts import (
     MOST_GAPS,
     call_ids,
-    earlier_findings,
+    findings_without_call,
     mark_withheld,
     read_calls,
     research_calls,
@@ -32,7 +32,6 @@ from ..core.run.transcripts import (
     titles_of,
     with_findings,
 )
-from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
@@ -114,7 +113,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     messages = [
         SystemMessage(system),
         *latest_messages(state.messages[: progress.opening or len(state.messages)]),
-        *earlier_findings(state.findings, run.id),
+        *findings_without_call(state.findings, state.transcript),
         *with_findings(state.transcript, state.findings),
         *steering,
         HumanMessage(reminder),
@@ -125,8 +124,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         GENERATE_REPORT_SCHEMA,
         *([] if reasons else [THINK_TOOL_SCHEMA]),
     ]
-    facts = facts_of_run(state, context)
-    return Request("orchestrator", run.id, messages, cited_sentences, tools, max_tokens=DECISION_TOKENS, facts=facts)
+    return turn.request("orchestrator", messages, shorten=cited_sentences, tools=tools, max_tokens=DECISION_TOKENS)
 
 
 def _may_analyze(context: Context) -> bool:

@@ -7,14 +7,12 @@ from dataclasses import replace
 from langchain_core.messages import HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ..core.models.request import Request
 from ..core.run.conversation import latest_messages
 from ..core.run.errors import NoPlan
 from ..core.run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
 from ..core.run.plan_text import read_plan
 from ..core.run.transcripts import THOUGHTS_ALONE
 from ..core.writing.answers import offer_plan
-from ..core.writing.facts import facts_of_run
 from ..core.writing.turn import NodeRuntime, begin_turn
 from ..core.writing.write import ContinuedEvents, ask_for_prose
 from ..prompts import render_prompt
@@ -38,12 +36,12 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         reads_all=run.scope.reads_all,
         has_web=bool(run.scope.engines),
     )
-    conversation, facts = latest_messages(state.messages), facts_of_run(state, context)
+    conversation = latest_messages(state.messages)
     async with turn.paid(events):
         for again in (False, True):
             reminder = render_prompt("plan", "reminder", again=again, assumptions=run.assumptions)
             messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-            reply = await ask_for_prose(Request("planner", run.id, messages, facts=facts), context, events)
+            reply = await ask_for_prose(turn.request("planner", messages), context, events)
             if reply.message.text.strip():
                 break
         else:

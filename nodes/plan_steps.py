@@ -15,7 +15,6 @@ from ..core.run.errors import ModelFailed, NoPlan
 from ..core.run.events.packets import PlanDelta, PlanStart, SectionEnd
 from ..core.run.plan_text import MOST_REQUIREMENTS, PLAN_TITLE_CHARACTERS, plan_text, read_steps
 from ..core.writing.answers import offer_plan
-from ..core.writing.facts import facts_of_run
 from ..core.writing.forms import MakePlan, PlannedStep
 from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
@@ -96,7 +95,6 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
             "planner",
             "plan_steps",
             latest_messages(state.messages),
-            facts=facts_of_run(state, context),
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
             assumptions=run.assumptions,

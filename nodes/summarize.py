@@ -11,7 +11,6 @@ from ..core.run.concurrency import gather_or_cancel
 from ..core.run.conversation import latest_messages, question_of
 from ..core.run.events.packets import Summary
 from ..core.run.store.pages import reference_to
-from ..core.writing.facts import facts_of_run
 from ..core.writing.fill_in import Filler
 from ..core.writing.forms import RecordRound, RecordSummary
 from ..core.writing.steps import ask_round, finding_of, form_as_call, learned_in, single_task
@@ -40,9 +39,7 @@ async def _summary(state: ResearchState, turn: Turn) -> StateUpdate:
     conversation = latest_messages(state.messages)
     summary = question_of(state.messages)
     if len(conversation) > 1:
-        form = await turn.filler.ask_if_possible(
-            RecordSummary, "planner", "summarize", conversation, facts=facts_of_run(state, turn.context)
-        )
+        form = await turn.filler.ask_if_possible(RecordSummary, "planner", "summarize", conversation)
         summary = (form.summary.strip() if form else "") or summary
     began = turn.state.run.active_seconds
     return {"brief": state.brief.model_copy(update={"summary": summary, "began": began})}

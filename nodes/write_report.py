@@ -14,7 +14,7 @@ from ..core.run.conversation import attached_to_question
 from ..core.run.errors import NoReport
 from ..core.run.schedule import NOTHING_TO_THINK_OVER
 from ..core.run.transcripts import THOUGHTS_ALONE, mark_withheld
-from ..core.writing.basis import deciding_passages, withheld_notes
+from ..core.writing.basis import deciding_passages
 from ..core.writing.report import ReportEvents, clean_for_draft, draft_message, reader_of
 from ..core.writing.turn import NodeRuntime, begin_turn
 from ..core.writing.write import TextWriter
@@ -28,7 +28,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     has_use = not (state.run.is_quick or is_small("writer", turn.context) or is_extractive("writer", turn.context))
     window = profile_of("writer", turn.context).window
     passages = await deciding_passages(state, turn.pages, window) if has_use else ""
-    writer = TextWriter(state, turn.context, events, passages)
+    writer = TextWriter(turn, events, passages)
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()
@@ -38,17 +38,16 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
         written = await writer.cited(turn.pages)
         # Inside `paid`: if an answer cannot become a draft, a resumed run must not replay it.
         withheld = mark_withheld(state.findings, writer.refused)
-        unshown = withheld_notes(state, writer.refused) if state.has_typed_plan else []
         what = "A finding was" if writer.shortened == 1 else f"{writer.shortened} findings were"
         note = f"{what} shortened for the writer, whose model has a small context window (window)."
         shortened = [note] if writer.shortened else []
         update = turn.update(
             stop_reason=state.run.stop_reason or cut,
             not_read=(*state.run.not_read, *attached_to_question(state.messages)),
-            notices=(*state.run.notices, *unshown, *shortened, *writer.notices),
+            notices=(*state.run.notices, *shortened, *writer.notices),
         )
         state = replace(state, run=update["run"], findings={**state.findings, **withheld})
-        draft = await asyncio.to_thread(_draft, state, events, written, is_any_unshown=bool(unshown))
+        draft = await asyncio.to_thread(_draft, state, events, written)
         reader = reader_of(turn.context, turn.pages)
         message = await asyncio.to_thread(draft_message, state, draft, reader, events)
     sources = [state.sources[key] for key in draft.streamed_sources]
@@ -56,12 +55,12 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     return {**update, "draft": draft, "findings": withheld, "messages": [message]}
 
 
-def _draft(state: ResearchState, events: ReportEvents, written: str, *, is_any_unshown: bool) -> Draft:
-    """Return the draft of a text; `is_any_unshown`: whether the provider's filter kept results from the writer."""
+def _draft(state: ResearchState, events: ReportEvents, written: str) -> Draft:
+    """Return the draft of a text."""
     text, cited, removed_markers = clean_for_draft(written, state.sources)
     missing = missing_of(state.run, state.findings.values(), state.memory.values())
     has_gaps = bool(research_gaps(state) or missing)
-    has_gaps |= is_any_unshown or bool(state.run.stop_reason) or not cited
+    has_gaps |= bool(state.run.stop_reason) or not cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
     return Draft(
         text=text,

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
 from ..core.library.library import Library
-from ..core.models.request import Facts, Request
+from ..core.models.request import Request
 from ..core.models.resolve import profile_of
 from ..core.reading.policy import Policy
 from ..core.records.research import Task
@@ -78,9 +78,7 @@ def research_tool(name: str, context: Context, tool_context: ToolContext) -> Res
     return OpenUrl(library, context, tool_context)
 
 
-def researcher_request(
-    task: Task, context: Context, notes: Sequence[AnyMessage], reminder: str, facts: Facts
-) -> Request:
+def researcher_request(task: Task, context: Context, notes: Sequence[AnyMessage], reminder: str) -> Request:
     """Return a researcher's request; all begin with the same prompt, tools and task, so that providers cache them."""
     schemas = researcher_tools(context, has_read_all=task.scope.reads_all)
     offered, reasons = list(schemas), profile_of("researcher", context).reasons
@@ -102,6 +100,4 @@ def researcher_request(
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
     tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA] if schemas else [GENERATE_FINDING_SCHEMA]
     tools += [THINK_TOOL_SCHEMA] if schemas and not reasons else []
-    return Request(
-        "researcher", task.question_id, messages, shortener(task.text), tools, max_tokens=DECISION_TOKENS, facts=facts
-    )
+    return Request("researcher", task.question_id, messages, shortener(task.text), tools, max_tokens=DECISION_TOKENS)

@@ -50,7 +50,7 @@ class ShownLearning(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The run's data at the time of the call; a node sets the fields that it knows."""
+    """The run's data at the time of the call, as far as the turn that makes it knows them."""
 
     request: str = ""
     """The user's messages since the last report, except approvals of a plan."""

@@ -136,6 +136,8 @@ class Finding(Assignment):
 
     task: str
     """The task, as assigned."""
+    step: str = ""
+    """Id of the plan's step that it comes from, as in its learnings and observations; empty for a researcher's."""
     text: str
     """The answer to the task; its citations `[n]` use the researcher's own source numbers."""
     sources: tuple[str, ...] = ()
@@ -166,6 +168,11 @@ class Finding(Assignment):
     """Whether it draws conclusions from other findings, whose sources it cites."""
     dropped_markers: int = 0
     """Number of markers removed because they named no existing source."""
+
+    @property
+    def lists_learnings(self) -> bool:
+        """Whether its text lists what a plan's step has learned, one fact per line, instead of prose or excerpts."""
+        return bool(self.step) and not self.is_excerpt
 
 
 class Task(Assignment):

@@ -93,7 +93,10 @@ def placement_of(task: Task) -> Placement:
 
 def assignment_of(task: Task) -> dict[str, Any]:
     """Return the fields of a `Finding` that come from its task."""
-    return {**task.model_dump(include=set(Assignment.model_fields)), "task": task.text}
+    fields = {**task.model_dump(include=set(Assignment.model_fields)), "task": task.text}
+    if isinstance(task, StepTask):
+        fields["step"] = task.step.id
+    return fields
 
 
 class StepTask(Task):

@@ -54,7 +54,7 @@ _FAILED = "The research failed"
 WITHHELD_NOTICE = "Withheld: the provider of the model refuses to have this result read. Go on without it."
 _INCOMPLETE = "(Incomplete"
 EARLIER = "deep_research_earlier"
-"""Key in `additional_kwargs` of the message whose calls stand for the findings of earlier questions."""
+"""Key in `additional_kwargs` of the message whose calls stand for findings that the transcript has no calls for."""
 _REPORT_CHARACTERS = 1000
 """Length to which an earlier report is cut if a prompt does not fit."""
 Shorten = Callable[[str, float], str]
@@ -202,8 +202,9 @@ def result_of(finding: Finding | None) -> str:
     if finding.is_withheld:
         return WITHHELD_NOTICE
     text = finding.text if finding.numbered is None else finding.numbered
-    if (finding.failures or finding.is_excerpt) and text:
-        # It may consist of raw excerpts that no model has read.
+    # After a failure, a researcher's finding may consist of raw excerpts that no model has read.
+    is_raw = finding.is_excerpt or (finding.failures and not finding.lists_learnings)
+    if is_raw and text:
         text = fence(text, hashlib.sha256(finding.id.encode()).hexdigest()[:8])
     if finding.ended == "failed":
         return f"{_FAILED}: {finding.reason}. Try another approach, or go on. {text}".strip()
@@ -274,14 +275,18 @@ def count_withheld(notes: Sequence[AnyMessage]) -> int:
     return len({note.tool_call_id for note in notes if isinstance(note, ToolMessage) and note.text == WITHHELD_NOTICE})
 
 
-def earlier_findings(findings: Mapping[str, Finding], question_id: str) -> list[AnyMessage]:
-    """Return the findings of the thread's other questions as one message with research calls, and their results."""
-    earlier = [finding for finding in findings.values() if finding.question_id != question_id]
-    if not earlier:
+def findings_without_call(findings: Mapping[str, Finding], transcript: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the findings that the transcript has no call for, as one message with research calls, and their results.
+
+    These are the findings of the thread's earlier questions, and of the steps of a plan.
+    """
+    called = call_ids(transcript)
+    shown = [finding for finding in findings.values() if finding.id not in called]
+    if not shown:
         return []
-    message = research_message((finding.id, finding.task) for finding in earlier)
+    message = research_message((finding.id, finding.task) for finding in shown)
     message.additional_kwargs[EARLIER] = True
-    return [message, *(ToolMessage(result_of(finding), tool_call_id=finding.id) for finding in earlier)]
+    return [message, *(ToolMessage(result_of(finding), tool_call_id=finding.id) for finding in shown)]
 
 
 def fit_window(messages: Sequence[AnyMessage], tokens: int, shorten: Shorten | None) -> list[AnyMessage]:

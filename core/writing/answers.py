@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from langgraph.types import interrupt
 
 from ...state import ResearchState, StateUpdate
-from ..evidence.citations.labels import all_labels, labels
+from ..evidence.citations.labels import is_approval, labels
 from ..records.research import Plan
 from ..run.conversation import marked, question_fault, safe_text
 from ..run.errors import QuestionRefused
@@ -26,7 +25,6 @@ END_RUN = {"action": "end"}
 NO_COMMENT = "Please make another plan."
 """User message for a rejected plan without a comment."""
 _NUMBER = re.compile(r"^\s*(?:\*\*)?(\d{1,2})[.)、．]", re.MULTILINE)
-_PUNCTUATION = re.compile("[.,!¡。！،、]")
 
 
 class UserDecision(NamedTuple):
@@ -107,16 +105,6 @@ def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
     if answer.decision == "approve" or (is_words and is_approval(answer.text)):
         return plan.model_copy(update={"review": "approved"})
     return plan.model_copy(update={"review": "rejected", "comment": answer.text})
-
-
-def is_approval(words: str) -> bool:
-    """Whether the text approves a plan, in any supported language."""
-    return " ".join(_PUNCTUATION.sub(" ", words).lower().replace("’", "'").split()) in _approvals()
-
-
-@cache
-def _approvals() -> frozenset[str]:
-    return frozenset(word for own in all_labels().values() for word in own.approvals.split(", "))
 
 
 async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:

@@ -1,30 +1,30 @@
-"""Input of the report's writer: learnings by source, passages behind them, and the main message."""
+"""Input of the report's writer: what the findings state, passages behind it, and the main message."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
-
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
-from langchain_core.messages.tool import tool_call
 
 from ...prompts import fenced_knowledge
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
-from ..evidence.memory.learned import fitting_learnings, merged_by_source, thoughts
-from ..evidence.memory.observations import WITHHELD_REASON, insights, relevance
+from ..evidence.memory.learned import facts_of, fitting_learnings, thoughts
+from ..evidence.memory.observations import insights, relevance
 from ..evidence.text.similarity import grouped
-from ..records.plan import Learning, Observation
+from ..records.plan import Fact, Learning, Observation
+from ..records.research import Finding
 from ..records.sources import Source
-from ..run import tool_names
 from ..run.events.call import final_document
 from ..run.events.packets import Placement, ReportFraming, Sources
 from ..run.store.pages import Pages
-from ..run.transcripts import CHARACTERS_PER_TOKEN, EARLIER, WITHHELD_NOTICE
+from ..run.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
 
-_ANALYSIS = "analysis"
-"""Id of the tool call whose result is the analysis."""
+_ANALYSIS = "Analysis, not a source:"
+"""Line above the conclusions in the text of a finding."""
+_EARLIER_ANALYSIS = "Earlier analysis, not a source; later findings may overrule it:"
+"""Line above the conclusions in a finding for another question of the thread."""
 _MAIN_MESSAGE_TOKENS = 500
 """Token budget for choosing the most relevant learnings, the first of which replaces a missing main message."""
 _PASSAGES_TOKENS = 12_000
@@ -37,66 +37,73 @@ _RECALLED_PER_SOURCE = 4
 """Maximum number of passages per source for a follow-up question."""
 
 
-def report_basis(state: ResearchState, refused: Collection[str]) -> list[AnyMessage]:
-    """Return tool calls and their results: one for each source, in the order of numbers, and one for the analysis.
+def findings_for_writer(state: ResearchState, refused: Collection[str] = ()) -> dict[str, Finding]:
+    """Return the thread's findings by id, with the texts that the writer is shown.
 
-    Results that the provider's filter refused are withheld (`refused`: call ids).
+    Findings that the provider's filter refused are withheld (`refused`: their ids). A step's finding is left out if
+    others state all of it.
     """
-    results = [*_results(state)]
-    if not results:
-        return []
-    calls = [
-        tool_call(name=tool_names.RESEARCH_AGENT, args={"task": result.task}, id=result.call_id) for result in results
-    ]
-    texts = [(WITHHELD_NOTICE if result.call_id in refused else result.text, result.call_id) for result in results]
-    return [
-        # Marked calls may have their results shortened if the prompt does not fit.
-        AIMessage("", tool_calls=calls, additional_kwargs={EARLIER: True}),
-        *(ToolMessage(text, tool_call_id=call_id) for text, call_id in texts),
-    ]
+    findings = {**state.findings, **mark_withheld(state.findings, refused)}
+    # A fact that an earlier question has found too is shown with the current one's findings.
+    own_first = sorted(findings.values(), key=lambda finding: finding.question_id != state.run.id)
+    for finding_id, text in texts_of_steps(state, own_first).items():
+        if text:
+            findings[finding_id] = findings[finding_id].model_copy(update={"numbered": text})
+        else:
+            del findings[finding_id]
+    return findings
 
 
-def withheld_notes(state: ResearchState, refused: Collection[str]) -> list[str]:
-    """Return notes for the reader on results that the provider's filter refused (`refused`: call ids)."""
-    return [
-        f"Found, but left out: {result.name}: {WITHHELD_REASON}."
-        for result in _results(state)
-        if result.call_id in refused
-    ]
+def texts_of_steps(state: ResearchState, findings: Iterable[Finding]) -> dict[str, str]:
+    """Return the texts of steps' findings by id: one cited fact per line, then the conclusions.
+
+    What several steps state is only in the text of the first; a text is empty if nothing is left. Findings of
+    researchers, excerpts, withheld findings, and those of steps that learned nothing are left out.
+    """
+    steps = [finding for finding in findings if finding.lists_learnings and not finding.is_withheld]
+    learnings = chain.from_iterable(state.stated_in(finding) for finding in steps)
+    facts = grouped(facts_of(learnings), lambda fact: _step_of(fact.learnings[0]))
+    noticed = grouped(insights(state.memory.values()), _step_of)
+    concluded_before = set[str]()
+    texts = dict[str, str]()
+    for finding in steps:
+        step = (finding.question_id, finding.step)
+        own = facts.get(step, [])
+        lines = [_cited_line(fact, state.sources) for fact in own if fact.sources]
+        conclusions = [fact.text for fact in own if not fact.sources]
+        conclusions += [insight.text for insight in noticed.get(step, [])]
+        new = [text for text in dict.fromkeys(conclusions) if text not in concluded_before]
+        if new:
+            is_own = finding.question_id == state.run.id
+            lines += [_ANALYSIS if is_own else _EARLIER_ANALYSIS, *new]
+            concluded_before.update(new)
+        if lines or state.stated_in(finding):
+            texts[finding.id] = "\n".join(lines)
+    return texts
 
 
-def _conclusions(learnings: Sequence[Learning], noticed: Iterable[Observation]) -> list[str]:
-    """Return the texts of all learnings without a source, and of all insights."""
-    return [*(thought.text for thought in thoughts(learnings)), *(insight.text for insight in insights(noticed))]
+def has_conclusions(state: ResearchState) -> bool:
+    """Whether the thread has conclusions without a source: of a plan's analyses, or insights."""
+    is_any_thought = any(not learning.source for learning in state.learnings.values())
+    return is_any_thought or any(noted.kind == "insight" for noted in state.memory.values())
 
 
-class _Result(NamedTuple):
-    """What the writer is shown as the result of one research call."""
-
-    call_id: str
-    task: str
-    """Name shown to the model; never a source's title, which might contain instructions."""
-    name: str
-    """Name shown to the reader."""
-    text: str
+def states_anything(state: ResearchState, finding: Finding) -> bool:
+    """Whether a finding has anything to write about: text, or at least one learning if it is a step's."""
+    if finding.is_withheld or not finding.text:
+        return False
+    return not finding.lists_learnings or bool(state.stated_in(finding))
 
 
-def _results(state: ResearchState) -> Iterator[_Result]:
-    """Yield what each source says, in the order of their numbers, and then the analysis if there is one."""
-    learnings = list(state.learnings.values())
-    merged = [(state.sources[key], facts) for key, facts in merged_by_source(learnings)]
-    for source, facts in sorted(merged, key=lambda pair: pair[0].number):
-        numbers = (", ".join(str(state.sources[key].number) for key in fact.sources) for fact in facts)
-        text = "\n".join(f"{fact.text} [{cited}]" for fact, cited in zip(facts, numbers, strict=True))
-        name = f"What source {source.number} says"
-        yield _Result(f"source-{source.number}", name, f"What {source.title!r} says", text)
-    own = list(dict.fromkeys(_conclusions(state.own_learnings, state.own_observations)))
-    earlier = [text for text in dict.fromkeys(_conclusions(learnings, state.memory.values())) if text not in own]
-    if own or earlier:
-        lines = ["Analysis, not a source and without a number:", *own]
-        if earlier:
-            lines += ["Analysis for earlier questions, which what was found since may overrule:", *earlier]
-        yield _Result(_ANALYSIS, "What follows from it", "What follows from it", "\n".join(lines))
+def _step_of(found: Learning | Observation) -> tuple[str, str]:
+    """Return the step that has noted this, by the ids of its question and of the step."""
+    return found.question_id, found.step
+
+
+def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:
+    """Return a fact with its sources' numbers in the thread."""
+    numbers = ", ".join(str(sources[key].number) for key in fact.sources)
+    return f"{fact.text} [{numbers}]"
 
 
 def framing_packets(state: ResearchState, placement: Placement) -> list[ReportFraming | Sources]:

@@ -52,7 +52,7 @@ async def estimate(pages: Pages, state: ResearchState, context: Context) -> Esti
     assert state.plan is not None
     runs = [*(await _runs(pages.of_thread(_FINISHED), _kind_of(pages, state, context))).values()]
     limits = context.limits
-    max_seconds = limits.max_seconds_planned if state.has_typed_plan else limits.max_seconds
+    max_seconds = limits.max_seconds_planned if state.run.strategy == "planned" else limits.max_seconds
     caps = {
         "input_tokens": limits.max_tokens,
         "output_tokens": limits.max_tokens,

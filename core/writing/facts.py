@@ -6,25 +6,26 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage
 
-from ...prompts import fence, render_prompt
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
 from ..evidence.checking.proof import Known
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
+from ..evidence.citations.labels import is_approval
 from ..evidence.text.quantities import plain_figures
-from ..evidence.text.sentences import LINE_MARK, cited_sentences
+from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.similarity import grouped
-from ..models.request import Facts, Request, ShownDocument, ShownLearning, TaskFinding
+from ..models.request import Facts, ShownDocument, ShownLearning, TaskFinding
 from ..records.plan import Learning
+from ..records.research import Finding
 from ..records.sources import time_of
 from ..run import tool_names
 from ..run.branches import ResearcherState, StepState
 from ..run.context import Context
-from ..run.conversation import mark_of, question_of, text_only
-from .answers import is_approval
+from ..run.conversation import mark_of, question_of
+from .basis import texts_of_steps
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
 """Fields of a result that mark a document as not in force."""
@@ -40,15 +41,11 @@ SMALL_WRITER_NOTICE = "The writer's model was given small tasks: it wrote from l
 
 def facts_of_run(state: ResearchState, context: Context) -> Facts:
     """Return the facts for a request that concerns the whole run, such as a plan or a report."""
-    run, sources = state.run, state.sources.values()
+    run = state.run
     marks = map(mark_of, state.messages)
     reported = max((index for index, mark in enumerate(marks) if mark == "report"), default=0)
     calls = chain.from_iterable(message.tool_calls for message in state.transcript if isinstance(message, AIMessage))
-    if state.has_typed_plan:
-        notes = _cited_notes(state)
-        found = [TaskFinding(step.task, " ".join(notes.get(step.id, ()))) for step in state.steps]
-    else:
-        found = [TaskFinding(finding.task, finding.numbered or finding.text) for finding in state.own_findings]
+    numbers = state.numbers
     return Facts(
         # The user's messages since the last report, except approvals of a plan.
         request="\n".join(line for line in question_of(state.messages).splitlines() if not is_approval(line)),
@@ -58,8 +55,8 @@ def facts_of_run(state: ResearchState, context: Context) -> Facts:
         most_steps=context.limits.max_plan_steps,
         tried=tuple(str(call["args"].get("task", "")) for call in calls if call["name"] == tool_names.RESEARCH_AGENT),
         documents=_passages(state) if run.is_quick else (),
-        findings=tuple(found),
-        learnings=shown_learnings(state.learnings.values(), {source.key: source.number for source in sources}),
+        findings=tuple(TaskFinding(finding.task, _quotes(state, finding)) for finding in state.own_findings),
+        learnings=shown_learnings(state.learnings.values(), numbers),
     )
 
 
@@ -116,14 +113,16 @@ def shown_learnings(learnings: Iterable[Learning], numbers: Mapping[str, int]) -
     return tuple(ShownLearning(learning.text, numbers.get(learning.source)) for learning in learnings)
 
 
-def _cited_notes(state: ResearchState) -> dict[str, list[str]]:
-    """Return the current question's learnings from numbered sources, each with its citation, by step id."""
+def _quotes(state: ResearchState, finding: Finding) -> str:
+    """Return the text of a finding for the extractive model; of a step's finding only its facts, each with one source.
+
+    It takes the text apart at the citations, so one that follows another would be lost.
+    """
+    if not finding.lists_learnings:
+        return finding.numbered or finding.text
     numbers = state.numbers
-    own = [learning for learning in state.own_learnings if learning.source in numbers]
-    return {
-        step_id: [f"{learning.text} [{numbers[learning.source]}]" for learning in learnings]
-        for step_id, learnings in grouped(own, lambda learning: learning.step).items()
-    }
+    learnings = [learning for learning in state.stated_in(finding) if learning.source in numbers]
+    return " ".join(f"{learning.text} [{numbers[learning.source]}]" for learning in learnings)
 
 
 def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
@@ -155,16 +154,14 @@ def omitted_facts(facts: Mapping[str, Sequence[str]], text: str) -> str:
 
 
 def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
-    """Return the question's distinct cited lines by topic (a heading): of findings by task, or of learnings by step."""
+    """Return the distinct cited lines of the question's findings by topic (a heading): the task or title of a step."""
     known = by_number(state.sources.values())
-    if state.has_typed_plan:
-        titles = {step.id: step.title for step in state.steps}
-        noted = [
-            (titles.get(step_id, ""), "\n".join(f"- {note}" for note in notes))
-            for step_id, notes in _cited_notes(state).items()
-        ]
-    else:
-        noted = [(finding.task, finding.numbered) for finding in state.own_findings if finding.numbered]
+    titles = {step.id: step.title for step in state.steps}
+    texts = texts_of_steps(state, state.own_findings)
+    noted = [
+        (titles.get(finding.step, finding.task), texts.get(finding.id, finding.numbered or ""))
+        for finding in state.own_findings
+    ]
     seen, facts = set[str](), dict[str, list[str]]()
     for topic, text in noted:
         lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]
@@ -173,23 +170,3 @@ def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
             facts.setdefault(" ".join(topic.split())[:_HEADING_CHARACTERS], []).extend(new)
             seen.update(new)
     return facts
-
-
-def facts_request(state: ResearchState, context: Context, heading: str, *, is_again: bool) -> Request:
-    """Return the request to a small model for a report from all facts, or for a section from those on a topic.
-
-    `heading` is the topic, a key of `facts_by_topic`, or empty for the report; `is_again`: the last answer was empty.
-    """
-    run, facts = state.run, facts_by_topic(state)
-    lines = facts.get(heading) or chain.from_iterable(facts.values())
-    conversation = text_only(state.messages[: state.progress.opening or len(state.messages)])
-    system = render_prompt(
-        "_write_from_facts", "system", date=run.date, language=run.language, instructions=context.instructions
-    )
-    listed = fence("\n".join(lines))
-    reminder = render_prompt(
-        "_write_from_facts", "reminder", facts=listed, heading=heading, request=run.question, again=is_again
-    )
-    messages = [SystemMessage(system), *(conversation if len(conversation) > 1 else ()), HumanMessage(reminder)]
-    max_tokens, known = context.limits.report_tokens, facts_of_run(state, context)
-    return Request("writer", run.id, messages, cited_sentences, max_tokens=max_tokens, facts=known, is_long=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
@@ -28,15 +28,25 @@ from .forms import Form, form_name, form_schema
 
 Filled = TypeVar("Filled", bound=Form)
 Messages = Sequence[AnyMessage]
-_NOTHING = Facts()
 
 
 class Filler:
     """Asks models to fill in forms, for a run or one of its tasks."""
 
-    def __init__(self, context: Context, work: Run | Task, events: CallEvents, placement: Placement) -> None:
-        """`events` observes the calls; failures are emitted as packets at `placement`."""
+    def __init__(
+        self,
+        context: Context,
+        work: Run | Task,
+        events: CallEvents,
+        placement: Placement,
+        facts: Callable[[], Facts] = Facts,
+    ) -> None:
+        """`events` observes the calls; failures are emitted as packets at `placement`.
+
+        `facts` returns the data for the extractive model.
+        """
         self.context, self._events, self._placement = context, events, placement
+        self._facts = facts
         self._question_id = work.question_id if isinstance(work, Task) else work.id
         self._common_values = {"date": work.date, "language": work.language}
         self.failures: list[str] = []
@@ -51,14 +61,22 @@ class Filler:
         return other
 
     async def ask(
-        self, form: type[Filled], role: Role, prompt: str, between: Messages, *, facts: Facts = _NOTHING, **values: Any
+        self,
+        form: type[Filled],
+        role: Role,
+        prompt: str,
+        between: Messages,
+        *,
+        facts: Facts | None = None,
+        **values: Any,
     ) -> Filled:
         """Have the role's model fill in a form, and return the form.
 
         `prompt` names the template in `prompts/`, filled with `values`; the messages `between` stand between its two
-        blocks, system prompt and reminder. Raises `ModelFailed` if the model fails to fill in the form twice, or the
-        error of a failed call.
+        blocks, system prompt and reminder. The extractive model reads `facts` instead, by default those of the turn.
+        Raises `ModelFailed` if the model fails to fill in the form twice, or the error of a failed call.
         """
+        facts = self._facts() if facts is None else facts
         values = {**self._common_values, **values}
         before: list[AnyMessage] = [SystemMessage(render_prompt(prompt, "system", **values)), *between]
         reminder, faults = HumanMessage(render_prompt(prompt, "reminder", **values)), ""
@@ -88,7 +106,14 @@ class Filler:
         raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {fault}.")
 
     async def ask_if_possible(
-        self, form: type[Filled], role: Role, prompt: str, between: Messages, *, facts: Facts = _NOTHING, **values: Any
+        self,
+        form: type[Filled],
+        role: Role,
+        prompt: str,
+        between: Messages,
+        *,
+        facts: Facts | None = None,
+        **values: Any,
     ) -> Filled | None:
         """Like `ask`, but on failure emit the reason and return None. Raises only errors that stop the whole run."""
         try:

@@ -101,6 +101,7 @@ class StepTurn(BranchTurn[SilentEvents]):
 
     def __init__(self, state: StepState, runtime: Runtime[Context]) -> None:
         super().__init__(state.task, state.seconds, state.turn, runtime, SilentEvents)
+        self.filler = Filler(self.context, state.task, self.events, self.tab, lambda: facts_of_step(state))
 
     async def in_time(self, work: Coroutine[Any, Any, Value]) -> Value | Failed:
         """Await the work within the step's remaining time; return its result or failure (see `attempt`)."""

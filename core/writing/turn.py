@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessageChunk, AnyMessage
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from ...state import ResearchState, StateUpdate
+from ...tools.offer import researcher_request
 from ...tools.tool import Outcome, ToolContext
 from ...tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
 from ..evidence.citations.rendering import plain_line
+from ..models.request import Facts, Request
 from ..models.resolve import settings_of
 from ..records.research import Action, Progress, Run, Spent, Task, Value
 from ..run import tool_names
-from ..run.branches import placement_of
+from ..run.branches import ResearcherState, placement_of
 from ..run.concurrency import Failed, attempt
-from ..run.context import Context, Watch, within_scope
+from ..run.context import Context, Role, Watch, within_scope
 from ..run.conversation import MESSAGE_MARK, PROGRESS, house_rules
 from ..run.events.call import ActivityKind, CallEvents, SilentEvents, activity
 from ..run.events.log import Emitter, emitter
 from ..run.events.packets import Packet, Placement
 from ..run.spending import UnsettledCosts, recorded, unsettled_costs
 from ..run.store.pages import pages_of
+from .facts import facts_of_researcher, facts_of_run
 from .fill_in import Filler
 
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
@@ -80,7 +83,14 @@ class Turn(NodeTurn[CallEvents]):
         self._watch = Watch(self.context.clock, run.active_seconds)
         self.state = replace(state, run=run, spending={**state.spending, **self._lost})
         """The state, including the lost costs."""
-        self.filler = Filler(self.context, run, self.events, placement)
+        self.filler = Filler(self.context, run, self.events, placement, self._facts)
+
+    def _facts(self) -> Facts:
+        return facts_of_run(self.state, self.context)
+
+    def request(self, role: Role, messages: Sequence[AnyMessage], **fields: Any) -> Request:
+        """Return a request to a role's model, with the facts of the run; `fields`: further fields of the request."""
+        return Request(role, self.state.run.id, messages, facts=self._facts(), **fields)
 
     @property
     def spending(self) -> dict[str, Spent]:
@@ -146,7 +156,6 @@ class BranchTurn(NodeTurn[Events]):
         super().__init__(task, placement, runtime, make_events)
         self._task = task
         self.watch = Watch(self.context.clock, seconds)
-        self.filler = Filler(self.context, task, self.events, self.tab)
 
     @property
     def seconds(self) -> float:
@@ -165,6 +174,22 @@ class BranchTurn(NodeTurn[Events]):
     async def attempt(self, work: Coroutine[Any, Any, Value], seconds: float) -> Value | Failed:
         """Await the work for at most `seconds`; return its result or `Failed`, raise errors that stop the whole run."""
         return await attempt(work, seconds, self.paid())
+
+
+class ResearcherTurn(BranchTurn[Events]):
+    """A turn of a node within a researcher."""
+
+    def __init__(self, state: ResearcherState, runtime: NodeRuntime, make_events: MakeEvents[Events]) -> None:
+        super().__init__(state.task, state.seconds, state.step, runtime, make_events)
+        self._state = state
+
+    def request(self, notes: Sequence[AnyMessage], reminder: str, **fields: Any) -> Request:
+        """Return a request to the researcher's model, with the facts of its notes.
+
+        `notes`: its messages so far, with the texts of results filled in; `fields`: further fields of the request.
+        """
+        request = researcher_request(self._task, self.context, notes, reminder)
+        return request._replace(facts=facts_of_researcher(self._state, notes), **fields)
 
 
 AnyTurn = Turn | BranchTurn[SilentEvents]

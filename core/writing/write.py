@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -25,7 +26,6 @@ from ..models.ask import Reply, ask_model
 from ..models.ladder.reply import split_thoughts
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
-from ..records.research import Finding
 from ..run.context import Context
 from ..run.conversation import text_only
 from ..run.errors import DeepResearchError, log_failure
@@ -34,16 +34,18 @@ from ..run.plan_text import split_plan
 from ..run.store.pages import Pages
 from ..run.transcripts import (
     CHARACTERS_PER_TOKEN,
-    earlier_findings,
+    Shorten,
+    findings_without_call,
     mark_withheld,
     research_calls,
     stream_broke_off,
     was_cut_off,
     with_findings,
 )
-from .basis import report_basis, source_texts
-from .facts import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, facts_of_run, facts_request, omitted_facts
+from .basis import findings_for_writer, has_conclusions, source_texts, states_anything
+from .facts import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
 from .report import ReportEvents
+from .turn import Turn
 
 _EXTENTS = {
     "part": "read in part",
@@ -132,11 +134,14 @@ def known_findings(state: ResearchState, tokens: int) -> str:
 class TextWriter:
     """Has the writer's model write the report of a run; continues answers that are cut off."""
 
-    def __init__(self, state: ResearchState, context: Context, events: ReportEvents, passages: str) -> None:
+    def __init__(self, turn: Turn, events: ReportEvents, passages: str) -> None:
         """`passages` is fenced text with the passages behind the findings, or empty."""
-        self._state, self._context, self._events, self._passages = state, context, events, passages
-        self._is_quick = state.run.is_quick
-        self._facts = facts_by_topic(state) if is_small("writer", context) and not self._is_quick else {}
+        self._turn, self._events, self._passages = turn, events, passages
+        self._state, self._context = turn.state, turn.context
+        self._is_quick = self._state.run.is_quick
+        self._facts: dict[str, list[str]] = {}
+        if is_small("writer", self._context) and not self._is_quick:
+            self._facts = facts_by_topic(self._state)
         # A broken stream is continued once; a quick answer is never continued.
         self._is_answered, self._has_broken = False, self._is_quick
         self.refused: set[str] = set()
@@ -184,7 +189,7 @@ class TextWriter:
             return text
         # The extractive model's report consists of quotations.
         context = with_model("writer", EXTRACTIVE, self._context)
-        request = await asyncio.to_thread(self._report_request, context, ReportPart("report"), "", "")
+        request = await asyncio.to_thread(self._report_request, ReportPart("report"), "", "")
         quoted = (await write_silently(request, context, self._events)).text
         stands_in = bool(cited_numbers(quoted, known))
         self.notices = [*self.notices, _STANDS_IN if stands_in else _UNCITED]
@@ -245,30 +250,56 @@ class TextWriter:
     async def _request(self, part: ReportPart, draft: str | None = None) -> Request:
         """Return the request for a part that follows `draft`, by default the text so far."""
         draft = self._events.draft if draft is None else draft
-        state, context = self._state, self._context
         if self._facts and part.kind != "continuation":
-            return await asyncio.to_thread(facts_request, state, context, part.heading, is_again=part.is_again)
+            return await asyncio.to_thread(self._facts_request, part)
         # A filter that refused a finding would refuse its passages too.
         passages = "" if self.refused else self._passages
         # In a thread, because it parses the citations of all findings.
-        return await asyncio.to_thread(self._report_request, context, part, draft, passages)
+        return await asyncio.to_thread(self._report_request, part, draft, passages)
 
-    def _report_request(self, context: Context, part: ReportPart, draft: str, passages: str) -> Request:
+    def _facts_request(self, part: ReportPart) -> Request:
+        """Return the request to a small model for the report from all facts, or for a section from those on a topic."""
+        state, run = self._state, self._state.run
+        lines = self._facts.get(part.heading) or chain.from_iterable(self._facts.values())
+        system = render_prompt(
+            "_write_from_facts",
+            "system",
+            date=run.date,
+            language=run.language,
+            instructions=self._context.instructions,
+        )
+        reminder = render_prompt(
+            "_write_from_facts",
+            "reminder",
+            facts=fence("\n".join(lines)),
+            heading=part.heading,
+            request=run.question,
+            again=part.is_again,
+        )
+        conversation = text_only(state.messages[: state.progress.opening or len(state.messages)])
+        earlier = conversation if len(conversation) > 1 else []
+        messages = [SystemMessage(system), *earlier, HumanMessage(reminder)]
+        return self._writer_request(messages, cited_sentences)
+
+    def _writer_request(self, messages: Sequence[AnyMessage], shorten: Shorten) -> Request:
+        max_tokens = self._context.limits.report_tokens
+        return self._turn.request("writer", messages, shorten=shorten, max_tokens=max_tokens, is_long=True)
+
+    def _report_request(self, part: ReportPart, draft: str, passages: str) -> Request:
         """Return the request for a part of the report that follows the text `draft`; `passages` as in `__init__`."""
-        state, run, progress, findings = self._state, self._state.run, self._state.progress, self._findings
-        values = {"date": run.date, "language": run.language, "instructions": context.instructions}
+        state, run, progress = self._state, self._state.run, self._state.progress
+        findings = findings_for_writer(state, self.refused)
+        values = {"date": run.date, "language": run.language, "instructions": self._context.instructions}
         messages = [
             SystemMessage(render_prompt("write_report", "system", is_quick=run.is_quick, **values)),
             *text_only(state.messages[: progress.opening or len(state.messages)]),
-            *(report_basis(state, self.refused) if state.has_typed_plan else earlier_findings(findings, run.id)),
+            *findings_without_call(findings, state.transcript),
             *with_findings(research_calls(state.transcript), findings),
             *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
             *([AIMessage(draft)] if draft else []),
             HumanMessage(self._reminder(part, draft, passages)),
         ]
-        max_tokens, facts = context.limits.report_tokens, facts_of_run(state, context)
-        shorten = first_passages if run.is_quick else cited_sentences
-        return Request("writer", run.id, messages, shorten, max_tokens=max_tokens, facts=facts, is_long=True)
+        return self._writer_request(messages, first_passages if run.is_quick else cited_sentences)
 
     def _reminder(self, part: ReportPart, draft: str, passages: str) -> str:
         state, run = self._state, self._state.run
@@ -290,8 +321,8 @@ class TextWriter:
             plan="\n".join(f"{step.id}. {step.title}" for step in state.steps)
             or (split_plan(state.plan.text).steps if state.plan else ""),
             requirements="\n".join(f"- {requirement}" for requirement in state.plan.requirements) if state.plan else "",
-            has_analysis=state.has_typed_plan,
-            summary=state.brief.summary if state.has_typed_plan and state.brief.summary.strip() != run.question else "",
+            has_analysis=has_conclusions(state),
+            summary="" if state.brief.summary.strip() == run.question else state.brief.summary,
             passages=passages,
             sources=describe_sources(state),
             gaps=fence("\n".join(missing)) if missing else "",
@@ -300,16 +331,10 @@ class TextWriter:
         )
 
     @property
-    def _findings(self) -> dict[str, Finding]:
-        """The findings by id; those that the provider's filter refused are withheld."""
-        return {**self._state.findings, **mark_withheld(self._state.findings, self.refused)}
-
-    @property
     def _has_findings(self) -> bool:
         """Whether the research has found anything to write about."""
-        if self._state.has_typed_plan:
-            return bool(self._state.learnings)
-        return any(finding.text and not finding.is_withheld for finding in self._findings.values())
+        findings = {**self._state.findings, **mark_withheld(self._state.findings, self.refused)}
+        return any(states_anything(self._state, finding) for finding in findings.values())
 
 
 class WrittenText(NamedTuple):

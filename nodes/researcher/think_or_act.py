@@ -28,13 +28,12 @@ from ...core.run.transcripts import (
     results_for,
     results_in_order,
 )
-from ...core.writing.facts import facts_of_researcher
-from ...core.writing.turn import BranchTurn, NodeRuntime
+from ...core.writing.turn import NodeRuntime, ResearcherTurn
 from ...prompts import render_prompt
 from ...tools.control import calculated
 from ...tools.disputes import declared_disputes
 from ...tools.internal_search import CALL_ID
-from ...tools.offer import researcher_request, researcher_tools
+from ...tools.offer import researcher_tools
 from ...tools.passed import load_servers
 from ...tools.results import shrunk
 
@@ -45,7 +44,7 @@ _MOST_SHRINKS = 2
 async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask the researcher's model for its next action; end the research if a limit is reached."""
     task = state.task
-    turn = BranchTurn(task, state.seconds, state.step, runtime, CallEvents)
+    turn = ResearcherTurn(state, runtime, CallEvents)
     context = turn.context
     await load_servers(context)
     if not (state.step or state.notes or state.was_nudged):
@@ -67,7 +66,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         return {"ended": "done", "request": None}
     shortenings, notes = await _in_view(state, context.limits, turn.pages)
     left = seconds_left(context.limits, state.seconds)
-    reply = await turn.attempt(_ask(state, notes, context, turn.events), left)
+    reply = await turn.attempt(_ask(state, notes, turn), left)
     # A call that failed or was too late also costs.
     spent = BranchUpdate(step=state.step + bool(turn.events.thoughts), seconds=turn.seconds, spending=turn.spending)
     if isinstance(reply, Failed):
@@ -135,15 +134,14 @@ async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tupl
     return (*state.shrunk, newest), shrunk(notes, newest, topic)
 
 
-async def _ask(state: ResearcherState, notes: list[AnyMessage], context: Context, events: CallEvents) -> Reply:
+async def _ask(state: ResearcherState, notes: list[AnyMessage], turn: ResearcherTurn[CallEvents]) -> Reply:
     last = state.actions[-1] if state.actions else None
     reminder = render_prompt(
         "think_or_act",
         "reminder",
         iteration=state.iteration,
-        max_iterations=context.limits.max_iterations,
+        max_iterations=turn.context.limits.max_iterations,
         has_unread_results=bool(last and last.tool == tool_names.WEB_SEARCH and last.found and not state.thinks),
         was_nudged=state.was_nudged,
     )
-    request = researcher_request(state.task, context, notes, reminder, facts_of_researcher(state, notes))
-    return await ask_model(request, context, events)
+    return await ask_model(turn.request(notes, reminder), turn.context, turn.events)

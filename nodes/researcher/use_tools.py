@@ -9,7 +9,7 @@ from ...core.run.events.call import SilentEvents
 from ...core.run.spending import seconds_left
 from ...core.run.store.pages import reference_to
 from ...core.run.transcripts import results_in_order
-from ...core.writing.turn import BranchTurn, NodeRuntime
+from ...core.writing.turn import NodeRuntime, ResearcherTurn
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk
 from ...tools.tool import ToolContext
@@ -20,7 +20,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     """Run the requested tool and number its new sources; if the tool fails, the result says why."""
     request, task = state.request, state.task
     assert request is not None
-    turn = BranchTurn(task, state.seconds, state.step, runtime, SilentEvents)
+    turn = ResearcherTurn(state, runtime, SilentEvents)
     await load_servers(turn.context)
     meter, limits = meter_of(task, state.spending), turn.context.limits
     left = TimeLimit(seconds_left(limits, state.seconds), "researcher_seconds_hard")

@@ -23,13 +23,13 @@ from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
 from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
 from ...core.run.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
-from ...core.writing.facts import facts_of_researcher, known_from, with_other_sources
-from ...core.writing.turn import BranchTurn, NodeRuntime
+from ...core.writing.facts import known_from, with_other_sources
+from ...core.writing.turn import NodeRuntime, ResearcherTurn
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
 from ...tools.disputes import declared_disputes
 from ...tools.excerpts import keep_excerpts
-from ...tools.offer import researcher_request, researcher_tools
+from ...tools.offer import researcher_tools
 from ...tools.results import results_in, shrunk
 
 _NOTHING_CONSULTED = "it consulted no source"
@@ -56,7 +56,7 @@ class FindingEvents(ContinuedEvents):
 
 async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
     """Ask the researcher's model for the finding; if that fails, use excerpts of its sources instead."""
-    turn = BranchTurn(state.task, state.seconds, state.step, runtime, FindingEvents)
+    turn = ResearcherTurn(state, runtime, FindingEvents)
     left = turn.context.limits.researcher_seconds_hard - state.seconds
     finding = await turn.attempt(_finding(state, turn), left)
     if isinstance(finding, Failed):
@@ -64,7 +64,7 @@ async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchU
     return {"findings": {finding.id: finding}, "spending": turn.spending}
 
 
-async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> Finding:
+async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) -> Finding:
     """Return the finding, with citations added or its text replaced by quotations if the model cites nothing."""
     if state.ended == "failed" or not state.actions:
         # Without a source, the model would write from memory.
@@ -107,14 +107,14 @@ async def _finding(state: ResearcherState, turn: BranchTurn[FindingEvents]) -> F
     )
 
 
-async def _quoted(request: Request, turn: BranchTurn[FindingEvents]) -> str:
+async def _quoted(request: Request, turn: ResearcherTurn[FindingEvents]) -> str:
     """Return the finding as the extractive model writes it: quotations of the results."""
     context = with_model("researcher", EXTRACTIVE, turn.context)
     return (await write_silently(request, context, turn.events)).text
 
 
 async def _ask_twice(
-    state: ResearcherState, turn: BranchTurn[FindingEvents]
+    state: ResearcherState, turn: ResearcherTurn[FindingEvents]
 ) -> tuple[Request, Reply, tuple[str, ...], tuple[Dispute, ...]]:
     """Return the request, the reply, and what a call next to its text declares missing and disputed.
 
@@ -136,8 +136,12 @@ async def _ask_twice(
             may_declare=may_declare,
             is_small=small,
         )
-        request = researcher_request(task, context, notes, reminder, facts_of_researcher(state, notes))._replace(
-            tool_choice="auto" if may_declare else "none", max_tokens=context.limits.finding_tokens, is_long=True
+        request = turn.request(
+            notes,
+            reminder,
+            tool_choice="auto" if may_declare else "none",
+            max_tokens=context.limits.finding_tokens,
+            is_long=True,
         )
         reply = await ask_for_prose(request, context, turn.events)
         for call in reply.message.tool_calls[:1]:

@@ -12,7 +12,6 @@ from ...core.records.plan import Iteration, Learning
 from ...core.run.branches import BranchUpdate, StepState
 from ...core.run.concurrency import Failed
 from ...core.run.events.call import activity, iteration_packets, step_started
-from ...core.writing.facts import facts_of_step
 from ...core.writing.forms import RecordAnalysis
 from ...core.writing.steps import StepTurn, judgement_in, knowledge_of, observed_in
 from ...core.writing.turn import NodeRuntime
@@ -29,7 +28,6 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
             "orchestrator",
             "analyze",
             [HumanMessage(task.text)],
-            facts=facts_of_step(state),
             knowledge=knowledge_of(state, context.limits),
             question=task.question,
         )

@@ -11,7 +11,6 @@ from ...core.run.branches import BranchUpdate, StepState
 from ...core.run.concurrency import Failed
 from ...core.run.events.call import step_failed
 from ...core.run.schedule import needed_follow_up
-from ...core.writing.facts import facts_of_step
 from ...core.writing.forms import UpdateStep
 from ...core.writing.steps import StepTurn, emit_end, finding_of, gap_left_by, knowledge_of, outcome_of
 from ...core.writing.turn import NodeRuntime
@@ -55,7 +54,6 @@ async def _with_follow_up_step(
             "evaluate",
             [HumanMessage(state.task.text)],
             knowledge=knowledge_of(state, turn.context.limits),
-            facts=facts_of_step(state),
             suggestion=wanted.title or wanted.task,
         )
         task = wanted.task or (named.task.strip() if named else "")

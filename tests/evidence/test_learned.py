@@ -15,7 +15,6 @@ from deep_research.core.evidence.memory.learned import (
     facts_of,
     is_confident,
     learnings_of,
-    merged_by_source,
     notice_findings,
     thoughts,
 )
@@ -89,26 +88,20 @@ def stated(*pairs: tuple[str, str]) -> list[Learning]:
     return [learning(*pair) for pair in pairs]
 
 
-@pytest.mark.behaviour("A-74")
-def test_learnings_are_grouped_by_source_without_thoughts() -> None:
-    learnings = stated(
-        *(("It is tall.", "b"), ("So it is seen.", ""), ("It is lit.", "a"), ("It is old.", "b"), ("So it stays.", ""))
-    )
-    by_source = [(source, [fact.text for fact in facts]) for source, facts in merged_by_source(learnings)]
-    assert by_source == [("b", ["It is tall.", "It is old."]), ("a", ["It is lit."])]
+def test_thoughts_are_learnings_without_a_source() -> None:
+    learnings = stated(("It is tall.", "b"), ("So it is seen.", ""), ("It is lit.", "a"), ("So it stays.", ""))
     assert [thought.text for thought in thoughts(learnings)] == ["So it is seen.", "So it stays."]
 
 
 @given(st.lists(LEARNINGS))
 def test_repeated_learnings_change_nothing_and_none_is_lost(learnings: list[Learning]) -> None:
     once, twice = (
-        {key: [(fact.text, fact.sources) for fact in facts] for key, facts in merged_by_source(given)}
-        for given in (learnings, [*learnings, *learnings])
+        [(fact.text, fact.sources) for fact in facts_of(given)] for given in (learnings, [*learnings, *learnings])
     )
     assert once == twice
     assert thoughts([*learnings, *learnings]) == thoughts(learnings) == thoughts(thoughts(learnings))
-    merged = [learning.id for _, facts in merged_by_source(learnings) for fact in facts for learning in fact.learnings]
-    assert sorted(merged) == sorted(learning.id for learning in learnings if learning.source)
+    merged = [learning.id for fact in facts_of(learnings) for learning in fact.learnings]
+    assert sorted(merged) == sorted(learning.id for learning in learnings)
     assert {thought.text for thought in thoughts(learnings)} == {each.text for each in learnings if not each.source}
 
 

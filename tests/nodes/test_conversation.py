@@ -34,7 +34,7 @@ from deep_research.app.embed import ResearchGraph, thread_config
 from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
 from deep_research.core.run.errors import QuestionRefused
-from deep_research.core.run.transcripts import earlier_findings, fit_window
+from deep_research.core.run.transcripts import findings_without_call, fit_window
 
 FROM_READ = calls(call("answer_from_read"))
 FOLLOW_UP = "How tall is the Skerry Light?"
@@ -183,7 +183,7 @@ def test_how_research_ended_is_never_cut_away() -> None:
     fields: dict[str, Any] = {"question_id": "old", "task": "t", "cycle": 0, "position": 0}
     partial = Finding(id="a", text="cited [1]. " * 300, ended="partial", reason="its time was over", **fields)
     failed = Finding(id="b", text="", ended="failed", reason="an error stopped it (ValueError)", **fields)
-    fitted = fit_window(earlier_findings({"a": partial, "b": failed}, "new"), 10, lambda text, share: "")
+    fitted = fit_window(findings_without_call({"a": partial, "b": failed}, []), 10, lambda text, share: "")
     assert results(fitted) == {
         "a": "(Incomplete: its time was over.)\n",
         "b": "The research failed: an error stopped it (ValueError). Try another approach, or go on.",

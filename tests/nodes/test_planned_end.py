@@ -16,6 +16,7 @@ from kit.planned import (
     facts,
     failing,
     finished,
+    in_turn,
     insights,
     numbered,
     of_task,
@@ -63,15 +64,15 @@ ASKED = "How tall is the Skerry Light?"
 
 
 def basis(run: PlannedLab) -> dict[str, str]:
-    """Findings in the writer's prompt, by task."""
-    messages = run.asked("report")[0].messages
+    """Findings in the writer's latest prompt, by task."""
+    messages = run.asked("report")[-1].messages
     made = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
     tasks = {call["id"]: call["args"]["task"] for call in made}
     return {tasks[m.tool_call_id]: m.text for m in messages if isinstance(m, ToolMessage)}
 
 
 @pytest.mark.behaviour("A-74", "A-75", "A-76", "A-77", "A-79")
-async def test_the_report_rests_on_learnings_by_source_and_comes_after_main_message_and_sources(tmp_path: Path) -> None:
+async def test_the_report_rests_on_findings_and_comes_after_main_message_and_sources(tmp_path: Path) -> None:
     def learned(asked: Asked) -> Any:
         facts = RULES["record_learnings"](asked)["learnings"]
         return {"learnings": [*facts, {"text": "The lamp is white.", "document": facts[0]["document"]}, *facts]}
@@ -82,14 +83,15 @@ async def test_the_report_rests_on_learnings_by_source_and_comes_after_main_mess
     rules = {"make_plan": THREE, "record_learnings": learned, "record_analysis": thought, "report": report}
     run, state = await finished(tmp_path, rules, verify="off")
     shown = basis(run)
-    says = shown["What source 1 says"].splitlines()
-    assert says == ["The Skerry Light was lit for the first time in 1844. [1]", "The lamp is white. [1, 4]"]
-    sources = {learning.source for learning in state.learnings.values() if learning.source}
-    assert len(shown) == len(sources) + 1
-    head, *thoughts = shown["What follows from it"].splitlines()
-    assert head == "Analysis, not a source and without a number:"
-    assert thoughts == [learning.text for learning in state.learnings.values() if not learning.source]
-    assert len(thoughts) == 3 and not any(MARKER.search(thought) for thought in thoughts)
+    assert [*shown] == [LIGHT, TIDE, "Compare them", "Judge them"]
+    says = shown[LIGHT].splitlines()
+    assert says[0] == "The Skerry Light was lit for the first time in 1844. [1]"
+    # Both searches have learned this, of different sources.
+    assert "The lamp is white. [1, 4]" in says
+    assert "white" not in shown[TIDE]
+    thoughts = [line for task in [*shown][2:] for line in shown[task].splitlines()]
+    head = "Analysis, not a source:"
+    assert thoughts == [head, "It is high.", head, "It is old.", "All say so."]
     assert any("[4]" in text and "5.2 metres" in text for text in shown.values())
     assert state.report and state.report.text == "High. [4] Old. [1] Lost."
     assert [state.sources[key].title for key in state.report.sources] == ["Skerry Light", "Tides"]
@@ -103,6 +105,46 @@ async def test_the_report_rests_on_learnings_by_source_and_comes_after_main_mess
     kinds = run.types()
     assert kinds.index("report_framing") < kinds.index("sources") < kinds.index("message_start")
     assert await run.replays_alike()
+
+
+@pytest.mark.behaviour("A-74")
+async def test_the_writer_is_shown_insights_with_their_step_and_each_fact_and_conclusion_once(tmp_path: Path) -> None:
+    rules = {
+        "make_plan": plan(step(FIRST), step(SECOND, previous=True), step("Compare them", search=False)),
+        "record_learnings": of_task(FIRST, facts(TALL), facts(TALL, AGED)),
+        "record_insights": of_task(SECOND, insights("It is old."), insights("It is high.")),
+        "record_analysis": lambda _: {"statements": ["It is high.", "It will last."]},
+    }
+    run, _ = await finished(tmp_path, rules)
+    head = "Analysis, not a source:"
+    assert {task: text.splitlines() for task, text in basis(run).items()} == {
+        FIRST: [f"{TALL} [1]", head, "It is high."],
+        SECOND: [f"{AGED} [1]", head, "It is old."],
+        "Compare them": [head, "It will last."],
+    }
+    assert "Statements marked as analysis" in run.asked("report")[0].reminder
+
+
+async def test_a_step_that_learned_only_what_another_has_is_left_out(tmp_path: Path) -> None:
+    rules = {"make_plan": plan(step(FIRST), step(SECOND)), "record_learnings": facts(TALL)}
+    run, _ = await finished(tmp_path, rules)
+    assert basis(run) == {FIRST: f"{TALL} [1]"}
+    assert "Statements marked as analysis" not in run.asked("report")[0].reminder
+
+
+async def test_a_follow_up_shows_earlier_conclusions_as_such_and_known_facts_with_its_own_steps(tmp_path: Path) -> None:
+    rules: dict[str, Rule] = {
+        "make_plan": in_turn(plan(step(FIRST), step("Compare them", search=False)), plan(step(SECOND))),
+        "record_learnings": of_task(FIRST, facts(TALL, AGED), facts(TALL, TALLER)),
+        "record_analysis": lambda _: {"statements": ["It is high."]},
+    }
+    run, _ = await finished(tmp_path, rules)
+    await run.ask("And its keeper?")
+    assert basis(run) == {
+        FIRST: f"{AGED} [1]",
+        "Compare them": "Earlier analysis, not a source; later findings may overrule it:\nIt is high.",
+        SECOND: f"{TALL} [1]\n{TALLER} [1]",
+    }
 
 
 @pytest.mark.behaviour("A-78")

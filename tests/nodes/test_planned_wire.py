@@ -134,4 +134,5 @@ async def test_refused_results_are_reported_and_left_out(tmp_path: Path, monkeyp
 async def test_what_the_writer_may_not_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, state = await run(tmp_path, monkeypatch, blocked("Ada Moran", "report", REPORT))
     assert state.run and state.run.status == "completed_with_gaps"
-    assert "Found, but left out: What 'Ada Moran' says" in state.messages[-1].text
+    [withheld] = [finding for finding in state.findings.values() if finding.is_withheld]
+    assert f"Found, but left out: {withheld.task}: the provider" in state.messages[-1].text

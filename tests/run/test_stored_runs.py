@@ -81,6 +81,8 @@ def test_a_stored_run_is_shown_in_words_as_data_and_as_packets(stored: Desk, nam
     assert data["name"] == name and data["question"] in page.out
     packets = [json.loads(line) for line in stored.call("show", name, "--json").out.splitlines()]
     assert packets[-1]["type"] == "stop"
+    disputed = [packet["contradictions"] for packet in packets if packet["type"] == "contradictions_found"]
+    assert all((found["about"], found["resolution"]) == ("fact", "open") for [found] in disputed)
     if "waiting" in name:
         assert data["asks"] == "Which light?"
     else:
@@ -98,6 +100,11 @@ def test_a_stored_report_is_exported_in_every_format(stored: Desk, strategy: Str
         assert path.stat().st_size > 0
     page = (stored.folder / "report-html").read_text("utf-8")
     assert all(words in page for words in SAME_CLAIMS)
+    exported = json.loads((stored.folder / "report-json").read_text("utf-8"))
+    [shown], [audited] = exported["contradictions"], exported["audit"]["disagreements"]
+    for dispute in (shown, audited):
+        assert (dispute["about"], dispute["resolution"]) == ("fact", "open")
+    assert [Path(side["source"]).name for side in shown["claims"]] == ["lighthouse.md", "keeper.md"]
     audit = stored.call("audit", f"{strategy}-finished")
     assert "83 metres" in audit.out, audit
 
@@ -122,6 +129,8 @@ def test_a_stored_run_that_was_killed_repeats_nothing_and_ends_with_a_report(sto
     assert before.spending.items() <= after.spending.items()
     assert before.findings.items() <= after.findings.items()
     assert before.outcomes.items() <= after.outcomes.items()
+    assert before.memory.keys() <= after.memory.keys()
+    assert all(observation.key == key for key, observation in after.memory.items())
     assert after.plan == before.plan and after.run.id == before.run.id
     assert after.run.status != "running"
     [contradiction] = run_as_data(stored, name)["contradictions"]

@@ -186,3 +186,23 @@ async def test_a_run_of_a_newer_version_is_named_and_not_treated_as_damaged(tmp_
         for refused in (database.saver.aget_tuple(config), database.saver.adrop_unreadable(thread)):
             with pytest.raises(NewerVersion, match=f"The run {thread} was written by version 9.9.9.*: update"):
                 await refused
+
+
+@pytest.mark.parametrize(
+    ("finding_id", "step"),
+    [
+        pytest.param("9b1deb4d-2.1", "2.1", id="a follow-up step's"),
+        pytest.param("9b1deb4d-look-up", "look-up", id="a quick answer's"),
+        pytest.param("call_1", "", id="a researcher's"),
+    ],
+)
+def test_a_stored_finding_without_a_step_gets_the_one_in_its_id(finding_id: str, step: str) -> None:
+    question_id = "9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d"
+    fields = {"id": finding_id, "question_id": question_id, "cycle": 0, "position": 0, "task": "t"}
+    stored = packed(
+        jsonplus.EXT_PYDANTIC_V2,
+        "deep_research.core.records.research",
+        "Finding",
+        {**fields, "text": "It is lit.", "ended": "done"},
+    )
+    assert StrictSerializer().loads_typed(stored)["run"].step == step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -14,6 +15,7 @@ from ...records.sources import Origin, Source
 from ..origin import origin_of
 
 _RIGHT_TO_LEFT = {"ar", "fa", "he"}
+_PUNCTUATION = re.compile("[.,!¡。！،、]")
 
 
 class Labels:
@@ -74,3 +76,13 @@ def is_right_to_left(language_code: str) -> bool:
 
 def _base(language_code: str) -> str:
     return language_code.lower().replace("_", "-").split("-")[0]
+
+
+def is_approval(words: str) -> bool:
+    """Whether the text approves a plan, in any supported language."""
+    return " ".join(_PUNCTUATION.sub(" ", words).lower().replace("’", "'").split()) in _approvals()
+
+
+@cache
+def _approvals() -> frozenset[str]:
+    return frozenset(word for own in all_labels().values() for word in own.approvals.split(", "))

@@ -68,7 +68,7 @@ def confirmed_disputes(state: ResearchState, question_id: str | None = None) -> 
     """
     asked = state.run.id if question_id is None else question_id
     own = (found for found in state.memory.values() if found.question_id == asked)
-    confirmed = [found for found in own if found.step == FINAL_CHECK or not state.has_typed_plan]
+    confirmed = [found for found in own if found.step == FINAL_CHECK or state.run.strategy != "planned"]
     return [current_dispute(found, state) for found in contradictions(confirmed)]
 
 

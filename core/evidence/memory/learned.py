@@ -71,12 +71,6 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
     return [Fact(tuple(learning for fact in same for learning in fact.learnings)) for same in repeats]
 
 
-def merged_by_source(learnings: Iterable[Learning]) -> list[tuple[str, list[Fact]]]:
-    """Return (source key, facts) pairs in order; each fact is at its first source, and thoughts are left out."""
-    facts = facts_of(learning for learning in learnings if learning.source)
-    return list(grouped(facts, lambda fact: fact.sources[0]).items())
-
-
 def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
     """Return as many learnings as fit into `tokens` tokens of a prompt, in their order; earlier groups come first.
 

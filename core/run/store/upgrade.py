@@ -7,6 +7,7 @@ from typing import Any
 
 from ...records.dispute import Dispute
 from ...records.plan import Observation
+from ...records.research import Finding
 from ..branches import StepTask
 
 Fields = dict[str, Any]
@@ -43,8 +44,20 @@ def _with_dispute(observation: Fields) -> Fields:
     return {**fields, "text": "", "dispute": {"claims": claims, "sources": ("", "")}}
 
 
+def _finding(fields: Fields) -> tuple[type, Fields]:
+    """Name the step of a plan in its finding; its id, `QUESTION-STEP`, begins with that of its question."""
+    if "step" in fields:
+        return Finding, fields
+    beginning = f"{fields['question_id'][:8]}-"
+    step = ""
+    if fields["id"].startswith(beginning):
+        step = fields["id"].removeprefix(beginning)
+    return Finding, {**fields, "step": step}
+
+
 UPGRADES: dict[str, Upgrade] = {
     "ConflictingClaims": _dispute,
+    "Finding": _finding,
     "Observation": _observation,
     "StepTask": _step_task,
 }
