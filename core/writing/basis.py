@@ -13,7 +13,7 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import facts_of, fitting_learnings, thoughts
 from ..evidence.memory.observations import insights, relevance
 from ..evidence.text.similarity import grouped
-from ..records.plan import Fact, Learning, Observation
+from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Source
 from ..run.events.call import final_document
@@ -61,23 +61,24 @@ def texts_of_steps(state: ResearchState, findings: Iterable[Finding]) -> dict[st
     researchers, excerpts, withheld findings, and those of steps that learned nothing are left out.
     """
     steps = [finding for finding in findings if finding.lists_learnings and not finding.is_withheld]
-    learnings = chain.from_iterable(state.stated_in(finding) for finding in steps)
-    facts = grouped(facts_of(learnings), lambda fact: _step_of(fact.learnings[0]))
-    noticed = grouped(insights(state.memory.values()), _step_of)
+    stated = {finding.id: state.stated_in(finding) for finding in steps}
+    facts = facts_of(chain.from_iterable(stated.values()))
+    noticed = insights(state.memory.values())
     concluded_before = set[str]()
     texts = dict[str, str]()
     for finding in steps:
-        step = (finding.question_id, finding.step)
-        own = facts.get(step, [])
-        lines = [_cited_line(fact, state.sources) for fact in own if fact.sources]
-        conclusions = [fact.text for fact in own if not fact.sources]
-        conclusions += [insight.text for insight in noticed.get(step, [])]
+        own = {learning.id for learning in stated[finding.id]}
+        new_facts = [fact for fact in facts if fact.learnings[0].id in own]
+        lines = [_cited_line(fact, state.sources) for fact in new_facts if fact.sources]
+        conclusions = [fact.text for fact in new_facts if not fact.sources]
+        # Insights that several steps have in common rest on learnings of each.
+        conclusions += [insight.text for insight in noticed if not own.isdisjoint(insight.learnings)]
         new = [text for text in dict.fromkeys(conclusions) if text not in concluded_before]
         if new:
-            is_own = finding.question_id == state.run.id
-            lines += [_ANALYSIS if is_own else _EARLIER_ANALYSIS, *new]
+            is_current = finding.question_id == state.run.id
+            lines += [_ANALYSIS if is_current else _EARLIER_ANALYSIS, *new]
             concluded_before.update(new)
-        if lines or state.stated_in(finding):
+        if own:
             texts[finding.id] = "\n".join(lines)
     return texts
 
@@ -93,11 +94,6 @@ def states_anything(state: ResearchState, finding: Finding) -> bool:
     if finding.is_withheld or not finding.text:
         return False
     return not finding.lists_learnings or bool(state.stated_in(finding))
-
-
-def _step_of(found: Learning | Observation) -> tuple[str, str]:
-    """Return the step that has noted this, by the ids of its question and of the step."""
-    return found.question_id, found.step
 
 
 def _cited_line(fact: Fact, sources: Mapping[str, Source]) -> str:

@@ -60,23 +60,20 @@ class Filler:
         other.context = with_model(role, EXTRACTIVE, self.context)
         return other
 
-    async def ask(
-        self,
-        form: type[Filled],
-        role: Role,
-        prompt: str,
-        between: Messages,
-        *,
-        facts: Facts | None = None,
-        **values: Any,
-    ) -> Filled:
+    def with_facts(self, facts: Facts) -> Filler:
+        """Return a filler with other data for the extractive model, which records failures in this filler's lists."""
+        other = copy(self)
+        other._facts = lambda: facts
+        return other
+
+    async def ask(self, form: type[Filled], role: Role, prompt: str, between: Messages, **values: Any) -> Filled:
         """Have the role's model fill in a form, and return the form.
 
         `prompt` names the template in `prompts/`, filled with `values`; the messages `between` stand between its two
-        blocks, system prompt and reminder. The extractive model reads `facts` instead, by default those of the turn.
-        Raises `ModelFailed` if the model fails to fill in the form twice, or the error of a failed call.
+        blocks, system prompt and reminder. Raises `ModelFailed` if the model fails to fill in the form twice, or the
+        error of a failed call.
         """
-        facts = self._facts() if facts is None else facts
+        facts = self._facts()
         values = {**self._common_values, **values}
         before: list[AnyMessage] = [SystemMessage(render_prompt(prompt, "system", **values)), *between]
         reminder, faults = HumanMessage(render_prompt(prompt, "reminder", **values)), ""
@@ -106,18 +103,11 @@ class Filler:
         raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {fault}.")
 
     async def ask_if_possible(
-        self,
-        form: type[Filled],
-        role: Role,
-        prompt: str,
-        between: Messages,
-        *,
-        facts: Facts | None = None,
-        **values: Any,
+        self, form: type[Filled], role: Role, prompt: str, between: Messages, **values: Any
     ) -> Filled | None:
         """Like `ask`, but on failure emit the reason and return None. Raises only errors that stop the whole run."""
         try:
-            return await self.ask(form, role, prompt, between, facts=facts, **values)
+            return await self.ask(form, role, prompt, between, **values)
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - any error of a model costs only this form

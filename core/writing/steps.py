@@ -146,12 +146,13 @@ async def ask_round(state: StepState, turn: AnyTurn, filler: Filler) -> RecordRo
         listed = await _list_facts(state, turn, filler, said, notes) if state.has_results else []
         # The extractive model chooses the queries and adds facts from other sources.
         filler = filler.without_model("researcher")
-    form = await filler.ask_if_possible(
+    results = results_in(notes[-1:]) if state.has_results else []
+    # The extractive model reads only the results of this round.
+    form = await filler.with_facts(facts_of_step(state, results)).ask_if_possible(
         RecordRound,
         "researcher",
         "study",
         said,
-        facts=facts_of_step(state, results_in(notes[-1:]) if state.has_results else ()),
         offered=list(offered_tools(context, has_read_all=task.scope.reads_all)),
         own_sources=context.own_sources,
         has_read_all=task.scope.reads_all,
