@@ -37,9 +37,8 @@ class StatedDispute(BaseModel):
         return "advice" if given == "advice" else "fact"
 
 
-def _well_formed(given: Any) -> list[StatedDispute]:
+def _well_formed(entries: list[Any]) -> list[StatedDispute]:
     """Return the well-formed entries of a list; a malformed entry costs only itself."""
-    entries = given if isinstance(given, list) else []
     found = list[StatedDispute]()
     for entry in entries:
         try:
@@ -49,7 +48,12 @@ def _well_formed(given: Any) -> list[StatedDispute]:
     return found
 
 
-StatedDisputes = Annotated[list[StatedDispute], BeforeValidator(_well_formed)]
+def _without_malformed(given: Any) -> Any:
+    # Anything but a list is left to pydantic, whose error has the model asked again.
+    return _well_formed(given) if isinstance(given, list) else given
+
+
+StatedDisputes = Annotated[list[StatedDispute], BeforeValidator(_without_malformed)]
 """A list of disputes; entries that are malformed are dropped."""
 
 
@@ -74,5 +78,6 @@ def read_disputes(
 
 def declared_disputes(arguments: Mapping[str, Any], state: BranchState) -> tuple[Dispute, ...]:
     """Return the disputes that a researcher declares in the argument `contradictions` of a call."""
-    stated = _well_formed(arguments.get("contradictions"))
+    given = arguments.get("contradictions")
+    stated = _well_formed(given) if isinstance(given, list) else []
     return read_disputes(stated, dict(enumerate(state.numbered, 1)), state.sources)

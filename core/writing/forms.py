@@ -9,9 +9,9 @@ import re
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, field_validator
 
-from ...tools.disputes import StatedDisputes
+from ...tools.disputes import StatedDispute, StatedDisputes
 from ...tools.tool import tool_schema
 
 
@@ -202,6 +202,15 @@ class RecordContradictions(Form):
     """The pairs of learnings that contradict each other; empty if there are none."""
     answered_gaps: list[int] = Field(default_factory=list)
     """Numbers of the open questions that the learnings do answer."""
+
+    @field_validator("contradictions", mode="wrap")
+    @classmethod
+    def _keep_a_pair(cls, given: Any, read: ValidatorFunctionWrapHandler) -> list[StatedDispute]:
+        # Malformed pairs are dropped; if none is left, the model is asked again.
+        pairs: list[StatedDispute] = read(given)
+        if given and not pairs:
+            raise ValueError("each pair needs claim, document, other and other_document")
+        return pairs
 
 
 class RequirementGrade(Form):

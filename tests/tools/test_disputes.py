@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from deep_research.core.records.sources import Source
 from deep_research.core.writing.forms import RecordContradictions, RecordRound, form_schema
@@ -40,10 +41,13 @@ def test_a_malformed_dispute_costs_only_itself(malformed: Any) -> None:
     assert [fact.text for fact in form.learnings] == ["It is red."]
 
 
-@pytest.mark.parametrize("given", ["none", None, {}, 7])
-def test_a_list_that_is_none_costs_only_the_disputes(given: Any) -> None:
-    form = RecordContradictions.model_validate({"contradictions": given, "answered_gaps": [1]})
-    assert (form.contradictions, form.answered_gaps) == ([], [1])
+@pytest.mark.parametrize("given", ["none", None, {}, 7, [{"nonsense": 7}]])
+def test_a_final_check_without_a_readable_pair_is_asked_for_again(given: Any) -> None:
+    with pytest.raises(ValidationError, match="contradictions"):
+        RecordContradictions.model_validate({"contradictions": given})
+    mixed = RecordContradictions.model_validate({"contradictions": [{"nonsense": 7}, GOOD]})
+    assert len(mixed.contradictions) == 1
+    assert RecordContradictions(contradictions=[]).contradictions == []
 
 
 @pytest.mark.parametrize(
