@@ -8,11 +8,11 @@ from typing import Annotated
 
 from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.channels import DeltaChannel
-from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from .core.records.langgraph_private import merge_messages
 from .core.records.plan import Learning, Observation, PlanStep, StepOutcome
 from .core.records.report import Brief, Draft, Report
 from .core.records.research import (
@@ -34,7 +34,7 @@ from .core.records.research import (
 from .core.records.sources import Source, merge_sources
 
 # LangGraph assigns ids only to messages of a channel with exactly this reducer.
-Conversation = Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_UPDATES)]
+Conversation = Annotated[list[AnyMessage], DeltaChannel(merge_messages, snapshot_frequency=SNAPSHOT_UPDATES)]
 """Messages; each checkpoint stores only new ones, and a message with a known id replaces the earlier one."""
 
 

@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph._internal._config import ensure_config, patch_configurable
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphInterrupt
@@ -26,6 +25,7 @@ from langgraph.types import Command, StateUpdate
 from typing_extensions import Unpack
 
 from ..core.library.attachments import messages_with_files, take_files
+from ..core.records.langgraph_private import ensure_config
 from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
@@ -136,8 +136,9 @@ class LeasedGraph(DrawableGraph):
         if isinstance(saver, InMemorySaver):
             atexit.register(clear)
         given = replace(given, update=update) if isinstance(given, Command) else update
-        is_stored = isinstance(saver, BaseCheckpointSaver)
-        return given, patch_configurable(config, {"thread_id": thread}), None if is_stored else clear
+        config = config or {}
+        config = {**config, "configurable": {**config.get("configurable", {}), "thread_id": thread}}
+        return given, config, None if isinstance(saver, BaseCheckpointSaver) else clear
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
         """Return a context that holds the thread's lease; None instead if a parent holds it or none is needed."""

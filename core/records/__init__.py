@@ -6,6 +6,6 @@ cited sources of a report. Nothing here interprets a text, or reads a setting or
 
 `research` has the run, its tasks, findings and spending; `plan` the steps, learnings and observations of the planned
 strategy; `dispute` contradictions between sources; `report` drafts, checked claims and the audit; `sources` sources
-and unread files. Start with `research`.
-Names of records and fields are part of the stored format.
+and unread files. Start with `research`. Names of records and fields are part of the stored format.
+`langgraph_private` is the only module that imports private names of another package.
 """

@@ -100,6 +100,22 @@ def private_imports(extra: Path) -> list[str]:
     return [f"{name} imports {target}" for name, target in private]
 
 
+PRIVATE_NAMES = "core.records.langgraph_private"
+"""The only module that imports private names of other packages."""
+
+
+def foreign_private_imports(module: Module) -> list[str]:
+    """Imports of modules and names that another package marks as private by an underscore."""
+    if module.name == PRIVATE_NAMES:
+        return []
+    foreign = [target for target in imports(module) if not target.startswith(f"{PACKAGE}.")]
+    return [f"{module.name} imports {target}" for target in foreign if any(map(_is_private, target.split(".")))]
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
 def circles(modules: Iterable[Module]) -> list[list[str]]:
     """Files that import each other, function-level imports included; each circle is told once."""
     names = {f"{PACKAGE}.{module.name}".removesuffix(".__init__"): module for module in modules}

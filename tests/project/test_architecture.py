@@ -23,6 +23,7 @@ CHECKS: list[Check] = [
     architecture.misplaced_clients,
     architecture.misplaced_prints,
     architecture.absolute_imports,
+    architecture.foreign_private_imports,
     architecture.vague_name,
     architecture.without_docstring,
 ]
@@ -120,6 +121,8 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
         (architecture.misplaced_clients, "nodes.plan", "def late():\n    from urllib import request"),
         (architecture.misplaced_prints, "nodes.plan", "def plan():\n    print('plan')"),
         (architecture.absolute_imports, "nodes.plan", "from deep_research.state import Plan"),
+        (architecture.foreign_private_imports, "app.embed", "from langgraph._internal._config import ensure_config"),
+        (architecture.foreign_private_imports, "state", "from langgraph.graph.message import _messages_delta_reducer"),
         (architecture.vague_name, "nodes.utils", ""),
         (architecture.without_docstring, "nodes.plan", "x = 1"),
         (architecture.misnamed_node, "nodes.plan", "def plan(): ...\nasync def write(): ..."),

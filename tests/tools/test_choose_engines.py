@@ -65,9 +65,7 @@ def test_engines_stand_in_where_nobody_named_any_and_a_key_that_comes_later_is_u
     began = Scope(engines=("duckduckgo",), engines_by_default=True)
     assert names(Context()) == names(within_scope(Context(engines=("arxiv",)), began)) == free
     assert names(Context(engines=("duckduckgo",))) == ["duckduckgo"]
-    assert names(within_scope(Context(), Scope(engines=("duckduckgo",)))) == ["duckduckgo"], (
-        "stored by earlier versions"
-    )
+    assert names(within_scope(Context(), Scope(engines=("duckduckgo",)))) == ["duckduckgo"]
     assert names(Context(docs=(Path("papers"),))) == []
     monkeypatch.setitem(sys.modules, "arxiv", None)
     assert names(Context()) == free[:2]

@@ -12,12 +12,11 @@ from typing import Any
 
 import ormsgpack
 from langgraph.checkpoint.serde import jsonplus
-from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.types import Send
 from pydantic import ValidationError
 
+from ...records.langgraph_private import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES, DeltaSnapshot
 from ...records.research import Run
 from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
@@ -105,7 +104,7 @@ class _Reader:
         """Hook for objects: return the object that this msgpack extension stands for."""
         try:
             value = self._unpacked(packed)
-            return _DeltaSnapshot(value) if code == jsonplus.EXT_DELTA_SNAPSHOT else self._object(code, *value)
+            return DeltaSnapshot(value) if code == jsonplus.EXT_DELTA_SNAPSHOT else self._object(code, *value)
         except Exception as error:
             kept = error if isinstance(error, StateUnreadable) else None
             self._fault = self._fault or kept or StateUnreadable(f"a value cannot be restored ({type(error).__name__})")
