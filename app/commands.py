@@ -159,10 +159,7 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
         return _wait(name, stored.asks) if stored.asks else _exit_code(stored)
     # Fails before anything is spent.
     export_format = chosen_format(outlet.format, outlet.path)
-    if export_format == "pdf":
-        from .exports.page import check_pdf
-
-        check_pdf()
+    export_format.check_libraries()
     check_output(outlet.path)
     stored = _run_step(name, data_dir, step)
     while stored.asks and not (is_estimate and stored.is_planned) and can_ask():
