@@ -346,7 +346,7 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     Exit codes: 0 every sentence is supported by its source or marked; 1 at least one is neither, or a stored text has
     changed.
     """
-    from .check_report import audit_run
+    from .audit import audit_run
 
     return audit_run(thread, model, data_dir)
 
