@@ -473,7 +473,7 @@ def mcp(**options: Any) -> int:
     "--try",
     "is_trial",
     is_flag=True,
-    help="Call the model a few times to find out what it can do, and search once with each engine (one credit each).",
+    help="Have each model answer and call a tool, and search once with each engine (one credit each).",
 )
 @_DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:
