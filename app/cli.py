@@ -218,11 +218,6 @@ def ask(
 @click.argument("thread")
 @click.argument("words", required=False, default="")
 @click.option("--answer", default="", help="Your answer to the run's question; same as WORDS.")
-@click.option(
-    "--from-last-good",
-    is_flag=True,
-    help="Delete the stored states of the run that cannot be read, and continue from the last readable one.",
-)
 @_MODEL
 @_LIMIT
 @_NO_TRACE

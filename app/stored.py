@@ -13,8 +13,9 @@ import click
 from ..core.evidence.checking.verification import faults_of
 from ..core.records.report import Report
 from ..core.run.conversation import safe_text
-from ..core.run.errors import UnknownSetting, UserMistake
+from ..core.run.errors import StateUnreadable, UnknownSetting, UserMistake
 from ..core.run.events.packets import AnyPacket
+from .embed import thread_id
 from .endings import exit_code_of, reports_errors, run_interruptibly
 from .exports.formats import FORMATS, ExportFormat, export_formats, format_of_file
 from .output import run_json, run_line, run_page
@@ -164,22 +165,24 @@ def open_run(thread: str, data_dir: Path | None) -> int:
 
 @reports_errors
 def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int:
-    """Delete a run; asks for confirmation unless `is_confirmed`."""
+    """Delete a run, even if its stored data cannot be read; asks for confirmation unless `is_confirmed`."""
     name = RunName(safe_text(thread), data_dir)
-
-    async def delete() -> StoredRun:
-        async with open_stored_run(name) as (book, stored):
-            await book.delete(stored.thread)
-            return stored
-
+    stored = run_interruptibly(_read_if_readable(name))
+    shown, about = name.shown, ", which cannot be read"
+    if stored:
+        shown, about = stored.name or RunName(stored.thread, None).shown, f': "{stored.question[:80]}"'
     if not is_confirmed:
-        stored = run_interruptibly(_read(name))
         if not can_ask():
             raise UnknownSetting("Deleting a run needs confirmation, but there is no terminal to ask on: use --yes.")
-        if not click.confirm(f'Delete {stored.name or name.shown}: "{stored.question[:80]}"?', err=True):
+        if not click.confirm(f"Delete {shown}{about}?", err=True):
             return DONE
-    stored = run_interruptibly(delete())
-    say(f"Deleted {stored.name or RunName(stored.thread, None).shown}.")
+
+    async def delete() -> None:
+        async with open_runs(data_folder(data_dir)) as book:
+            await book.delete(thread_id(expand_id(name.thread, data_dir)))
+
+    run_interruptibly(delete())
+    say(f"Deleted {shown}.")
     return DONE
 
 
@@ -191,6 +194,13 @@ async def open_stored_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredR
         raise unknown_thread(name.thread)
     async with open_runs(folder) as book:
         yield book, await book.read(expand_id(safe_text(name.thread), name.data_dir))
+
+
+async def _read_if_readable(name: RunName) -> StoredRun | None:
+    try:
+        return await _read(name)
+    except StateUnreadable:
+        return None
 
 
 async def _read(name: RunName) -> StoredRun:

@@ -16,7 +16,6 @@ ASK = ("ask", WHEN, "--docs", "docs", "--thread")
 COMMANDS = (
     *((*ASK, thread) for thread in ("new", "light")),
     *((command, "light") for command in ("resume", "show", "export", "audit", "refresh")),
-    ("resume", "light", "--from-last-good"),
     ("show", "light", "--json"),
     ("runs",),
     ("doctor",),
