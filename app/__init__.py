@@ -7,7 +7,8 @@ last packet of a stream.
 
 Python API: `embed` (graphs, `research`), `stream` (packets), `as_tool`, `check_report`. Command line: start with
 `cli`, where each command calls the function that implements it; `runs` starts, resumes and reads stored runs,
-`refresh` reads the sources of a finished report again, `progress` and `output` format what the terminal shows,
-`loops` connects synchronous callers to the event loop. `exports` writes reports as files, `mcp` serves other
-agents, `server` extends LangGraph's server and contains the web page.
+`check_file`, `audit` and `refresh` check a report against sources that it names, stored texts, or sources that are read
+again, all by `source_check`; `progress` and `output` format what the terminal shows, `loops` connects synchronous
+callers to the event loop. `exports` writes reports as files (`formats` lists the formats), `mcp` serves other agents,
+`server` extends LangGraph's server and contains the web page.
 """

@@ -28,11 +28,10 @@ from ..core.run.context import Context, read_context
 from ..core.run.conversation import safe_text
 from ..core.run.errors import ReportUnreadable
 from ..core.run.store.pages import Pages
-from .check_report import check_in_graph, load_verifier, run_for_check
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines
-from .refresh import Reread, reread
 from .settings import settings_from_options
+from .source_check import SourceReading, begin_check, current_texts, load_verifier, run_for_check
 from .terminal import check_output, deliver, say
 from .words import DONE, FAILED, counted
 
@@ -148,22 +147,21 @@ async def check_file(
     run = await asyncio.to_thread(run_for_check, foreign.text, context)
     named = await asyncio.to_thread(_named_sources, foreign.targets, context)
     on_notice(f"reading {counted(len(named), 'source')}")
-    read, _ = await reread([*named.values()], context, run, on_notice)
-    known = {str(number): _as_read(read[source.key], number) for number, source in named.items()}
-    texts = {str(number): read[source.key].texts for number, source in named.items()}
-    keys = {number: str(number) for number in named}
-    all_texts = [text.text for source_texts in texts.values() for text in source_texts]
-    report = await check_in_graph(foreign.text, keys, known, all_texts, run, context, account)
+    keys = {number: source.key for number, source in named.items()}
+    sources = {source.key: source for source in named.values()}
+    check = await begin_check(foreign.text, keys, sources, current_texts(context, run, on_notice), run, context)
+    report = await check.report(account)
     units = await asyncio.to_thread(report_units, foreign.text, keys)
-    sources = {key: Known(texts[key], f"{source.title} {source.date}") for key, source in known.items()}
-    outcome = partial(_outcome, sources=sources, is_judged=is_judged)
+    known = {key: _known(reading) for key, reading in check.readings.items()}
+    outcome = partial(_outcome, sources=known, is_judged=is_judged)
     statements = [
         CheckedStatement(verdict.text, outcome(unit, verdict), tuple(map(int, unit.sources)), verdict.words)
         for unit, verdict in zip(units, report.verdicts, strict=True)
         if verdict.shown != "reasoning"
     ]
-    unread = {number: read[source.key].reason for number, source in named.items() if not read[source.key].texts}
-    return CheckedFile(report, run.language_code, statements, [*known.values()], unread)
+    readings = [check.readings[key] for key in keys.values()]
+    unread = {reading.source.number: reading.reason for reading in readings if not reading.texts}
+    return CheckedFile(report, run.language_code, statements, [reading.source for reading in readings], unread)
 
 
 def _markdown_of(data: bytes, name: str, context: Context) -> str:
@@ -180,7 +178,7 @@ def _markdown_of(data: bytes, name: str, context: Context) -> str:
 
 
 def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int, Source]:
-    """Return the cited sources by number: web pages, and files that are looked up in `context.docs`."""
+    """Return the cited sources by number, their key too: web pages, and files that are looked up in `context.docs`."""
     documents = dict[str, Source]()
     if context.docs:
         library = Library(context)
@@ -189,18 +187,18 @@ def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int,
     named = dict[int, Source]()
     for number, target in sorted(targets.items()):
         address, title = target.address, target.title or target.address
-        found = Source(key=address, title=title, location=address, address=address, kind="web", number=number)
+        found = Source(key=address, title=title, location=address, address=address, kind="web")
         if not address.startswith(("http://", "https://")):
             ending = f"/{address.casefold().lstrip('./')}"
             found = next((document for path, document in documents.items() if path.endswith(ending)), found)
-        named[number] = found
+        # Two numbers may name the same source.
+        named[number] = found.model_copy(update={"key": str(number), "number": number})
     return named
 
 
-def _as_read(read: Reread, number: int) -> Source:
-    """Return a source as the report shows it: keyed by its number, and named as not read if it has no text."""
-    failure = {} if read.texts else {"failure": "not read"}
-    return read.source.model_copy(update={"key": str(number), "number": number, **failure})
+def _known(reading: SourceReading) -> Known:
+    """Return what a source says, for looking up numbers and quotations in it."""
+    return Known(reading.texts, f"{reading.source.title} {reading.source.date}")
 
 
 def _outcome(

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 import click
 
 from ..core.run.env_file import load_env_file
-from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, EvidenceShown, ExportFormat, Format
+from .exports.formats import FORMATS, export_formats
+from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, EvidenceShown, Format
 
 if TYPE_CHECKING:
     from .check_file import CheckFormat
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 _ENGINES = ", ".join(sorted(file.stem for file in Path(__file__).parents[1].glob("tools/engines/[!_]*.py")))
 """Names of our search engines, read from their file names because importing them would slow down `--help`."""
-_SUFFIXES = ".md, .html, .docx, .pdf, .bib, .json, or a suffix that an exporter from an installed package adds"
+_SUFFIXES = ", ".join(export_format.suffixes[0] for export_format in FORMATS)
+"""The usual suffix of each of our export formats."""
+_LABELS = "; ".join(f"{export_format.name}: {export_format.label}" for export_format in FORMATS)
 _MODEL = click.option(
     "--model",
     metavar="NAME",
@@ -102,7 +105,7 @@ _REPORT_FORMAT = click.option(
     "output_format",
     type=click.Choice(["md", "json"]),
     help="Output format: the report as Markdown, or the report and its sources as JSON. Default: from the suffix of "
-    f"the --out file, as for `export` ({_SUFFIXES}; .json then means the whole run), otherwise md.",
+    f"the --out file, as for `export` ({_SUFFIXES}; .json then means the whole run), otherwise {FORMATS[0].name}.",
 )
 _JSON = click.option(
     "--json",
@@ -116,6 +119,22 @@ _OUT = click.option(
     callback=lambda _context, _option, path: None if path == Path("-") else path,
     help="Write the result to this file (`-`: standard output).",
 )
+
+
+def _known_format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """Return the name of an export format; raises `BadParameter` if neither we nor an installed package has it."""
+    if name is None:
+        return None
+    # Not looked up earlier, because reading the installed packages would slow down `--help`.
+    formats = export_formats()
+    if name not in formats:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(map(repr, formats))}.")
+    return name
+
+
+def _formats_showing(evidence: EvidenceShown) -> str:
+    """Return the names of our formats that show this amount of verdicts by default."""
+    return " and ".join(export_format.name for export_format in FORMATS if export_format.evidence == evidence)
 
 
 def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -199,11 +218,6 @@ def ask(
 @click.argument("thread")
 @click.argument("words", required=False, default="")
 @click.option("--answer", default="", help="Your answer to the run's question; same as WORDS.")
-@click.option(
-    "--from-last-good",
-    is_flag=True,
-    help="Delete the stored states of the run that cannot be read, and continue from the last readable one.",
-)
 @_MODEL
 @_LIMIT
 @_NO_TRACE
@@ -274,23 +288,21 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
 @click.option(
     "--format",
     "export_format",
-    type=click.Choice(get_args(ExportFormat)),
-    help=f"Output format. Default: from the suffix of the --out file ({_SUFFIXES}), otherwise md.",
+    metavar=f"[{'|'.join(export_format.name for export_format in FORMATS)}]",
+    callback=_known_format,
+    help=f"Output format ({_LABELS}), or one that an installed package adds. Default: from the suffix of the --out "
+    f"file ({_SUFFIXES}, or that of an installed package), otherwise {FORMATS[0].name}.",
 )
 @click.option(
     "--evidence",
     type=click.Choice(get_args(EvidenceShown)),
-    help="Verdicts to include in html, docx and pdf: none, short (on statements that were corrected, marked or not "
-    "verified; default for docx and pdf), or full (on each sentence, with its passages; default for html).",
+    help="Verdicts to include, in formats that show them: none, short (on statements that were corrected, marked or "
+    f"not verified; default for {_formats_showing('short')}), or full (on each sentence, with its passages; default "
+    f"for {_formats_showing('full')}).",
 )
 @_DATA_DIR
 def export(thread: str, out: Path | None, **options: Any) -> int:
-    """Export a finished run.
-
-    The formats are: the report with its sources (md), a web page with the passage behind each citation (html), a Word
-    document (docx), a printable document (pdf), the sources for a reference manager (bibtex, csl-json), or the whole
-    run as data (json).
-    """
+    """Export a finished run: its report, its sources for a reference manager, or the whole run as data."""
     from .stored import export_run
 
     return export_run(thread, path=out, **options)
@@ -329,7 +341,7 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     Exit codes: 0 every sentence is supported by its source or marked; 1 at least one is neither, or a stored text has
     changed.
     """
-    from .check_report import audit_run
+    from .audit import audit_run
 
     return audit_run(thread, model, data_dir)
 
@@ -456,7 +468,7 @@ def mcp(**options: Any) -> int:
     "--try",
     "is_trial",
     is_flag=True,
-    help="Call the model a few times to find out what it can do, and search once with each engine (one credit each).",
+    help="Have each model answer and call a tool, and search once with each engine (one credit each).",
 )
 @_DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:

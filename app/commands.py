@@ -13,7 +13,6 @@ from ..core.run import tool_names
 from ..core.run.context import read_context
 from ..core.run.conversation import safe_text
 from ..core.run.errors import UnknownSetting
-from .embed import thread_id
 from .endings import exit_code_of, run_interruptibly
 from .live_view import progress_view
 from .output import end_line, report_json
@@ -74,21 +73,12 @@ def ask_question(
     return exit_code_of(work, name, outlet)
 
 
-def resume_run(
-    thread: str, *, answer: str, from_last_good: bool, data_dir: Path | None, outlet: Outlet, **options: Any
-) -> int:
+def resume_run(thread: str, *, answer: str, data_dir: Path | None, outlet: Outlet, **options: Any) -> int:
     """Resume a run and print the report; `answer` is the user's answer to a waiting run, or a hint to a stopped one."""
     name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
 
     def work() -> int:
-        resume = _resume_step(name.thread, safe_text(answer), settings_from_options(**options))
-
-        async def step(book: RunBook, view: ProgressView) -> StoredRun:
-            if from_last_good:
-                dropped = await book.database.saver.adrop_unreadable(thread_id(name.thread))
-                say(f"{dropped} stored states of this run could not be read and were deleted.")
-            return await resume(book, view)
-
+        step = _resume_step(name.thread, safe_text(answer), settings_from_options(**options))
         return _research(name, data_folder(data_dir), outlet, step)
 
     return exit_code_of(work, name, outlet)
@@ -159,10 +149,7 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
         return _wait(name, stored.asks) if stored.asks else _exit_code(stored)
     # Fails before anything is spent.
     export_format = chosen_format(outlet.format, outlet.path)
-    if export_format == "pdf":
-        from .exports.page import check_pdf
-
-        check_pdf()
+    export_format.check_libraries()
     check_output(outlet.path)
     stored = _run_step(name, data_dir, step)
     while stored.asks and not (is_estimate and stored.is_planned) and can_ask():

@@ -12,14 +12,10 @@ from urllib.request import getproxies
 
 from ..core.library.library import Library
 from ..core.models.abilities import (
-    Check,
-    Speed,
-    check_rung,
-    check_window,
+    describe_ability,
     find_ability,
     load_ability,
     location_of,
-    measure_speed,
     remember_ability,
 )
 from ..core.models.caller import Caller
@@ -43,7 +39,7 @@ from ..tools.offer import check_tools
 from ..tools.run_engines import ask_engine, choose_engines, fallback_engines, other_engines
 from ..tools.tool import Meter
 from .endings import reports_errors, run_interruptibly
-from .progress import PlainLines, rounded
+from .progress import PlainLines
 from .runs import has_runs
 from .settings import settings_from_options
 from .stream import read_packet
@@ -55,8 +51,6 @@ _QUERY = "lighthouse"
 _UNUSED = "(used only if --engine names it)"
 _OUTSIDE = "https://example.com"
 """An address outside of this machine, for which a proxy would be used."""
-_STANDARD_RUN = Speed(12_000, 1_600)
-"""Uncached input tokens and output tokens of a standard run over five short documents."""
 _DOCUMENTS_PER_LINE = 100
 """Minimum number of documents indexed between two progress lines."""
 _MOST_LINES = 100
@@ -224,39 +218,29 @@ def _runs(folder: Path) -> str:
 
 
 async def _try_out(context: Context) -> list[Diagnosis]:
-    """Call each model a few times and store how it calls tools; search once with each engine."""
+    """Have each model call a tool and store how it does so; search once with each engine."""
     # Each model once, in its first role.
     roles = {profile_of(role, context).name: role for role in reversed(ROLES)}
-    found = [
-        Diagnosis("ok" if check.is_ok else "failed", f"{name}: {check.name}", check.words)
-        for name, role in reversed(roles.items())
-        if name != EXTRACTIVE
-        for check in await _checks(role, context)
-    ]
+    tried = [role for name, role in reversed(roles.items()) if name != EXTRACTIVE]
+    found = [await _try_model(role, context) for role in tried]
     none = [Diagnosis("ok", "models", "No language model is configured: there is nothing to try.")]
     return [*(found or none), *await _try_engines(context)]
 
 
-async def _checks(role: Role, context: Context) -> list[Check]:
-    """Return what trial calls show about a role's model: how it calls tools, its speed, and its context window."""
-    model, profile, lines = resolve_model(role, context), profile_of(role, context), PlainLines()
-    window = profile.window if profile.is_window_known else None
+async def _try_model(role: Role, context: Context) -> Diagnosis:
+    """Have a role's model call a tool, and store how it does so; return whether it answers and how it calls tools."""
+    model, name, lines = resolve_model(role, context), profile_of(role, context).name, PlainLines()
     events = CallEvents(Emitter(lambda data: lines(read_packet(data))), Placement(turn_index=0))
     caller = Caller(role, context, retry_budget_of("doctor", context.limits), events)
     try:
-        if ability := await find_ability(model, caller.message):
-            await remember_ability(role, context, ability)
-        speed = await measure_speed(model, caller)
-        window_check = await check_window(model, window, caller.message, speed)
+        ability = await find_ability(model, caller.message)
     except Exception as error:  # noqa: BLE001 - every provider has its own errors
-        return [Check("answer", is_ok=False, words=str(explain(error, role, profile.name)))]
-    checks = [check_rung(ability)]
-    if speed:
-        minutes = max(1, round((_STANDARD_RUN.read / speed.read + _STANDARD_RUN.written / speed.written) / 60))
-        pace = f"Reads about {rounded(speed.read)} tokens a second, writes about {rounded(speed.written)}"
-        words = f"{pace}: a standard run over a few short documents takes about {minutes} min."
-        checks.append(Check("speed", is_ok=True, words=words))
-    return [*checks, window_check]
+        return Diagnosis("failed", f"{name}: answer", str(explain(error, role, name)))
+    if ability is None:
+        words = "The model called no tool in any of the three ways; choose another model (setting models)."
+        return Diagnosis("failed", f"{name}: tools", words)
+    await remember_ability(role, context, ability)
+    return Diagnosis("ok", f"{name}: tools", describe_ability(ability))
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:

@@ -35,6 +35,11 @@ def report_json(stored: StoredRun) -> str:
     return json.dumps(_report_data(stored), ensure_ascii=False, indent=2)
 
 
+def run_markdown(stored: StoredRun) -> str:
+    """Return the report of a run as Markdown, as the user saw it."""
+    return stored.report
+
+
 def run_json(stored: StoredRun) -> str:
     """Return a whole run as JSON: what `report_json` returns, and plan, steps, research and audit."""
     state = stored.state

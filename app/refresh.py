@@ -5,48 +5,28 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from langgraph.store.memory import InMemoryStore
-
-from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.checking.verification import Verifier, checks_of
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import plain_line, short_location, shown_title, without_marks
-from ..core.evidence.memory.observations import asked_notes
-from ..core.library.library import Library
 from ..core.models.resolve import is_extractive
-from ..core.reading.web_page import WebReader
 from ..core.records.report import Report
-from ..core.records.research import Run, Spent
-from ..core.records.sources import DOCUMENT_SCHEME, NotRead, Source
-from ..core.run import tool_names
-from ..core.run.concurrency import gather_or_cancel
-from ..core.run.context import Context, within_scope
+from ..core.records.sources import Source
+from ..core.run.context import within_scope
 from ..core.run.conversation import safe_text
-from ..core.run.errors import DocumentsUnreadable
-from ..core.run.events.call import SilentEvents
-from ..core.run.events.log import Emitter
-from ..core.run.events.packets import Placement
-from ..core.run.store.pages import Pages
-from ..core.writing.examination import Examination
-from ..core.writing.fill_in import Filler
 from ..core.writing.judging import Judgements, Texts, key_of
-from ..tools.addresses import Addresses
-from ..tools.open_url import WebPages
-from ..tools.tool import Hit, ToolContext
-from ..tools.use import meter_for_run
-from .check_report import load_verifier
 from .endings import reports_errors, run_interruptibly
 from .output import spent_line
 from .progress import PlainLines
 from .settings import RunName, settings_from_options
+from .source_check import SourceReading, begin_check, current_texts, load_verifier
 from .stored import open_stored_run, report_of
 from .terminal import check_output, deliver, say
 from .words import CHANGED, DONE, FAILED, counted
@@ -121,19 +101,6 @@ class Refreshed(NamedTuple):
         return safe_text("\n\n".join([*head, *shown, *self.tail])).rstrip()
 
 
-class Reread(NamedTuple):
-    """A source of a report, read again."""
-
-    source: Source
-    """The source with its key and number in the report, and its current title, date and location."""
-    texts: Sequence[SourceText]
-    """Its current text, as the only item; empty if it cannot be read."""
-    reason: str = ""
-    """Why it cannot be read; empty if it can."""
-    is_same: bool = False
-    """Whether its text is unchanged since the report."""
-
-
 @reports_errors
 def refresh_run(thread: str, data_dir: Path | None, path: Path | None, *, is_for_news: bool, **options: Any) -> int:
     """Read the sources of a report again and print or write the result; the run itself stays unchanged.
@@ -152,35 +119,6 @@ def refresh_run(thread: str, data_dir: Path | None, path: Path | None, *, is_for
     return code if is_delivered else FAILED
 
 
-async def reread(
-    sources: Sequence[Source], context: Context, run: Run, on_notice: Callable[[str], None] = say
-) -> tuple[dict[str, Reread], Spent]:
-    """Read sources again within the limits of `context`; return them by key, and what reading web pages cost.
-
-    Pages known only by a search excerpt are opened too. `on_notice` is told which third parties were asked for copies.
-    """
-    tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
-    pages = [source for source in sources if source.address.startswith(_WEB)]
-    await Addresses(tool_context.pages, run.id).allow(source.address for source in pages)
-    web, most = WebPages(context, tool_context), context.limits.max_open
-    documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
-    found = await asyncio.to_thread(_read_documents, documents, context)
-    async with WebReader(context) as reader:
-        for start in range(0, len(pages), most):
-            batch = pages[start : start + most]
-            read = await gather_or_cancel(web.read(source.address, reader) for source in batch)
-            for source, page in zip(batch, read, strict=True):
-                if isinstance(page, Hit):
-                    found.append(_reread(source, page.source, page.text))
-                else:
-                    reason = f"{page.reason} ({page.code})" if isinstance(page, NotRead) else page
-                    found.append(Reread(source, (), reason))
-    for note in asked_notes(tool_context.meter.asked):
-        on_notice(f"Note: {note}")
-    unasked = {source.key: Reread(source, (), _NOT_ASKED) for source in sources}
-    return unasked | {read.source.key: read for read in found}, tool_context.meter.spent(tool_names.OPEN_URL)
-
-
 async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed, str]:
     """Read and judge again the sources of a run's report; return the result, and the costs in words."""
     async with open_stored_run(name) as (book, stored):
@@ -195,34 +133,36 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
         for key, source in sources.items()
     }
     say(f"reading again: {counted(len(sources), 'source')}")
-    now, fetched = await reread([*sources.values()], context, run)
-    comparison = await asyncio.to_thread(_Comparison, report, sources, before, now)
-    events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
-    filler = Filler(context, run, events, events.placement)
+    text, read = settle_fences(without_marks(report.text)), current_texts(context, run)
+    check = await begin_check(text, report.keys, sources, read, run, context)
+    now = check.readings
+    comparison = await asyncio.to_thread(_Comparison, report, text, sources, before, now)
     if not is_extractive("verifier", context) and (wanted := await asyncio.to_thread(comparison.parts_to_judge)):
         say(f"checking {counted(len(wanted), 'sentence')} of the report again")
-        texts = {key: read.texts for key, read in now.items()}
-        described = {key: read.source for key, read in now.items()}
-        compared = report.model_copy(update={"text": comparison.text})
-        examination = Examination(compared, texts, described, filler, run.language_code)
-        comparison.verdicts = await examination.judge_parts(wanted)
+        comparison.verdicts = await check.judge(wanted)
     today = context.clock.now().strftime("%A, %B %d, %Y")
     dates = f"The report of {run.date}, read again on {today}."
     changes = {key: _source_change(source, now[key]) for key, source in sources.items()}
     differ = [f"- {comparison.name(key)}: {words}" for key, words in changes.items() if words]
-    notes = [f"- {plain_line(note)}" for note in filler.failures]
+    notes = [f"- {plain_line(note)}" for note in check.failures]
     parts = (("Sources", differ), ("Notes", notes))
     tail = ["\n".join([f"## {title}", "", *lines]) for title, lines in parts if lines]
     found = Refreshed(stored.title, dates, await asyncio.to_thread(lambda: [*comparison.sentences()]), tail)
-    return found, f"Spent: {spent_line({'sources': fetched, **events.bill.costs})}."
+    return found, f"Spent: {spent_line(check.costs)}."
 
 
 class _Comparison:
     """Compares the source texts read for a report with the current ones."""
 
-    def __init__(self, report: Report, sources: Mapping[str, Source], before: Texts, now: Mapping[str, Reread]) -> None:
-        """`before` are the texts that were read for the report; all mappings are keyed by source key."""
-        self.text = settle_fences(without_marks(report.text))
+    def __init__(
+        self,
+        report: Report,
+        text: str,
+        sources: Mapping[str, Source],
+        before: Texts,
+        now: Mapping[str, SourceReading],
+    ) -> None:
+        """`text` is that of the report, without marks; `before` are the texts that were read for it, by source key."""
         self.verdicts: Judgements = {}
         """Verdicts of the model on the parts that it judged."""
         self._sources, self._now = sources, now
@@ -232,14 +172,14 @@ class _Comparison:
         self._plain_now = {key: _plain("\n".join(text.text for text in read.texts)) for key, read in now.items()}
         # Sentences that were already unsupported are left to `audit`.
         unsupported = {words for words, check in checks_of(report) if check.verdict == "unsupported"}
-        units = [unit for unit in report_units(self.text, report.keys) if unit.raw not in unsupported]
+        units = [unit for unit in report_units(text, report.keys) if unit.raw not in unsupported]
         self._units: list[ReportUnit] = []
         """Parts of the report that cite sources, and parts that quote the sources cited next in the same paragraph."""
         for index, unit in enumerate(units):
             citing = next((other for other in units[index:] if other.sources), None)
             if citing is unit:
                 self._units.append(unit)
-            elif citing and "\n" not in self.text[unit.end : citing.start]:
+            elif citing and "\n" not in text[unit.end : citing.start]:
                 keys = tuple(key for key in citing.sources if self._then_verifier.is_quoted(unit, key))
                 self._units += [unit._replace(sources=keys)] if keys else []
 
@@ -294,38 +234,10 @@ def _plain(text: str) -> str:
     return " ".join(" ".join(_MARKUP.sub(" ", line) for line in text.splitlines()).split())
 
 
-def _source_change(source: Source, now: Reread) -> str:
+def _source_change(source: Source, now: SourceReading) -> str:
     """Return in words how a source differs from what was read for the report; empty if it does not."""
     if not now.texts:
         return f"cannot be read now: {plain_line(now.reason)}"
     if now.source.location != source.location and source.kind == "document":
         return f"its text is now in {plain_line(short_location(now.source))}"
     return "" if now.is_same or not source.content_hash else "its text has changed"
-
-
-def _read_documents(sources: Sequence[Source], context: Context) -> list[Reread]:
-    """Read documents again in their folders, where a renamed one is found by its unchanged text."""
-    if not sources or not context.docs:
-        return [Reread(source, (), _NO_DOCUMENT) for source in sources]
-    library = Library(context)
-    try:
-        status = library.refresh()
-    except DocumentsUnreadable as error:
-        return [Reread(source, (), str(error)) for source in sources]
-    reasons = {f"{DOCUMENT_SCHEME}{left.path}": left.reason for left in status.left_out}
-    found = {source.key: library.read(source.address) for source in sources}
-    if not all(found.values()):
-        by_text = {document.source.content_hash: document for document in library.documents()}
-        found |= {source.key: by_text.get(source.content_hash) for source in sources if not found[source.key]}
-    return [
-        _reread(source, document.source, document.text)
-        if (document := found[source.key])
-        else Reread(source, (), reasons.get(source.address, _NO_DOCUMENT))
-        for source in sources
-    ]
-
-
-def _reread(source: Source, now: Source, text: str) -> Reread:
-    """Return a source that could be read, with its description and text as they are `now`."""
-    known = now.model_copy(update={"key": source.key, "number": source.number})
-    return Reread(known, [SourceText(now.content_hash, text)], is_same=now.content_hash == source.content_hash)

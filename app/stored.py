@@ -13,34 +13,18 @@ import click
 from ..core.evidence.checking.verification import faults_of
 from ..core.records.report import Report
 from ..core.run.conversation import safe_text
-from ..core.run.errors import UnknownSetting, UserMistake
+from ..core.run.errors import StateUnreadable, UnknownSetting, UserMistake
 from ..core.run.events.packets import AnyPacket
-from ..core.run.registered import EXPORTERS, load_registered, registered
+from .embed import thread_id
 from .endings import exit_code_of, reports_errors, run_interruptibly
-from .exports.bibliography import bibtex, csl_json
-from .exports.finished import finished_report
+from .exports.formats import FORMATS, ExportFormat, export_formats, format_of_file
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
 from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
 from .settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
 from .stream import replay
 from .terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
-from .words import DONE, FAILED, EvidenceShown, ExportFormat, Format
-
-_SUFFIXES = {
-    "": "md",
-    ".bib": "bibtex",
-    ".docx": "docx",
-    ".htm": "html",
-    ".html": "html",
-    ".json": "json",
-    ".markdown": "md",
-    ".md": "md",
-    ".pdf": "pdf",
-    ".txt": "md",
-}
-"""Export format for each file suffix, besides those of installed exporters."""
-_BINARY = {"docx", "pdf"}
+from .words import DONE, FAILED, EvidenceShown, Format
 
 
 class NoReportYet(UserMistake):
@@ -109,7 +93,7 @@ def export_run(
     thread: str,
     data_dir: Path | None,
     path: Path | None,
-    export_format: ExportFormat | None,
+    export_format: str | None,
     evidence: EvidenceShown | None,
 ) -> int:
     """Write a run's report, or the whole run as data, to a file or standard output."""
@@ -118,66 +102,40 @@ def export_run(
     name = RunName(safe_text(thread), data_dir)
     stored, is_as_checked = run_interruptibly(_read_for_export(name))
     content = export_content(stored, chosen, name, evidence)
+    if path is None and isinstance(content, bytes):
+        raise OutputUnusable(
+            f"--format {chosen.name} cannot be printed: name a file with --out FILE{chosen.suffixes[0]}"
+        )
     if not is_as_checked:
         which = name.command("audit")
         say(f"Warning: a source text of this report is gone or has changed since the check: {which}")
     return DONE if deliver(content, path) else FAILED
 
 
-def chosen_format(wanted: ExportFormat | None, path: Path | None) -> str:
-    """Return the export format: `wanted`, or else the one for the suffix of the file; without both, "md".
+def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
+    """Return the format named `wanted`, or else the one for the suffix of the file; without both, the default.
 
-    Packages can register further formats. Raises `OutputUnusable` for an unknown suffix, and for a binary format
-    without a file.
+    Raises `OutputUnusable` for an unknown suffix.
     """
-    suffix = path.suffix.lower() if path else ""
-    chosen = wanted or _SUFFIXES.get(suffix)
-    if chosen is None:
-        others = {f".{name}": name for name in registered(EXPORTERS)}
-        if suffix in others:
-            return others[suffix]
-        known = ", ".join([*filter(None, _SUFFIXES), *others])
-        raise OutputUnusable(
-            f"--out {str(path)!r}: unknown suffix; use one of {known}, or choose the format with --format"
-        )
-    if chosen in _BINARY and path is None:
-        raise OutputUnusable(f"--format {chosen} cannot be printed: name a file with --out FILE.{chosen}")
-    return chosen
+    if wanted:
+        return export_formats()[wanted]
+    if path is None or not path.suffix:
+        return FORMATS[0]
+    if chosen := format_of_file(path.name):
+        return chosen
+    known = ", ".join(suffix for export_format in export_formats().values() for suffix in export_format.suffixes)
+    raise OutputUnusable(f"--out {str(path)!r}: unknown suffix; use one of {known}, or choose the format with --format")
 
 
 def export_content(
-    stored: StoredRun, export_format: str, name: RunName, evidence: EvidenceShown | None = None
+    stored: StoredRun, export_format: ExportFormat, name: RunName, evidence: EvidenceShown | None = None
 ) -> str | bytes:
-    """Return the report in an export format, or the whole run as JSON; raises `NoReportYet` or `ExtraMissing`.
+    """Return a run's report, or the whole run, in an export format; raises `NoReportYet` or `ExtraMissing`.
 
-    `evidence` (None: "full" for html, "short" for docx and pdf) has no effect on other formats.
+    `evidence` replaces the format's default amount of verdicts.
     """
     report_of(stored, name)
-    if export_format == "md":
-        return stored.report
-    if export_format == "json":
-        return run_json(stored)
-    finished = finished_report(stored)
-    # `word` and `page` are slow to import.
-    match export_format:
-        case "bibtex":
-            return bibtex(finished.cited)
-        case "csl-json":
-            return csl_json(finished.cited)
-        case "docx":
-            from .exports.word import report_docx
-
-            return report_docx(finished, evidence or "short")
-        case "pdf":
-            from .exports.page import report_pdf
-
-            return report_pdf(finished, evidence or "short")
-        case "html":
-            from .exports.page import report_page
-
-            return report_page(finished, evidence or "full")
-    written: str | bytes = load_registered(EXPORTERS, export_format)(finished)
-    return written
+    return export_format.write(stored, evidence)
 
 
 def report_of(stored: StoredRun, name: RunName) -> Report:
@@ -196,7 +154,7 @@ def open_run(thread: str, data_dir: Path | None) -> int:
     """Write a run's report to the data folder as an HTML page, and open it in the browser."""
     name = RunName(safe_text(thread), data_dir)
     stored = run_interruptibly(_read(name))
-    content = export_content(stored, "html", name)
+    content = export_content(stored, export_formats()["html"], name)
     page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(str(content), encoding="utf-8")
@@ -207,22 +165,24 @@ def open_run(thread: str, data_dir: Path | None) -> int:
 
 @reports_errors
 def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int:
-    """Delete a run; asks for confirmation unless `is_confirmed`."""
+    """Delete a run, even if its stored data cannot be read; asks for confirmation unless `is_confirmed`."""
     name = RunName(safe_text(thread), data_dir)
-
-    async def delete() -> StoredRun:
-        async with open_stored_run(name) as (book, stored):
-            await book.delete(stored.thread)
-            return stored
-
+    stored = run_interruptibly(_read_if_readable(name))
+    shown, about = name.shown, ", which cannot be read"
+    if stored:
+        shown, about = stored.name or RunName(stored.thread, None).shown, f': "{stored.question[:80]}"'
     if not is_confirmed:
-        stored = run_interruptibly(_read(name))
         if not can_ask():
             raise UnknownSetting("Deleting a run needs confirmation, but there is no terminal to ask on: use --yes.")
-        if not click.confirm(f'Delete {stored.name or name.shown}: "{stored.question[:80]}"?', err=True):
+        if not click.confirm(f"Delete {shown}{about}?", err=True):
             return DONE
-    stored = run_interruptibly(delete())
-    say(f"Deleted {stored.name or RunName(stored.thread, None).shown}.")
+
+    async def delete() -> None:
+        async with open_runs(data_folder(data_dir)) as book:
+            await book.delete(thread_id(expand_id(name.thread, data_dir)))
+
+    run_interruptibly(delete())
+    say(f"Deleted {shown}.")
     return DONE
 
 
@@ -234,6 +194,13 @@ async def open_stored_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredR
         raise unknown_thread(name.thread)
     async with open_runs(folder) as book:
         yield book, await book.read(expand_id(safe_text(name.thread), name.data_dir))
+
+
+async def _read_if_readable(name: RunName) -> StoredRun | None:
+    try:
+        return await _read(name)
+    except StateUnreadable:
+        return None
 
 
 async def _read(name: RunName) -> StoredRun:

@@ -28,8 +28,6 @@ NOTHING_BEGAN = "Stopped before anything began."
 
 Format = Literal["md", "json"]
 """Formats in which a report is printed."""
-ExportFormat = Literal["md", "json", "html", "docx", "pdf", "bibtex", "csl-json"]
-"""Formats in which a finished run is exported."""
 EvidenceShown = Literal["none", "short", "full"]
 """Which verdicts an export shows: none, those on statements that were corrected, marked or not verified, or all."""
 STRATEGIES: tuple[Strategy, ...] = ("orchestrated", "planned")

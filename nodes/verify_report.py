@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..core.evidence.checking.source_text import SourceText
-from ..core.evidence.checking.verification import with_independence
-from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.rendering import with_marks
 from ..core.evidence.memory.observations import asked_notes
-from ..core.evidence.origin import organisations
 from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
-from ..core.records.report import Report
 from ..core.run import tool_names
 from ..core.writing.basis import source_texts
 from ..core.writing.estimate import record_finished
-from ..core.writing.examination import Examination, Examined
+from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.language import into_one_language
-from ..core.writing.report import audit_of, end_packets, reader_of, report_messages, unchecked
+from ..core.writing.report import audited_report, end_packets, reader_of, report_messages, unchecked
 from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
 
@@ -57,31 +50,10 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     update = turn.update(status=status, notices=(*state.run.notices, *notices, *asked))
     state = replace(state, run=update["run"], spending={**state.spending, **turn.spending}, report=report)
     if was_checked:
-        report = await asyncio.to_thread(_audited, state, examined, texts, filler.failures)
+        report = await asyncio.to_thread(audited_report, state, examined, texts, filler.failures)
         state = replace(state, report=report)
     turn.emit(*end_packets(state, was_checked=was_checked))
     await record_finished(turn.pages, state, context)
     await record_read(turn.pages, state.sources.values(), context)
     messages = await asyncio.to_thread(report_messages, state, report, reader_of(context, turn.pages))
     return {**update, "messages": messages, "report": report}
-
-
-def _audited(
-    state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
-) -> Report:
-    """Return the examined report with its marks and audit; `failures`: forms that models did not fill in."""
-    words, draft = labels(state.run.language_code), state.draft
-    cited = [state.sources[key].model_copy(update={"number": number}) for number, key in examined.keys.items()]
-    text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=not examined.is_unverified)
-    examined = examined._replace(claims=claims)
-    audit = audit_of(state, examined, texts, failures)
-    claims = with_independence(claims, organisations(state.sources.values(), audit.reprints))
-    return Report(
-        text=text,
-        sources=tuple(examined.keys.values()),
-        numbers=tuple(examined.keys),
-        claims=claims,
-        verdicts=examined.verdicts,
-        audit=audit,
-        grades=draft.grades if draft else (),
-    )

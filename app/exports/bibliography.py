@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from ...core.evidence.citations.rendering import safe_link, short_location, shown_title
 from ...core.records.sources import Source, short_hash
+from .finished import Finished
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
 """A date or its beginning: a year, a year and month, or all three."""
@@ -24,6 +25,16 @@ _LATEX = str.maketrans(
 """Characters that have a meaning in LaTeX, with their replacements."""
 _DIGITS = 8
 """Number of hash digits in a source's id."""
+
+
+def report_bibtex(finished: Finished) -> str:
+    """Return a BibTeX entry for each cited source."""
+    return bibtex(finished.cited)
+
+
+def report_csl_json(finished: Finished) -> str:
+    """Return a CSL-JSON list of the cited sources."""
+    return csl_json(finished.cited)
 
 
 def bibtex(sources: Iterable[Source]) -> str:

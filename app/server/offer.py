@@ -21,7 +21,8 @@ from ...core.run.store.pages import Pages
 from ...core.run.tracing import traced_to
 from ...core.writing.estimate import usual_cost
 from ...tools.run_engines import choose_engines, fallback_engines
-from ..words import GRAPHS, ExportFormat
+from ..exports.formats import export_formats
+from ..words import GRAPHS
 
 _FOLDERS = 200
 """Maximum number of subfolders offered for selection."""
@@ -66,7 +67,7 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
         "depths": get_args(Depth),
         "depth": context.depth,
         "tracing": traced_to() if context.tracing else "",
-        "formats": list(get_args(ExportFormat)),
+        "formats": [{"name": name, "label": found.label} for name, found in export_formats().items()],
         "uses": {"files": files, "engines": engines, "has_model": has_model, "fault": fault},
         "examples": _examples(outlines),
     }

@@ -29,6 +29,7 @@ from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
 from ..check_file import CheckedFile, check_file, html_of
+from ..exports.formats import FORMATS, export_formats
 from ..progress import estimate_line
 from ..runs import RunBook, StoredRun, open_runs
 from ..settings import RunName
@@ -50,17 +51,6 @@ _HEARTBEAT_SECONDS = 15.0
 """Seconds of silence after which a comment keeps the stream of a check open."""
 _REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
 """Suffixes of reports that can be checked."""
-_MEDIA_TYPES: dict[str, str] = {
-    "md": "text/markdown",
-    "json": "application/json",
-    "html": "text/html",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "pdf": "application/pdf",
-    "bibtex": "application/x-bibtex",
-    "csl-json": "application/vnd.citationstyles.csl+json",
-}
-"""Media type of each export format."""
-_SUFFIXES = {"bibtex": "bib", "csl-json": "csl.json"}
 
 
 @asynccontextmanager
@@ -182,9 +172,11 @@ async def check_for(user: str, report: bytes, name: str, on_notice: Callable[[st
 
 async def export_run(request: Request) -> Response:
     """Return a run's report in a format of `deep-research export`; `question` selects an earlier question by id."""
-    export_format = request.query_params.get("format", "md")
-    if export_format not in _MEDIA_TYPES:
-        raise HTTPException(422, f"format: unknown format {export_format!r}; choose from {', '.join(_MEDIA_TYPES)}.")
+    formats = await asyncio.to_thread(export_formats)
+    wanted = request.query_params.get("format", FORMATS[0].name)
+    export_format = formats.get(wanted)
+    if export_format is None:
+        raise HTTPException(422, f"format: unknown format {wanted!r}; choose from {', '.join(formats)}.")
     evidence = next((level for level in get_args(EvidenceShown) if level == request.query_params.get("evidence")), None)
     stored = await _run(request)
     name = RunName(stored.thread, None)
@@ -192,13 +184,13 @@ async def export_run(request: Request) -> Response:
         content = await asyncio.to_thread(export_content, stored, export_format, name, evidence)
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
-    file = f"report-{stored.thread[:8]}.{_SUFFIXES.get(export_format, export_format)}"
+    file = f"report-{stored.thread[:8]}{export_format.suffixes[0]}"
     headers = {
         "Content-Disposition": f'attachment; filename="{file}"',
         "Content-Security-Policy": "sandbox",
         "Cache-Control": "no-store",
     }
-    return Response(content, media_type=_MEDIA_TYPES[export_format], headers=headers)
+    return Response(content, media_type=export_format.media_type, headers=headers)
 
 
 async def show_source(request: Request) -> Response:

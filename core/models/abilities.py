@@ -1,4 +1,4 @@
-"""Trial calls that reveal how a model calls tools, its speed and window; results are stored in `models.json`."""
+"""Trial calls that reveal how a model calls tools; results are stored in `models.json`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import re
 import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
-from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
@@ -22,8 +20,8 @@ from ..run.concurrency import Locks
 from ..run.context import Context, Role
 from ..run.errors import ToolsMissing, UserMistake, log_failure
 from ..run.events.packets import Activity
-from ..run.transcripts import CHARACTERS_PER_TOKEN, was_cut_off
-from .caller import Caller, bind_call, spent_on
+from ..run.transcripts import was_cut_off
+from .caller import Caller, bind_call
 from .faults import ToolsUnbound, explain, fault_kind, message_of
 from .ladder.reply import read_reply, reasoning_of, split_thoughts
 from .ladder.rungs import LADDER, Ability, RungName, prepare
@@ -37,7 +35,6 @@ from .resolve import (
     resolve_model,
     windows_at_servers,
 )
-from .retries import has_content
 
 _known: dict[Location, Ability | None] = {}
 """The abilities that this process has read or found; None: not stored."""
@@ -63,15 +60,6 @@ _PROMPT: tuple[AnyMessage, ...] = (
     SystemMessage("You follow instructions exactly."),
     HumanMessage(f"Save the word {_WORD}: call save_word with it."),
 )
-_PROMPT_TOKENS = 16_000
-"""Maximum tokens of the long prompt."""
-_ANSWER_TOKENS = 1000
-"""Tokens of the window that are reserved for the answer."""
-_LONGEST_SECONDS = 30.0
-"""The long prompt is not sent to models that would take longer than this to read it."""
-_NEEDLE = "marigold"
-"""Word at the beginning of the long prompt that the model has to repeat."""
-_LINE = "The harbour log of day {} notes calm water, a light wind from the west and two ferries on time.\n"
 _ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|grammar|guided|structured.?output", re.IGNORECASE)
 """Matches errors that are about JSON schemas."""
 _FOUND: dict[RungName, str] = {
@@ -235,25 +223,6 @@ async def _try_out(caller: Caller, *, has_tools: bool) -> Ability:
     return ability or _NO_CALLS
 
 
-class Check(NamedTuple):
-    """The result of one check, for the user."""
-
-    name: str
-    """`tools`, `speed` or `window`."""
-    is_ok: bool
-    words: str
-    """What was found, and what the user can do about it."""
-
-
-class Speed(NamedTuple):
-    """A model's speed in tokens per second."""
-
-    read: float
-    """Tokens of the prompt."""
-    written: float
-    """Tokens of the answer."""
-
-
 async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
     """Have a model call a tool on each rung in turn; return its ability with the first rung that works, or None.
 
@@ -283,31 +252,9 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
     return None
 
 
-def check_rung(ability: Ability | None) -> Check:
-    """Return what `find_ability` found as a check, which passes unless it is None."""
-    words = "The model called no tool in any of the three ways; choose another model (setting models)."
-    words = f"{_FOUND[ability.rung]} Rung: {ability.rung}." if ability else words
-    return Check("tools", is_ok=ability is not None, words=words)
-
-
-async def measure_speed(model: BaseChatModel, caller: Caller) -> Speed | None:
-    """Measure a model's speed with a prompt of a few hundred tokens; None if its answer arrives in one piece."""
-    # A unique beginning keeps the server from using its prompt cache.
-    prompt = [HumanMessage(f"{uuid4()}\n{_LINE.format(1) * 16}Write the numbers from one to twenty as words.")]
-    seconds, times = caller.context.clock.seconds, list[float]()
-    start = seconds()
-    parts = caller.parts(bind_call(model, [], "auto", _TRIAL_TOKENS[0], "", {}), prompt, is_streamed=True)
-    async with aclosing(parts):
-        async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
-            if part is None:
-                start, times = seconds(), []
-            elif has_content(part):
-                times.append(seconds())
-    spent = spent_on(answer.message(caller.role), prompt, caller.role, caller.context)
-    if not spent or not times or not start < times[0] < times[-1]:
-        return None
-    fresh = spent.input_tokens - spent.cached_tokens
-    return Speed(fresh / (times[0] - start), spent.output_tokens / (times[-1] - times[0]))
+def describe_ability(ability: Ability) -> str:
+    """Return in words how a model calls tools."""
+    return f"{_FOUND[ability.rung]} Rung: {ability.rung}."
 
 
 async def _ask_for_call(model: BaseChatModel, call: Call, rung: RungName) -> AIMessage:
@@ -333,38 +280,3 @@ def _has_called(rung: RungName, message: AIMessage) -> bool:
             return False
     calls = message.tool_calls if rung == "native" else read_reply(message, [_TOOL]).tool_calls
     return any(call["name"] == "save_word" and _WORD in str(call["args"].get("word", "")).lower() for call in calls)
-
-
-async def check_window(model: BaseChatModel, window: int | None, call: Call, speed: Speed | None = None) -> Check:
-    """Check whether a model reads a long prompt from its beginning; passes without a call if the model is slow.
-
-    `window`: the model's window in tokens, if known. `speed`: as measured; None if not known.
-    """
-    tokens = min(window or _PROMPT_TOKENS, _PROMPT_TOKENS)
-    if speed and tokens > speed.read * _LONGEST_SECONDS:
-        known = f"the window is {window} tokens" if window else "set window to the limit of its server"
-        words = f"No long prompt was tried: reading {tokens} tokens takes {tokens / speed.read:.0f} s; {known}."
-        return Check("window", is_ok=True, words=words)
-    characters = max(tokens - _ANSWER_TOKENS, _ANSWER_TOKENS) * CHARACTERS_PER_TOKEN
-    lines = "".join(_LINE.format(day) for day in range(1, characters // len(_LINE) + 1))
-    question = "What is the word of this log? Answer with the word alone."
-    prompt = [HumanMessage(f"The word of this log is {_NEEDLE}.\n\n{lines}\n{question}")]
-    try:
-        for most in _TRIAL_TOKENS:
-            message = await call(bind_call(model, [], "auto", most, "", {}), prompt)
-            if not was_cut_off(message) or split_thoughts(message.text).text.strip():
-                break
-    except Exception as error:
-        if fault_kind(error) != "long":
-            raise
-        words = f"A prompt of about {tokens} tokens was refused as too long; set window to the limit of the server."
-        return Check("window", is_ok=False, words=words)
-    if _NEEDLE in split_thoughts(message.text).text.lower():
-        return Check("window", is_ok=True, words=f"A prompt of about {tokens} tokens was read from its beginning.")
-    counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
-    words = (
-        f"The beginning of a prompt of about {tokens} tokens did not reach the model"
-        f"{f' (the server counted {counted})' if counted else ''}: raise the server's own limit (Ollama: "
-        "OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), or set window to it."
-    )
-    return Check("window", is_ok=False, words=words)

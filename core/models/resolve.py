@@ -389,8 +389,8 @@ def _user() -> str:
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
     """Return the settings of the current run, from its `context` and `configurable`, with defaults for the rest.
 
-    On the server, users can only narrow the operator's settings. Depth `deep` raises the limits; small models and small
-    windows lower them. If this graph runs inside another one, `context` may be that graph's; it is then ignored.
+    On the server, users can only narrow the operator's settings. If this graph runs inside another one, `context` may
+    be that graph's; it is then ignored.
     """
     given, configurable = runtime.context, get_config().get("configurable", {})
     if not isinstance(given, Context | UserSettings):
@@ -398,6 +398,11 @@ def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
         known = {name: configurable[name] for name in UserSettings.model_fields if name in configurable}
         given = read_settings(UserSettings, known) if runtime.server_info or _user() else None
     context = given.context_of(_user()) if isinstance(given, UserSettings) else with_configurable(given, configurable)
+    return fitted_settings(context)
+
+
+def fitted_settings(context: Context) -> Context:
+    """Return the settings with the limits of their depth, lowered for small models and small windows."""
     context = context.at_depth()
     # `check_models` reports errors of models.
     with suppress(DeepResearchError):

@@ -201,9 +201,7 @@ async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: st
             if pages.user:
                 # Costs in the note were charged before the node was stopped and restarted.
                 known = earlier.union(await pages.read_note(_name(question_id, researcher)) or {})
-                spent = total({key: cost for key, cost in bill.costs.items() if key not in known})
-                if spent.tokens or spent.usd:
-                    await _charge(pages, spent.tokens, spent.usd)
+                await charge(pages, {key: cost for key, cost in bill.costs.items() if key not in known})
     except (Exception, asyncio.CancelledError) as error:
         # The block's error is more useful than that of a store that fails as well.
         try:
@@ -217,17 +215,15 @@ async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: st
         await _record(pages, question_id, researcher, bill.costs, 0.0)
 
 
-async def _charge(pages: Pages, tokens: int, usd: float) -> None:
+async def charge(pages: Pages, costs: Mapping[str, Spent]) -> None:
+    """Charge costs to the daily account of the server's user."""
+    spent = total(costs)
+    if not (spent.tokens or spent.usd):
+        return
     accounts, name = pages.of_thread(_ACCOUNTS), _account(pages.user)
     async with accounts.lock(name):
         known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
-        await accounts.note({name: {"tokens": known["tokens"] + tokens, "usd": known["usd"] + usd}})
-
-
-async def carry_over(temporary: Pages, pages: Pages) -> None:
-    """Charge what the user's account in a temporary store was charged today to the one in the permanent store."""
-    if spent := await temporary.of_thread(_ACCOUNTS).read_note(_account(pages.user)):
-        await _charge(pages, spent["tokens"], spent["usd"])
+        await accounts.note({name: {"tokens": known["tokens"] + spent.tokens, "usd": known["usd"] + spent.usd}})
 
 
 async def check_account(pages: Pages, context: Context) -> None:

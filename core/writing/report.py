@@ -14,12 +14,19 @@ from typing_extensions import override
 
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
-from ..evidence.checking.verification import read_sources
+from ..evidence.checking.verification import read_sources, with_independence
 from ..evidence.citations.citing import CitationStream, Cited, CitedPiece, by_number, known_citations, without_unknown
 from ..evidence.citations.draft import clean_draft
 from ..evidence.citations.labels import labels
 from ..evidence.citations.markers import settle_fences
-from ..evidence.citations.rendering import plain_citations, title_line, warning_above, without_marks, write_document
+from ..evidence.citations.rendering import (
+    plain_citations,
+    title_line,
+    warning_above,
+    with_marks,
+    without_marks,
+    write_document,
+)
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.disputes import comparison_table, disputes_in_text, disputes_of
 from ..evidence.memory.observations import not_read, report_notes, unanswered
@@ -219,7 +226,28 @@ def unchecked(draft: Draft) -> Report:
     )
 
 
-def audit_of(
+def audited_report(
+    state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
+) -> Report:
+    """Return the examined report with its marks and audit; `failures`: forms that models did not fill in."""
+    words, draft = labels(state.run.language_code), state.draft
+    cited = [state.sources[key].model_copy(update={"number": number}) for number, key in examined.keys.items()]
+    text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=not examined.is_unverified)
+    examined = examined._replace(claims=claims)
+    audit = _audit_of(state, examined, texts, failures)
+    claims = with_independence(claims, organisations(state.sources.values(), audit.reprints))
+    return Report(
+        text=text,
+        sources=tuple(examined.keys.values()),
+        numbers=tuple(examined.keys),
+        claims=claims,
+        verdicts=examined.verdicts,
+        audit=audit,
+        grades=draft.grades if draft else (),
+    )
+
+
+def _audit_of(
     state: ResearchState, report: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
 ) -> Audit:
     """Return the audit of an examined report; `texts` by source key; `state` must include all costs of the run."""

@@ -22,6 +22,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from deep_research import Context, research
 from deep_research.app.cli import cli
 from deep_research.app.commands import DOCUMENTS, QUESTION
+from deep_research.app.exports.formats import FORMATS
 from deep_research.core.run.events.packets import AnyPacket
 from deep_research.core.run.limits import Limits
 from deep_research.graph.drawable import compile_drawable
@@ -53,7 +54,7 @@ def demo_report() -> str:
     return "".join(f"> {line}".rstrip() + "\n" for line in report.text.strip().splitlines())
 
 
-# Settings, limits and the command line
+# Settings, limits, export formats and the command line
 
 
 def _fill(text: str, name: str, content: str) -> str:
@@ -96,6 +97,16 @@ def limits_table() -> str:
         for name, field in Limits.model_fields.items()
     ]
     return "| limit | default | meaning |\n|---|---|---|\n" + "".join(rows)
+
+
+def formats_table() -> str:
+    """Return a row for each of our export formats: label, name, suffixes, verdicts shown by default."""
+    rows = list[str]()
+    for export_format in FORMATS:
+        suffixes = " ".join(f"`{suffix}`" for suffix in export_format.suffixes)
+        evidence = f"`{export_format.evidence}`" if export_format.evidence else "–"
+        rows.append(f"| {export_format.label} | `{export_format.name}` | {suffixes} | {evidence} |\n")
+    return "| format | `--format` | `--out` | default of `--evidence` |\n|---|---|---|---|\n" + "".join(rows)
 
 
 def command_line() -> str:
@@ -280,6 +291,7 @@ PAGES: Mapping[str, Callable[[str], str]] = {
     ),
     "contributing/behaviour.md": _behaviour,
     "contributing/faults.md": _faults,
+    "guides/reports.md": lambda text: _fill(text, "formats", formats_table()),
     "reference/settings.md": lambda text: _fill(text, "settings", settings_table()),
     "reference/limits.md": lambda text: _fill(text, "limits", limits_table()),
     "reference/command-line.md": lambda _: command_line(),

@@ -16,7 +16,6 @@ ASK = ("ask", WHEN, "--docs", "docs", "--thread")
 COMMANDS = (
     *((*ASK, thread) for thread in ("new", "light")),
     *((command, "light") for command in ("resume", "show", "export", "audit", "refresh")),
-    ("resume", "light", "--from-last-good"),
     ("show", "light", "--json"),
     ("runs",),
     ("doctor",),
@@ -62,7 +61,7 @@ def complaint(ended: Ended) -> str:
         ([WHEN, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE, not 'max_cycles'."),
         ([WHEN, "--docs", "docs", "--limit", "max_cycles=abc"], "limit max_cycles: Input should be a valid integer"),
         ([WHEN, "--docs", "docs", "--model", "gpt-nonsense"], "Unknown model 'gpt-nonsense' for the clarifier"),
-        ([WHEN, "--docs", "docs", "--out", "report.xyz"], "unknown suffix; use one of .bib, .docx"),
+        ([WHEN, "--docs", "docs", "--out", "report.xyz"], "unknown suffix; use one of .md, .markdown, .txt, .json"),
         ([WHEN, "--docs", "docs", "--out", "nowhere/report.md"], "'nowhere/report.md': the folder 'nowhere' does not"),
         # Not even root can write there.
         ([WHEN, "--docs", "docs", "--out", "/proc/x.md"], "--out '/proc/x.md': the file cannot be written (No such"),

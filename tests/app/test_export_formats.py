@@ -13,6 +13,7 @@ from kit.reports import REPORT, SOURCES, standing
 
 from deep_research.app.exports.bibliography import bibtex, csl_json, reference_id
 from deep_research.app.exports.finished import finished_report
+from deep_research.app.exports.formats import FORMATS, ExportFormat, format_of_file
 from deep_research.app.output import run_json, run_page
 from deep_research.app.runs import StoredRun
 from deep_research.app.settings import RunName
@@ -20,6 +21,7 @@ from deep_research.core.evidence.memory.disputes import dispute_between, observe
 from deep_research.core.records import plan
 from deep_research.core.records.research import Run
 from deep_research.core.records.sources import Source
+from deep_research.core.run.errors import ExtraMissing
 from deep_research.state import ResearchState
 
 NAME = RunName("light", None)
@@ -28,10 +30,22 @@ NAME = RunName("light", None)
 def test_the_name_of_the_file_says_what_is_written(library: Desk) -> None:
     printed = library.call("export", "light").out.encode()
     written = {"a.html": b"<!DOCTYPE html>", "a.HTM": b"<!DOCTYPE html>", "a.docx": b"PK", "a.bib": b"@misc{"}
+    written["a.csl.json"] = b'[\n  {\n    "id"'
     for name, begins in {**written, "run.json": b'{\n  "thread"', "report.md": printed, "report": printed}.items():
         file = library.folder / name
         assert library.call("export", "light", "--out", str(file)) == (0, "", f"Report written to {file}\n")
         assert file.read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("export_format", FORMATS, ids=lambda export_format: export_format.name)
+def test_each_format_is_written_and_is_chosen_by_its_suffixes(export_format: ExportFormat) -> None:
+    try:
+        export_format.check_libraries()
+    except ExtraMissing as missing:
+        pytest.skip(str(missing))
+    assert export_format.write(standing())
+    for suffix in export_format.suffixes:
+        assert format_of_file(f"The light{suffix}") == format_of_file(f"a.b{suffix.upper()}") == export_format
 
 
 @pytest.mark.parametrize(("binary", "out"), [("docx", ()), ("pdf", ("--out", "-"))])

@@ -13,6 +13,7 @@ import pytest
 from kit.commands import COMMAND, Desk, desk_in, wire_desk
 from kit.openai_server import fail, say, use
 from kit.runs import QUESTION as USUAL_QUESTION
+from kit.runs import write_documents
 from kit.wire import role_of
 
 QUESTION = "When was the Skerry Light lit, who keeps it and how tall is it?"
@@ -168,6 +169,20 @@ def test_an_audit_with_a_model_judges_a_report_again_and_shows_what_changed(tmp_
         wire.lab.script["verifier"] = lambda _: fail(401, "Incorrect API key provided.", code="invalid_api_key")
         refused = wire.desk.call("audit", "light", "--model", "openai:fake-1")
         assert (refused.code, refused.out) == (2, "") and refused.err.endswith("check OPENAI_API_KEY.\n")
+
+
+@pytest.mark.slow
+def test_an_audit_with_a_model_also_judges_a_quick_answer(tmp_path: Path) -> None:
+    with wire_desk(tmp_path, writer=lambda _: say("Its lamp is older than any other one of that coast [1].")) as wire:
+        options = ("--depth", "quick", "--docs", str(write_documents(wire.desk.docs)), "--no-web")
+        assert wire.desk.call("ask", USUAL_QUESTION, "--thread", "light", *options).code == 0
+        wire.lab.script["verifier"] = lambda _: use(
+            ("judge_units", {"verdicts": [{"unit": 1, "verdict": "not_found"}]})
+        )
+        wire.forget()
+        audit = wire.desk.call("audit", "light", "--model", "openai:fake-1")
+        assert {role_of(request) for request in wire.lab.models.requests} == {"verifier"}
+        assert audit.code == 1 and "unsupported, not marked (before: unchecked): Its lamp is older than" in audit.out
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed here")

@@ -53,6 +53,11 @@ from deep_research.tools.run_engines import choose_engines
 context = Context(engines=("shelf",), tools=("keepers",))
 print([engine.title for engine in choose_engines(context)], list(researcher_tools(context)))
 """
+OFFER = """
+from deep_research.app.exports.formats import export_formats
+*_, last = export_formats().values()
+print(last.name, last.label, last.suffixes, last.media_type)
+"""
 
 
 @pytest.fixture
@@ -78,6 +83,17 @@ def ended(environment: dict[str, str], *arguments: str) -> str:
 
 def test_registered_engines_and_tools_are_named_like_our_own(environment: dict[str, str]) -> None:
     assert ended(environment, "-c", RUN) == "['Shelf'] ['web_search', 'open_url', 'keepers']\n"
+
+
+def test_a_registered_export_format_is_printed_and_offered_like_ours(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    assert ended(environment, "-c", OFFER) == "wiki wiki ('.wiki',) application/octet-stream\n"
+    command = str(Path(sys.executable).with_name("deep-research"))
+    ended(environment, command, "demo", "--out", str(tmp_path / "demo.wiki"))
+    [run] = ended(environment, command, "runs").splitlines()
+    printed = ended(environment, command, "export", run.split()[0], "--format", "wiki")
+    assert printed == (tmp_path / "demo.wiki").read_text("utf-8") and printed.startswith("= ")
 
 
 def test_registered_parsers_and_exporters_are_used_and_failures_are_logged_without_file_contents(

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from kit.reports import BLOCKS, TEXT_TAGS, faults, source_at, standing
 from kit.runs import lab, written
 
-from deep_research.app.settings import RunName
-from deep_research.app.stored import export_content
+from deep_research.app.exports.formats import export_formats
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, write_document
 from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at
@@ -116,7 +115,6 @@ def active(markdown: str, links: Collection[str] = ()) -> Iterator[str]:
                 yield lxml.html.tostring(element, encoding="unicode", with_tail=False)
 
 
-NAME = RunName("0", None)
 PLACES = (
     "# {line}\n\n{text}\n\nThe Skerry Light was lit in 1844. [1]\n\n- {line} [1]\n\n| {line} | b |\n|---|---|\n"
     "| c {line} | [1] |\n\n> {line}\n\n**{line}** [1]\n\n## {line}\n\nIt was lit in 1844. {text} [1]\n\n{text}"
@@ -158,9 +156,10 @@ async def test_nothing_a_model_or_document_injects_acts_in_any_form_of_the_repor
     assert not [*active(state.report.text)]
     assert not [*active(state.messages[-1].text, links)]
     shown = standing(state.report)._replace(state=state)
-    assert not [*active(str(export_content(shown, "md", NAME)), links)]
-    assert {*faults(str(export_content(shown, "html", NAME)))} <= {f"leads to {link}" for link in links}
-    document = export_content(shown, "docx", NAME)
+    formats = export_formats()
+    assert not [*active(str(formats["md"].write(shown)), links)]
+    assert {*faults(str(formats["html"].write(shown)))} <= {f"leads to {link}" for link in links}
+    document = formats["docx"].write(shown)
     assert isinstance(document, bytes) and external(document) <= links
 
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
 import openai
 import pytest
-from kit.model_calls import Wire, caller_of
 from kit.models import ScriptedChatModel, call, calls
-from kit.openai_server import say
-from kit.runs import HandClock
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import Runnable
 
-from deep_research.core.models.abilities import Check, Speed, check_rung, check_window, find_ability, measure_speed
+from deep_research.core.models.abilities import find_ability
 from deep_research.core.models.ladder.rungs import Ability
-from deep_research.core.models.resolve import resolve_model
 
 NATIVE = calls(call("save_word", word="Amber"))
 JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
@@ -99,86 +94,3 @@ async def test_a_model_that_thinks_at_length_is_given_a_second_try_with_more_tok
 async def test_an_answer_that_begins_within_a_thought_is_noticed(answer: str, begins_inside: bool) -> None:
     found = await find_ability(ScriptedChatModel(replies=[answer, JSON]), ask)
     assert found and found.begins_inside is begins_inside
-
-
-def reads(characters: int) -> Callable[[list[BaseMessage], dict[str, Any]], str]:
-    """A server that silently drops all but the last characters of a prompt."""
-    return lambda messages, _: "Marigold." if "marigold" in messages[-1].text[-characters:] else "The ferry."
-
-
-async def checked(*replies: Any, window: int | None = 32_000) -> dict[str, Check]:
-    model = ScriptedChatModel(replies=list(replies))
-    checks = [check_rung(await find_ability(model, ask)), await check_window(model, window, ask)]
-    assert model.unused() == []
-    assert [check.name for check in checks] == ["tools", "window"]
-    assert all(check.words.endswith((".", ")")) for check in checks)
-    return {check.name: check for check in checks}
-
-
-@pytest.mark.fault(21)
-@pytest.mark.parametrize(
-    ("replies", "has_tools", "tools", "reads_whole", "window"),
-    [
-        ([NATIVE, reads(100_000)], True, "Rung: native.", True, "16000 tokens was read from its beginning"),
-        ([NO_TOOLS, NO_SCHEMA, TAGS, reads(100_000)], True, "Rung: tags.", True, "from its beginning"),
-        ([PROSE, PROSE, PROSE, reads(100_000)], False, "choose another model (setting models).", True, "beginning"),
-        ([NATIVE, reads(8_000)], True, "Rung: native.", False, "): raise the server's own limit (Ollama: OLLAMA_CONT"),
-        ([NATIVE, TOO_LONG], True, "Rung: native.", False, "refused as too long; set window"),
-    ],
-)
-async def test_a_check_says_what_was_found_and_what_to_do(
-    replies: list[Any], has_tools: bool, tools: str, reads_whole: bool, window: str
-) -> None:
-    checks = await checked(*replies)
-    assert checks["tools"].is_ok is has_tools and checks["tools"].words.endswith(tools)
-    assert checks["window"].is_ok is reads_whole and window in checks["window"].words
-
-
-async def test_a_server_error_says_nothing_about_the_window() -> None:
-    with pytest.raises(openai.InternalServerError):
-        await checked(NATIVE, refusal("overloaded", 503))
-
-
-@pytest.mark.parametrize(("window", "characters"), [(None, 60_000), (8_000, 28_000)])
-async def test_a_prompt_that_fills_the_window_is_read_whole(window: int | None, characters: int) -> None:
-    lengths: list[int] = []
-
-    def measure(messages: list[BaseMessage], settings: dict[str, Any]) -> str:
-        lengths.append(len(messages[-1].text))
-        return reads(characters + 1000)(messages, settings)
-
-    assert (await checked(NATIVE, measure, window=window))["window"].is_ok
-    assert 0.98 < lengths[0] / characters < 1.02
-
-
-class StepClock(HandClock):
-    """A clock that is a second later each time it is read."""
-
-    def seconds(self) -> float:
-        self.time += 1
-        return self.time
-
-
-@pytest.mark.parametrize("streams", [True, False])
-async def test_speed_counts_from_the_first_word_less_cached_tokens(tmp_path: Path, wire: Wire, streams: bool) -> None:
-    numbers = "one two three four five six seven eight nine ten"
-    usage = {"prompt_tokens": 450, "completion_tokens": 30, "prompt_tokens_details": {"cached_tokens": 50}}
-    model = wire([say(numbers, usage=usage, streams=streams)] * 2, data_dir=tmp_path, clock=StepClock())
-    writer, caller = resolve_model("writer", model.context), caller_of("writer", model.context)
-    found = [await measure_speed(writer, caller) for _ in range(2)]
-    # Six pieces: 400 tokens until the first, 30 in the five seconds from there to the last.
-    assert found == ([Speed(400.0, 6.0)] * 2 if streams else [None] * 2)
-    assert len({request.prompt[:40] for request in model.requests}) == 2, "no cache has the beginning"
-    assert {request.json["max_tokens"] for request in model.requests} == {200}
-
-
-@pytest.mark.parametrize(
-    ("window", "words"),
-    [(None, "takes 320 s; set window to the limit of its server"), (8_000, "takes 160 s; the window is 8000 tokens")],
-)
-async def test_a_slow_model_is_sent_no_long_prompt(window: int | None, words: str) -> None:
-    check = await check_window(ScriptedChatModel(replies=[]), window, ask, Speed(50, 13))
-    assert check.is_ok
-    assert words in check.words
-    fast = ScriptedChatModel(replies=[reads(100_000)])
-    assert "was read from its beginning" in (await check_window(fast, window, ask, Speed(2000, 90))).words

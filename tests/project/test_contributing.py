@@ -9,18 +9,22 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import httpx
 import pytest
+from kit.commands import COMMAND, SECONDS
 from kit.docs import ROOT
 from kit.engines import Answer, serving
+from kit.server import WATCH, Server
 
 from deep_research.core.run.context import Context
 from deep_research.tools.engine import Found
 
 _BLOCKS = re.compile(r"^```(?:py|jinja)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SEARCHES, NODE, PROMPT = range(3)
+SEARCHES, FORMAT, RECORD, NODE, PROMPT = range(5)
 """Places of what is shown among the blocks."""
 ASK = """
 import asyncio, json, sys
@@ -99,3 +103,76 @@ def test_a_node_between_the_report_and_its_check_has_the_turn_between_theirs(tmp
         assert (after, dict(turns)["stop"]) == ([report + 1, report + 2], report + 2)
     last = {packet["type"]: packet["placement"]["turn_index"] for packet in unchecked}
     assert last["stop"] == last["activity"] == last["message_start"] + 1
+
+
+RIS = "TY  - ELEC\nTI  - Skerry Light\nDA  - \nUR  - "
+
+
+def with_format(folder: Path) -> Path:
+    """A checkout in which the export format that is shown is added; the folder to import from."""
+    package = folder / "deep_research"
+    shutil.copytree(ROOT / "app", package / "app", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("__init__.py", "state.py", "core", "graph", "nodes", "prompts", "tools"):
+        (package / name).symlink_to(ROOT / name)
+    exports = package / "app" / "exports"
+    (exports / "ris.py").write_text(block(FORMAT), "utf-8")
+    records = (exports / "formats.py").read_text("utf-8")
+    before, end, after = records.partition("\n)\n")
+    (exports / "formats.py").write_text(f"{before}\n    {block(RECORD).rstrip()},{end}{after}", "utf-8")
+    return folder
+
+
+class Served(NamedTuple):
+    """A finished run of the command line, whose data folder a server has opened."""
+
+    folder: Path
+    """Contains the exports `printed.ris` and `written.ris`."""
+    server: Server
+    path: str
+    """Path of the run on the server."""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A run that was exported in the new format, and is served by a checkout with that format."""
+    folder = tmp_path_factory.mktemp("served")
+    copy = with_format(folder / "copy")
+    paths = os.pathsep.join([str(copy), str(WATCH), str(ROOT / "tests")])
+    server = Server(folder, PYTHONPATH=paths, DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true")
+    environment = {**os.environ, "PYTHONPATH": paths, "DEEP_RESEARCH_DATA_DIR": str(server.data)}
+
+    def command(*words: str) -> str:
+        return subprocess.check_output([COMMAND, *words], cwd=folder, env=environment, text=True)
+
+    options = ("--docs", "docs", "--model", "extractive", "--thread", "light")
+    command("ask", "When was the Skerry Light lit?", *options, "--out", "written.ris")
+    (folder / "printed.ris").write_text(command("export", "light", "--format", "ris"), "utf-8")
+    thread = json.loads(command("show", "light", "--format", "json"))["thread"]
+    with server:
+        yield Served(folder, server, f"/research/runs/{thread}")
+
+
+@pytest.mark.slow
+def test_an_export_format_is_written_by_the_command_line_and_sent_by_a_server(served: Served) -> None:
+    written = (served.folder / "written.ris").read_text("utf-8")
+    assert written.startswith(RIS) and written.rstrip().endswith("ER  -")
+    assert (served.folder / "printed.ris").read_text("utf-8") == written
+    headers = {"X-Api-Key": served.server.token}
+    with httpx.Client(base_url=served.server.url, headers=headers, timeout=SECONDS) as web:
+        sent = web.get(f"{served.path}/export?format=ris")
+        assert (sent.status_code, f"{sent.text}\n") == (200, written)
+        assert sent.headers["Content-Type"] == "application/x-research-info-systems"
+        assert re.search(r'filename="report-\w+\.ris"', sent.headers["Content-Disposition"])
+        assert web.get("/research/offer").json()["formats"][-1] == {"name": "ris", "label": "RIS"}
+
+
+@pytest.mark.slow
+def test_an_export_format_is_in_the_menu_of_the_page(served: Served, chromium: Any) -> None:
+    page = chromium.new_page()
+    page.goto(f"{served.server.url}/#token={served.server.token}")
+    page.locator(".depths").wait_for()
+    page.goto(f"{served.server.url}/#/run/{served.path.rpartition('/')[2]}")
+    page.locator("summary", has_text="Download").click()
+    with page.expect_download() as loaded:
+        page.get_by_role("button", name="RIS", exact=True).click()
+    assert loaded.value.suggested_filename.endswith(".ris")

@@ -159,16 +159,16 @@ async def test_records_are_read_back_and_texts_and_files_follow_their_thread(tmp
         assert copied and copied.checkpoint["channel_values"]["report"] == state.report
 
 
-async def test_a_damaged_state_is_reported_and_the_last_good_one_can_be_restored(tmp_path: Path, address: str) -> None:
+async def test_a_damaged_state_is_reported_and_the_run_can_be_deleted(tmp_path: Path, address: str) -> None:
     graph = build_graph(checkpointer=address)
     run, _ = await answered(tmp_path, graph=graph, planner=[PLAN], review_plan=True)
     newest = "(SELECT max(checkpoint_id) FROM checkpoints)"
     assert changed(address, f"UPDATE checkpoint_writes SET blob = 'x' WHERE checkpoint_id = {newest}") > 0
-    with pytest.raises(StateUnreadable, match="--from-last-good"):
+    with pytest.raises(StateUnreadable, match="deep-research delete"):
         await run.state()
     async with open_database(address) as (saver, _):
-        assert await saver.adrop_unreadable(thread_id(run.thread)) == 1
-    assert (await run.state()).messages
+        await saver.adelete_thread(thread_id(run.thread))
+        assert await saver.thread_ids() == []
 
 
 @pytest.mark.slow

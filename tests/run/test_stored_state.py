@@ -129,13 +129,8 @@ async def test_an_unreadable_researcher_stops_the_run_instead_of_leaving_a_gap(
         await run.ask()
     damage(path, *value)
     run.graph = build_graph(checkpointer=path)
-    with pytest.raises(StateUnreadable, match=rf"{thread_id('lab')}.*changed.*--from-last-good"):
+    with pytest.raises(StateUnreadable, match=rf"changed.*deep-research delete {thread_id('lab')}"):
         await run.ask(None)
-    async with open_database(path) as database:
-        assert await database.saver.adrop_unreadable(thread_id("lab")) > 0
-    state = await run.ask(None)
-    assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
-    assert state.run and state.run.status == "completed"
 
 
 @pytest.mark.fault(40)
@@ -150,16 +145,12 @@ async def test_a_missing_checkpoint_does_not_silently_empty_channels(tmp_path: P
     run.graph = build_graph(checkpointer=path)
     with pytest.raises(StateUnreadable, match="missing"):
         await run.state()
-    async with open_database(path) as database:
-        assert await database.saver.adrop_unreadable(thread_id("lab")) == 1
-    state = await run.ask(None)
-    assert state.report and [finding.ended for finding in state.findings.values()] == ["done"]
 
 
 @pytest.mark.slow
 @pytest.mark.fault(40)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_command_names_an_unreadable_run_and_restores_its_last_good_state(desk: Desk, strategy: str) -> None:
+def test_the_command_names_an_unreadable_run_and_deletes_it(desk: Desk, strategy: str) -> None:
     given = ("--docs", str(desk.docs), "--model", "extractive", "--strategy", strategy)
     assert desk.call("ask", QUESTION, *given, "--thread", "light", "--review-plan").code == 3
     assert desk.call("ask", QUESTION, *given, "--thread", "other", "--yes").code == 0
@@ -167,14 +158,14 @@ def test_the_command_names_an_unreadable_run_and_restores_its_last_good_state(de
     for command in (("resume", "light", "--answer", "yes"), ("show", "light"), ("ask", "Why?", "--thread", "light")):
         ended = desk.call(*command)
         assert (ended.code, ended.out) == (1, ""), ended
-        assert f"deep-research resume {thread_id('light')} --from-last-good" in ended.err
+        assert f"or delete the run: deep-research delete {thread_id('light')}" in ended.err
         assert "Traceback" not in ended.err and "resume it: " not in ended.err
     listed = desk.call("runs").out.splitlines()
     assert ["cannot be read" in line for line in listed] == [False, True]
-    resumed = desk.call("resume", "light", "--from-last-good")
-    assert resumed.code == 3, resumed
-    ended = desk.call("resume", "light", "--answer", "yes")
-    assert (ended.code, "1844" in ended.out) == (0, True), ended
+    assert "needs confirmation" in desk.call("delete", "light").err
+    assert desk.call("delete", "light", "--yes") == (0, "", "Deleted light.\n")
+    assert desk.call("show", "light").code == 2
+    assert [desk.call("runs").out.splitlines(), desk.call("show", "other").code] == [listed[:1], 0]
 
 
 @pytest.mark.fault(44)
@@ -183,9 +174,8 @@ async def test_a_run_of_a_newer_version_is_named_and_not_treated_as_damaged(tmp_
     config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
     async with open_database(tmp_path / FILE_NAME) as database:
         await database.saver.aput(config, {**empty_checkpoint(), "channel_values": {"run": newer}}, {}, {})
-        for refused in (database.saver.aget_tuple(config), database.saver.adrop_unreadable(thread)):
-            with pytest.raises(NewerVersion, match=f"The run {thread} was written by version 9.9.9.*: update"):
-                await refused
+        with pytest.raises(NewerVersion, match=f"The run {thread} was written by version 9.9.9.*: update"):
+            await database.saver.aget_tuple(config)
 
 
 @pytest.mark.parametrize(

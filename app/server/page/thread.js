@@ -6,7 +6,6 @@ import { price } from "./home.js";
 import { markdown } from "./markdown.js";
 
 const LONG_QUESTION = 130;
-const FORMATS = { md: "Markdown", html: "Web page", docx: "Word", pdf: "PDF", bibtex: "BibTeX", "csl-json": "Citations (CSL JSON)", json: "All data (JSON)" };
 const PLAIN = /^\W*(?:\d+[.)]\s*)?(summary|related passages|introduction|conclusions?|overview|sources|notes|contents|background|answer)\b/i;
 
 // The part (plan, answer, research, report, end) that a question has reached; it is open and kept in view.
@@ -164,7 +163,7 @@ function reportPart(exchange, formats) {
     titleOf(exchange), h("p", { class: "byline quiet" }, h("span", {}, byline(exchange)),
       h("span", { class: "tools" }, button("copy", "Copy", { title: "Copy the report as Markdown" }), button("print", "Print"),
         h("details", { class: "menu" }, h("summary", { class: "button" }, "Download"),
-          h("div", { class: "menu-items" }, formats.map((format) => button("export", FORMATS[format] ?? format, { value: format })))))),
+          h("div", { class: "menu-items" }, formats.map(({ name, label }) => button("export", label, { value: name })))))),
     h("div", { class: "report", "data-keep": true, "data-key": "report", "data-of": run.question_id }, h("div", { class: "skeleton", "aria-hidden": "true" }, h("i"), h("i"), h("i"))));
 }
 

@@ -22,11 +22,11 @@ from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
 from ..concurrency import Locks, PerLoop, ShieldedTasks
-from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
+from ..errors import DatabaseUnusable
 from ..limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import TEXT, packed, unpacked
-from .saver import CheckpointKey, RunSaver, config_of
+from .saver import RunSaver
 from .serializer import StrictSerializer
 
 _CONNECT_SECONDS = 10
@@ -56,9 +56,6 @@ SELECT owner, pid, birth, machine, since, extract(epoch FROM clock_timestamp() -
 FROM research_leases WHERE thread_id = %s
 """
 _NEWEST = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %s"
-_CHAIN = """
-SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ? ORDER BY checkpoint_id
-"""
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
 _pools = PerLoop(dict[str, tuple[Pool, int]])
@@ -235,25 +232,6 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
                 if (row["owner"] if row else None) != self.leases.owner(thread):
                     raise psycopg.IntegrityError(FENCED)
             yield cursor
-
-    async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
-        """Return a thread's lost checkpoints, also those with unreadable writes, and no tasks."""
-        lost, seen = set[CheckpointKey](), set[CheckpointKey]()
-        for namespace, checkpoint_id, parent in await self.rows(_CHAIN, thread_id):
-            key = CheckpointKey(thread_id, namespace, checkpoint_id)
-            above = key._replace(checkpoint_id=parent)
-            seen.add(key)
-            if (parent and (above in lost or above not in seen)) or not await self._is_readable(key):
-                lost.add(key)
-        return lost, set()
-
-    async def _is_readable(self, key: CheckpointKey) -> bool:
-        try:
-            return bool(await self.aget_tuple(config_of(key)))
-        except NewerVersion:
-            raise
-        except StateUnreadable:
-            return False
 
 
 class PostgresPageStore(AsyncPostgresStore):

@@ -252,29 +252,6 @@ class RunSaver(BaseCheckpointSaver[str]):
             else:
                 raise ValueError(f"Unknown strategy {strategy!r}; choose 'keep_latest' or 'delete'.")
 
-    @shielded
-    async def adrop_unreadable(self, thread_id: str) -> int:
-        """Delete unreadable checkpoints and their descendants; returns the number of damaged checkpoints.
-
-        If only the writes of tasks are unreadable, these are deleted and the tasks run again. Raises `NewerVersion`,
-        since data of a newer version is not damaged.
-        """
-        with self._naming_run(thread_id):
-            lost, tasks = await self.unreadable(thread_id)
-        condition = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ?"
-        _, writes, *_ = self.tables
-        await self.change((f"DELETE FROM {writes} WHERE {condition}", tasks))  # noqa: S608 - constants
-        await self._drop(lost)
-        return len(lost | {CheckpointKey(*task[:3]) for task in tasks})
-
-    @abstractmethod
-    async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
-        """Return a thread's lost checkpoints, and the tasks of other checkpoints whose writes are unreadable.
-
-        A checkpoint is lost if it is unreadable, or if its parent is lost, missing or without some of its writes. A
-        task is a checkpoint's key with the task's id.
-        """
-
     async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[CheckpointKey]:
         """Return each namespace's latest checkpoint, and its ancestors back to snapshots of all delta channels."""
         needed = set[CheckpointKey]()
@@ -309,8 +286,8 @@ class RunSaver(BaseCheckpointSaver[str]):
         except (StateUnreadable, ValueError, KeyError, TypeError) as error:
             reason = error if isinstance(error, StateUnreadable) else "its metadata is damaged"
             raise StateUnreadable(
-                f"The stored data of the run {thread} cannot be read: {reason}{self.file}. Go on from its last good "
-                f"state: deep-research resume {thread} --from-last-good"
+                f"The stored data of the run {thread} cannot be read: {reason}{self.file}. Restore the database "
+                f"from a backup, or delete the run: deep-research delete {thread}"
             ) from error
 
     async def thread_ids(self) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 import threading
 import time
@@ -24,7 +23,7 @@ from langgraph.store.sqlite import SqliteStore
 from typing_extensions import override
 
 from ..concurrency import ShieldedTasks, Threads
-from ..errors import DatabaseUnusable, NewerVersion, StateUnreadable
+from ..errors import DatabaseUnusable
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import packed, unpacked
 from .saver import CheckpointKey, RunSaver, config_of
@@ -54,11 +53,6 @@ ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid
     machine = excluded.machine, since = excluded.since, renewed = excluded.renewed
 WHERE leases.owner = ?
 """
-_CHAIN = """
-SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
-FROM checkpoints WHERE thread_id = ? ORDER BY rowid
-"""
-_WRITES = "SELECT checkpoint_ns, checkpoint_id, task_id, type, value FROM writes WHERE thread_id = ?"
 _LATEST = """
 SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
 """
@@ -203,33 +197,6 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
         for row in await self.rows(query, *parameters, -1 if limit is None else limit):
             if found := await self.aget_tuple(config_of(CheckpointKey(*row))):
                 yield found
-
-    @override
-    async def unreadable(self, thread_id: str) -> tuple[set[CheckpointKey], set[tuple[str, str, str, str]]]:
-        lost, tasks = set[CheckpointKey](), set[tuple[str, str, str, str]]()
-        async with self.lock, self.conn.execute(_WRITES, (thread_id,)) as writes:
-            async for namespace, checkpoint_id, task, kind, value in writes:
-                if not self._is_readable(kind, value):
-                    tasks.add((thread_id, namespace, checkpoint_id, task))
-        torn, seen = {CheckpointKey(*task[:3]) for task in tasks}, set[CheckpointKey]()
-        async with self.lock, self.conn.execute(_CHAIN, (thread_id,)) as checkpoints:
-            async for namespace, checkpoint_id, parent, kind, value, metadata in checkpoints:
-                key = CheckpointKey(thread_id, namespace, checkpoint_id)
-                above = key._replace(checkpoint_id=parent)
-                seen.add(key)
-                is_torn = bool(parent) and (above in lost | torn or above not in seen)
-                if is_torn or not self._is_readable(kind, value, metadata):
-                    lost.add(key)
-        return lost, tasks
-
-    def _is_readable(self, kind: str, value: bytes, metadata: bytes = b"{}") -> bool:
-        try:
-            self.serde.loads_typed((kind, value))
-            return isinstance(json.loads(metadata), dict)
-        except NewerVersion:
-            raise
-        except (StateUnreadable, ValueError, TypeError):
-            return False
 
 
 class PageStore(SqliteStore):

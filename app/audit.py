@@ -1,0 +1,68 @@
+"""The `audit` command: shows the verdicts on a finished report, or has a model judge it again by the stored texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..core.evidence.checking.verification import Reaudit, compare_checks
+from ..core.evidence.citations.rendering import without_marks
+from ..core.models.resolve import profile_of
+from ..core.records.report import Audit
+from ..core.run.context import read_context
+from ..core.run.conversation import safe_text
+from .endings import reports_errors, run_interruptibly
+from .output import calls_line, engines_line
+from .progress import PlainLines
+from .runs import StoredRun
+from .settings import RunName
+from .source_check import begin_check, load_verifier, texts_at_hand
+from .stored import open_stored_run, report_of
+from .terminal import print_output, say
+from .words import DONE, FAILED, counted, counts_line
+
+
+@reports_errors
+def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
+    """Print the verdicts on a finished report; a `model`, if given, judges its statements again first."""
+    work = _audited(RunName(safe_text(thread), data_dir), model)
+    stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
+    changes = counted(sum(claim.is_new for claim in found.claims), "verdict")
+    lines = [
+        f"Run       {stored.thread}",
+        f"Question  {stored.question}",
+        f"Counts    {counts_line(audit) if audit else 'the report was not checked'}",
+        f"Changed   {changes} since the report was written",
+        *([f"Found by  {engines}"] if (engines := engines_line(stored.state)) else []),
+        *cost,
+        *(f"Fault     {fault}" for fault in found.faults),
+    ]
+    for claim in found.claims:
+        verdict, before = claim.check.verdict, f" (before: {claim.before})" if claim.is_new else ""
+        if verdict != "unsupported" and not claim.is_new:
+            continue
+        mark = ", marked" if claim.is_marked else ", not marked" if verdict == "unsupported" else ""
+        lines.append(f"\n{verdict}{mark}{before}: {safe_text(claim.words)}")
+        for passage in claim.check.passages:
+            title = stored.state.sources[passage.source].title
+            lines.append(f"  {safe_text(title)}: {' '.join(safe_text(passage.quote).split()) or 'no text'}")
+            lines += [f"    {safe_text(reason)}" for reason in passage.reasons]
+    print_output("\n".join(lines))
+    return FAILED if found.unmarked or found.faults else DONE
+
+
+async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit, Audit | None, list[str]]:
+    """Return the run, its verdicts compared with the stored ones, the audit they belong to, and lines on the costs."""
+    async with open_stored_run(name) as (book, stored):
+        report = report_of(stored, name)
+        texts = await book.texts(stored, report)
+    if model is None:
+        return stored, compare_checks(report, report, texts), report.audit, []
+    context = read_context({"models": model, "verify": "check"})
+    await load_verifier(context)
+    say(f"Checking with {profile_of('verifier', context).name} …")
+    run, sources = stored.state.run, stored.state.sources
+    check = await begin_check(without_marks(report.text), report.keys, sources, texts_at_hand(texts), run, context)
+    again = await check.report()
+    assert again.audit
+    cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {failure}" for failure in again.audit.failures)]
+    return stored, compare_checks(report, again, texts), again.audit, cost
