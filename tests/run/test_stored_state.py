@@ -208,3 +208,15 @@ async def test_a_stored_run_of_an_earlier_layout_is_resumed_without_repeating_an
         assert not run.asked("make_plan")
     else:
         assert [len(run.calls(role)) for role in ("planner", "orchestrator", "researcher")] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_a_run_stored_at_bad86816_is_opened_and_replayed_without_its_estimate(
+    tmp_path: Path, strategy: Strategy
+) -> None:
+    path = shutil.copyfile(GOLDEN / "layout-1.db", tmp_path / FILE_NAME)
+    async with open_database(path) as database:
+        run = golden_lab(tmp_path / "run", strategy, database, is_stopped=False)
+        assert (await run.state()).run.usual_cost is None
+        replayed = [packet.type for packet in await run.replayed()]
+    assert "deep_research_plan_delta" in replayed and "estimate_made" not in replayed

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from ...records.research import ConflictingClaims, Run
 from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
+from .upgrade import UPGRADES
 
 _CHECKED = "msgpack:"
 """Prefix of the type of a stored value with a checksum, which follows (CRC-32, 8 hex digits)."""
@@ -114,6 +115,8 @@ class _Reader:
         # Our records are found by name alone: their module may have moved since they were stored.
         is_ours = module.partition(".")[0] == __name__.partition(".")[0] and not is_method
         make: Any = self._records.get(name) if is_ours else None
+        if is_ours and name in UPGRADES:
+            make, given = UPGRADES[name](given)
         allowed = SAFE_MSGPACK_METHODS if is_method else SAFE_MSGPACK_TYPES
         if not make and (module, name, *method[:is_method]) not in allowed:
             raise StateUnreadable(f"it contains the foreign type {f'{module}.{name}'!r}")
