@@ -217,7 +217,9 @@ def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk
         # Three runs of this kind have finished.
         page.get_by_role("link", name="New question").click()
         usual = re.compile(r"Earlier runs: .* tokens \(median of 3\)")
-        assert page.locator(".depth", has_text=usual).locator("strong").all_inner_texts() == ["Standard"]
+        shown = page.locator(".depth", has_text=usual)
+        shown.wait_for()
+        assert shown.locator("strong").all_inner_texts() == ["Standard"]
         show_options(page)
         page.get_by_label("Show me the plan first").check()
         ask(page)
