@@ -40,12 +40,17 @@ async def record_finished(pages: Pages, state: ResearchState, context: Context) 
 
 
 async def usual_cost_of(pages: Pages, state: ResearchState, context: Context) -> UsualCost | None:
-    """Return the median cost of the user's finished runs like this one; None if too few have finished."""
+    """Return the median cost of the user's finished runs of this kind; None if too few have finished."""
     return await _usual_cost(pages, _kind_of(pages, state, context))
 
 
-async def usual_cost_at(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> UsualCost | None:
-    """Return the median cost of the user's finished runs of a strategy and depth; None if too few have finished."""
+async def usual_cost_at(
+    pages: Pages,
+    strategy: Strategy,
+    depth: Depth,
+    context: Context,
+) -> UsualCost | None:
+    """Return the median cost of the user's finished runs at a depth; None if too few have finished."""
     return await _usual_cost(pages, _kind(pages, strategy, depth, context))
 
 
@@ -66,10 +71,11 @@ def _kind_of(pages: Pages, state: ResearchState, context: Context) -> str:
 
 def _kind(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> str:
     """Return the name of the note that stores runs of this kind."""
-    kind = "standard" if depth == "auto" else depth
-    return " ".join([pages.user, strategy, kind, *(profile_of(role, context).name for role in ROLES)])
+    models = [profile_of(role, context).name for role in ROLES]
+    return " ".join([pages.user, strategy, "standard" if depth == "auto" else depth, *models])
 
 
 async def _runs(finished: Pages, kind: str) -> dict[str, dict[str, Any]]:
     """Return the figures of finished runs of a kind, by question id, oldest first."""
-    return (await finished.read_note(kind) or {"runs": {}})["runs"]  # type: ignore[no-any-return]  # stored by us
+    note = await finished.read_note(kind) or {"runs": {}}
+    return note["runs"]  # type: ignore[no-any-return]  # stored by us
