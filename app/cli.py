@@ -194,7 +194,7 @@ def cli(log: TextIO | None) -> None:
     "--estimate",
     "is_estimate",
     is_flag=True,
-    help="Stop after planning, and estimate model calls, tokens, cost and time. `resume` executes the plan.",
+    help="Stop after planning and print the plan, with what earlier runs like it took. `resume` executes the plan.",
 )
 @_OUT
 @_REPORT_FORMAT

@@ -16,7 +16,7 @@ from ..core.run.errors import UnknownSetting
 from .endings import exit_code_of, run_interruptibly
 from .live_view import progress_view
 from .output import end_line, report_json
-from .progress import PacketLines, PlainLines, ProgressView, estimate_line
+from .progress import PacketLines, PlainLines, ProgressView, usual_cost_line
 from .runs import RunBook, StoredRun, open_runs
 from .settings import RunName, data_folder, expand_id, settings_from_options
 from .stored import chosen_format, export_content, read_packets
@@ -58,7 +58,7 @@ def ask_question(
     outlet: Outlet,
     **options: Any,
 ) -> int:
-    """Research a question and print the report; with `is_estimate`, stop at the plan and print it with its costs."""
+    """Research a question and print the report; with `is_estimate`, stop at the plan and print it."""
     name = _new_name(thread, data_dir)
 
     def work() -> int:
@@ -191,17 +191,15 @@ def _exit_code(stored: StoredRun) -> int:
 
 
 def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
-    """Print or write the plan with its estimated costs; return the exit code."""
+    """Print or write the plan, with what earlier runs like it cost, if known; return the exit code."""
     state = stored.state
     assert state.plan is not None
     if output.format == "json":
         return DONE if deliver(report_json(stored), output.path) else FAILED
-    costs = (
-        f"Estimated: {estimate_line(state.run.estimate)}."
-        if state.run.estimate
-        else "No language model is used, so there are no costs."
-    )
-    is_delivered = deliver(f"{state.plan.text}\n\n{costs}", output.path)
+    text, cost = state.plan.text, state.run.usual_cost
+    if cost:
+        text += f"\n\n{usual_cost_line(cost)}"
+    is_delivered = deliver(text, output.path)
     say(f"Execute the plan: {name.command('resume')}")
     return DONE if is_delivered else FAILED
 

@@ -21,7 +21,6 @@ from ..core.records.sources import Source
 from ..core.run.conversation import clean_nested, safe_text
 from ..core.run.spending import dollars, total
 from ..state import ResearchState
-from .progress import estimate_line
 from .runs import StoredRun
 from .settings import RunName
 from .words import counted, counts_line, in_words
@@ -131,7 +130,6 @@ def end_line(stored: StoredRun) -> str:
         *([counts_line(report.audit)] if report.audit else []),
         f"{counted(len(gaps), 'gap')}, named under Notes" if gaps else "no gaps",
         f"{in_words(run.active_seconds)}, {spent_line(state.spending)}",
-        *([f"estimated: {estimate_line(run.estimate)}"] if run.estimate and run.estimate.calls else []),
     ]
     return f"Done: {'; '.join(parts)}."
 
@@ -163,7 +161,7 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "stop_reason": run.stop_reason,
         "seconds": round(run.active_seconds, 3),
         "spending": total(state.spending)._asdict(),
-        "estimate": run.estimate.model_dump() if run.estimate else None,
+        "estimate": run.usual_cost.model_dump() if run.usual_cost else None,
     }
 
 
@@ -230,8 +228,7 @@ def _head(stored: StoredRun, name: RunName) -> list[str]:
         lines.append(f"Resume    {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
     if run.id:
         lines.append(f"Time      {run.active_seconds:.1f} s active, started {run.date}, version {run.version}")
-    lines.append(f"Spent     {spent_line(state.spending)}")
-    return [*lines, *([f"Estimate  {estimate_line(run.estimate)}"] if run.estimate else [])]
+    return [*lines, f"Spent     {spent_line(state.spending)}"]
 
 
 def _depth(run: Run) -> str:

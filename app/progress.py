@@ -7,11 +7,11 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Iterable
 from typing import NamedTuple, Self
 
 from ..core.models.caller import pending_calls
-from ..core.records.research import Estimate, Span, Value
+from ..core.records.research import UsualCost, Value
 from ..core.run.context import Clock, SystemClock
 from ..core.run.conversation import safe_text
 from ..core.run.events import packets
@@ -53,32 +53,14 @@ class Costs(NamedTuple):
         return f"spent: {counted(self.calls, 'model call')}, {self}"
 
 
-def estimate_line(estimate: Estimate, *, is_brief: bool = False) -> str:
-    """Return an estimate in words, or the limits of the run if too few runs have finished to estimate from.
-
-    With `is_brief`, return only the likely time and cost, or the time limit, or an empty text.
-    """
-    read, written = estimate.input_tokens, estimate.output_tokens
-    if is_brief:
-        if estimate.seconds:
-            money = f", {dollars(estimate.usd.likely)}" if estimate.usd else ""
-            return f"about {in_words(estimate.seconds.likely)}{money}"
-        return f"at most {in_words(estimate.max_seconds)}" if estimate.max_seconds else ""
-    if not (estimate.calls and read and written and estimate.seconds):
-        limits = [f"{in_words(estimate.max_seconds)} of research (max_seconds)"] if estimate.max_seconds else []
-        limits += [f"{estimate.max_tokens} tokens (max_tokens)"] if estimate.max_tokens else []
-        limits += [f"{dollars(estimate.max_usd)} (max_usd)"] if estimate.max_usd else []
-        known = f"an estimate needs three finished runs of this kind ({estimate.runs} so far)"
-        return f"at most {', '.join(limits)}; {known}" if limits else known
-    tokens = Span(low=read.low + written.low, likely=read.likely + written.likely, high=read.high + written.high)
-    parts = [_in_range(estimate.calls, "{:.0f}".format, " model calls"), _in_range(tokens, rounded, " tokens")]
-    parts += [_in_range(estimate.usd, dollars)] if estimate.usd else []
-    parts += [_in_range(estimate.seconds, in_words)]
-    return ", ".join(parts) + (f", based on {estimate.runs} finished runs" if estimate.runs else "")
+def usual_cost_line(cost: UsualCost) -> str:
+    """Return what earlier runs cost, as a line to print with a plan."""
+    return f"Earlier runs like this one: {usual_cost_words(cost)}"
 
 
-def _in_range(span: Span, words: Callable[[float], str], noun: str = "") -> str:
-    return f"{words(span.likely)}{noun} ({words(span.low)} to {words(span.high)})"
+def usual_cost_words(cost: UsualCost) -> str:
+    """Return the median time and tokens of earlier runs: "4 min, 58 000 tokens (median of 5)"."""
+    return f"{in_words(cost.median_seconds)}, {rounded(cost.median_tokens)} tokens (median of {cost.runs})"
 
 
 def rounded(count: float) -> str:
@@ -198,7 +180,7 @@ def describe(packet: AnyPacket) -> str:
         case packets.ReportAudited():
             return counts_line(packet.audit)
         case packets.EstimateMade():
-            return f"estimated: {estimate_line(packet.estimate)}"
+            return usual_cost_line(packet.estimate)
     return ""
 
 

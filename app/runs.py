@@ -22,7 +22,7 @@ from ..core.library.earlier import ReadPage, search_read
 from ..core.library.index import open_roots
 from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
-from ..core.records.research import Estimate, Strategy
+from ..core.records.research import Strategy
 from ..core.run.context import ROLES, Context, read_context
 from ..core.run.conversation import DRAFT, check_question, mark_of, question_line, safe_text
 from ..core.run.errors import UnknownSetting, UnknownThread, UserMistake
@@ -39,7 +39,7 @@ from ..state import ResearchState
 from ..tools.offer import check_tools
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import RESUMABLE
-from .progress import ProgressView, estimate_line
+from .progress import ProgressView, usual_cost_line
 from .stream import apackets
 from .words import default_strategy, strategy_of
 
@@ -117,9 +117,13 @@ class StoredRun(NamedTuple):
     def asks(self) -> str:
         """The question that the run asks the user, or its plan; empty if it is not waiting."""
         if self.is_planned:
-            known = self.waiting.get("estimate")
-            line = f"\n\nEstimated: {estimate_line(Estimate(**known))}." if known else ""
-            return f"{self.waiting['plan']}{line}\n\n{self.waiting.get('note') or _REVIEW}"
+            cost = self.state.run.usual_cost
+            parts = [
+                self.waiting["plan"],
+                usual_cost_line(cost) if cost else "",
+                self.waiting.get("note") or _REVIEW,
+            ]
+            return "\n\n".join(part for part in parts if part)
         return str(self.waiting.get("question", ""))
 
     @property

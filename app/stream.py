@@ -31,6 +31,7 @@ from ..core.run.events.packets import (
     StopReason,
 )
 from ..core.run.store.pages import Pages
+from ..core.run.store.upgrade import upgraded_packets
 from ..state import ResearchState
 from .embed import ResearchGraph, thread_config
 from .loops import CANCEL_SECONDS, StreamEnd, iterate, pump
@@ -256,7 +257,7 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
     """
     run = state.run
     logged = await read_log(Pages(store, thread_id), run.id) if run.id and store else []
-    packets = [*map(read_packet, logged)]
+    packets = [*map(read_packet, upgraded_packets(logged))]
     if packets and packets[-1].type == "stop":
         return packets
     turns = [packet.placement.turn_index for packet in packets if packet.placement.sub_turn_index is None]

@@ -25,8 +25,8 @@ async def review_plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     asked: dict[str, Any] = {"type": "plan", "plan": plan.text, "steps": list(plan.steps)}
     if is_extractive("planner", context):
         asked["note"] = _ONLY_LISTS
-    if state.run.estimate:
-        asked["estimate"] = state.run.estimate.model_dump()
+    if state.run.usual_cost:
+        asked["estimate"] = state.run.usual_cost.model_dump()
     asked |= request("research_plan", {"plan": plan.text}, _QUESTION, ("approve", "edit", "reject", "respond"))
     answer = pause_for_answer(asked, limits.question_characters)
     if answer.decision == "end":

@@ -10,12 +10,12 @@ from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
 from ..core.run import tool_names
 from ..core.writing.basis import source_texts
-from ..core.writing.estimate import record_finished
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.report import audited_report, end_packets, reader_of, report_messages, unchecked
 from ..core.writing.turn import NodeRuntime, begin_turn
+from ..core.writing.usual_cost import record_finished
 from ..state import ResearchState, StateUpdate
 
 

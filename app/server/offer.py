@@ -19,9 +19,10 @@ from ...core.run.context import ROLES, Context, engine_name
 from ...core.run.errors import DeepResearchError, UserMistake
 from ...core.run.store.pages import Pages
 from ...core.run.tracing import traced_to
-from ...core.writing.estimate import usual_cost
+from ...core.writing.usual_cost import usual_cost_at
 from ...tools.run_engines import choose_engines, fallback_engines
 from ..exports.formats import export_formats
+from ..progress import usual_cost_words
 from ..words import GRAPHS
 
 _FOLDERS = 200
@@ -73,12 +74,17 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
     }
 
 
-async def usual_costs(pages: Pages, context: Context) -> dict[str, dict[str, float]]:
-    """Return the usual costs of the user's runs at each depth; empty if no usable model is configured."""
-    try:
-        return {depth: await usual_cost(pages, _STRATEGY, depth, context) for depth in _DEPTHS}
-    except UserMistake:
-        return {}
+async def usual_costs(pages: Pages, context: Context) -> dict[Depth, str]:
+    """Return what the user's runs usually cost, in words, by depth; without depths at which too few have finished.
+
+    Empty if no usable model is configured.
+    """
+    costs = dict[Depth, str]()
+    with suppress(UserMistake):
+        for depth in _DEPTHS:
+            if cost := await usual_cost_at(pages, _STRATEGY, depth, context):
+                costs[depth] = usual_cost_words(cost)
+    return costs
 
 
 def _outlines(root: Root, files: Sequence[FoundFile]) -> Iterable[DocumentOutline]:

@@ -30,7 +30,7 @@ from ...core.writing.basis import source_texts
 from ...state import ResearchState
 from ..check_file import CheckedFile, check_file, html_of
 from ..exports.formats import FORMATS, export_formats
-from ..progress import estimate_line
+from ..progress import usual_cost_line
 from ..runs import RunBook, StoredRun, open_runs
 from ..settings import RunName
 from ..stored import export_content
@@ -259,7 +259,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "plan": state.plan.text if state.plan else "",
         "seconds": run.active_seconds,
         "stop_reason": run.stop_reason,
-        "estimate": estimate_line(run.estimate, is_brief=True) if run.estimate else "",
+        "estimate": usual_cost_line(run.usual_cost) if run.usual_cost else "",
         "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
         "has_report": state.report is not None,
         "sources": _sources(state),

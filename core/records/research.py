@@ -249,36 +249,15 @@ class Spent(Record):
     """Cost in US dollars, as far as known."""
 
 
-class Span(Record):
-    """The range of an estimate: figures of earlier runs per step of their plans, times the steps of the new plan."""
+class UsualCost(Record):
+    """What the user's finished runs of a kind (the same strategy, depth and models) cost; `estimate` for clients."""
 
-    low: float
-    """The smallest."""
-    likely: float
-    """The median."""
-    high: float
-    """The largest."""
-
-
-class Estimate(Record):
-    """Estimated totals of a question, from finished runs of the same kind; only limits if fewer than three exist."""
-
-    runs: int = 0
-    """Number of finished runs with the same strategy, depth and models."""
-    calls: Span | None = None
-    """Model calls."""
-    input_tokens: Span | None = None
-    output_tokens: Span | None = None
-    usd: Span | None = None
-    """Cost in US dollars; None if a model's price is unknown."""
-    seconds: Span | None = None
-    """Active seconds."""
-    max_tokens: int | None = None
-    """Token limit; None: unlimited."""
-    max_usd: float | None = None
-    """Cost limit in US dollars; None: unlimited."""
-    max_seconds: float | None = None
-    """Limit on the active seconds of research."""
+    runs: int
+    """Number of finished runs that it is based on."""
+    median_seconds: float
+    """Median of their active seconds."""
+    median_tokens: int
+    """Median of their tokens, input and output together."""
 
 
 class Run(Record):
@@ -311,8 +290,8 @@ class Run(Record):
     """Whether it is answered from sources read for the thread's earlier questions; implies `is_quick`."""
     is_quick: bool = False
     """Whether it is answered from one search, because of its depth or because `auto` judged it to be small."""
-    estimate: Estimate | None = None
-    """Estimate of its cost and time, made with the plan; None before that, or if the models are free."""
+    usual_cost: UsualCost | None = None
+    """What runs like this one cost, looked up with the plan; None before that, or if fewer than three have finished."""
     active_seconds: float = 0.0
     """Working time so far, excluding pauses and interruptions."""
     lost_seconds: float = 0.0

@@ -16,8 +16,8 @@ from ..run.errors import QuestionRefused
 from ..run.events.call import stop_packet
 from ..run.events.packets import EstimateMade
 from ..run.plan_text import join_plan, read_plan, split_plan
-from .estimate import estimate
 from .turn import NodeRuntime, Turn, begin_turn
+from .usual_cost import usual_cost_of
 
 AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 END_RUN = {"action": "end"}
@@ -108,14 +108,14 @@ def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
 
 
 async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:
-    """Emit the cost estimate of a new plan; return the update, which waits for the user's review if that is set."""
+    """Emit what runs like this one cost; return the update, which waits for the user's review if that is set."""
     plan, run, placement = state.plan, state.run, turn.events.placement
     assert plan is not None
-    cost = await estimate(turn.pages, state, turn.context)
-    if cost is not None:
+    cost = await usual_cost_of(turn.pages, state, turn.context)
+    if cost:
         turn.emit(EstimateMade(placement=placement, estimate=cost))
     is_reviewed = turn.context.review_plan and run.is_resumable
-    update = turn.update(estimate=cost, status="waiting" if is_reviewed else run.status)
+    update = turn.update(usual_cost=cost, status="waiting" if is_reviewed else run.status)
     if is_reviewed:
         update["messages"] = [marked(plan.text, "plan")]
         turn.emit(stop_packet(update["run"], placement.turn_index))

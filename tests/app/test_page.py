@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -147,7 +148,7 @@ def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk
         steps.first.wait_for()
         assert page.locator("#words").is_hidden()
         assert [step.input_value() for step in steps.all()] == ["The light", "Its keeper", "The harbour"]
-        assert page.get_by_text("Estimate:").is_visible()
+        assert page.get_by_text("Earlier runs").count() == 0
         page.get_by_role("button", name="Remove").nth(1).click()
         page.get_by_role("button", name="Add a step").click()
         page.keyboard.type("Its keeper")
@@ -213,6 +214,17 @@ def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk
         page.locator("#source").get_by_role("button", name="Close").click()
         line = page.locator(".runs [aria-current]")
         assert line.locator(".line").inner_text() == UNCLEAR
+        # Three runs of this kind have finished.
+        page.get_by_role("link", name="New question").click()
+        usual = re.compile(r"Earlier runs: .* tokens \(median of 3\)")
+        shown = page.locator(".depth", has_text=usual)
+        shown.wait_for()
+        assert shown.locator("strong").all_inner_texts() == ["Standard"]
+        show_options(page)
+        page.get_by_label("Show me the plan first").check()
+        ask(page)
+        page.locator(".review", has_text="Earlier runs like this one: ").wait_for()
+        page.get_by_role("button", name="Cancel").click()
 
 
 LATE = """const fetched = window.fetch, isShown = (selector) => document.querySelector(selector);

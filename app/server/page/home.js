@@ -1,6 +1,6 @@
 // The first view: the box for a question, what will be searched, and the options; and the form for a token.
 
-import { button, count, DEPTHS, duration, h, money } from "./dom.js";
+import { button, count, DEPTHS, h } from "./dom.js";
 import { checkLink } from "./check.js";
 import { fileInput, fileList } from "./files.js";
 
@@ -26,14 +26,12 @@ function uses({ files, engines, has_model: hasModel, fault }) {
       "Set one with the environment variable ", h("code", {}, "DEEP_RESEARCH_MODELS"), ", such as openai:gpt-5-mini, and restart the server."));
 }
 
-export const price = ({ runs, seconds, usd }) => runs ? `about ${duration(seconds)}${usd ? `, ${money(usd)}` : ""}` : "not used yet";
-
 function depths(offer) {
   const chosen = offer.depth === "auto" ? "standard" : offer.depth;
   return h("fieldset", { class: "depths" }, h("legend", { class: "unseen" }, "Depth"),
     Object.entries(CHOICES).map(([name, words]) => h("label", { class: "depth" },
       h("input", { type: "radio", name: "depth", value: name, checked: name === chosen }),
-      h("span", {}, h("strong", {}, DEPTHS[name]), h("span", {}, words), h("span", { class: offer.costs[name]?.runs ? "price" : "price quiet" }, offer.costs[name] && price(offer.costs[name]))))));
+      h("span", {}, h("strong", {}, DEPTHS[name]), h("span", {}, words), offer.costs[name] && h("span", { class: "price" }, `Earlier runs: ${offer.costs[name]}`)))));
 }
 
 function folderChoice(folder) {

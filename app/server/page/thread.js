@@ -2,7 +2,6 @@
 
 import { button, count, day, DEPTHS, dot, duration, folded, h, money, shortened } from "./dom.js";
 import { fileInput, fileList, sentFiles } from "./files.js";
-import { price } from "./home.js";
 import { markdown } from "./markdown.js";
 
 const LONG_QUESTION = 130;
@@ -65,7 +64,7 @@ export function planOf(form) {
   return lines.join("\n").trim();
 }
 
-function review({ waiting }, estimate) {
+function review({ waiting, estimate }) {
   const fields = planFields(waiting.plan);
   return h("form", { class: "card review", "data-part": "plan", "data-do": "approve", "data-key": `review ${waiting.plan}` },
     h("h2", {}, "Does this plan look right?"), waiting.refused && h("p", { class: "notice bad", role: "alert" }, waiting.refused),
@@ -73,13 +72,13 @@ function review({ waiting }, estimate) {
     h("ol", { class: "lines", "data-keep": true, "data-key": "lines", "aria-label": "Plan" }, fields.map(({ lead, words }, at) => [
       lead ? lineField(lead, words) : h("li", {}, h("h3", {}, words.replace(/^#+\s*|\*\*/g, "").replace(/^Checklist$/, "What the report must answer")), h("input", { type: "hidden", name: "line", "data-lead": "", value: words })),
       lead && nounOf(lead) !== nounOf(fields[at + 1]?.lead ?? "") && h("li", {}, button("add-line", `Add ${nounOf(lead) === "step" ? "a step" : "an item"}`, { class: "link", value: lead }))])),
-    h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, `Estimate: ${estimate}`)),
+    h("div", { class: "decide" }, h("div", { class: "foot" }, h("button", { class: "main-action" }, "Start research"), button("end", "Cancel"), estimate && h("span", { class: "quiet" }, estimate)),
       h("div", { class: "foot" }, h("input", { name: "comment", autocomplete: "off", "aria-label": "What should change", placeholder: "Or describe a change" }), h("button", {}, "Rewrite the plan"))));
 }
 
-function planPart(exchange, isEdited, stage, usual) {
+function planPart(exchange, isEdited, stage) {
   const { run, story } = exchange;
-  if (run.status === "waiting" && "plan" in run.waiting) return review(run, usual?.runs ? price(usual) : run.estimate);
+  if (run.status === "waiting" && "plan" in run.waiting) return review(run);
   const text = story.isPlanning ? story.plan : run.plan || story.plan;
   if (!text) return stage === "plan" && run.status !== "waiting" && h("div", { class: "skeleton", "data-part": "plan", "aria-hidden": "true" }, h("i"), h("i"));
   const steps = text.split("\n").filter((line) => /^\s*\**\d+[.)]/.test(line)).length;
@@ -187,7 +186,7 @@ export function exchangeView(exchange, offer) {
     h("h1", { class: "question", id: `question-${exchange.index}`, tabindex: "-1", dir: "auto" }, folded(exchange.question || "…", LONG_QUESTION)), sentFiles(attached),
     (before.length > 0 || asked) && h("ol", { class: "talk", "data-part": asked ? "answer" : null }, before.map((part) => bubble(part)), asked && !isSaid && bubble({ role: "assistant", text: asked }),
       run.waiting.refused && asked && h("li", { class: "notice bad", role: "alert" }, run.waiting.refused)),
-    planPart(exchange, isEdited, stage, offer.costs[run.depth]),
+    planPart(exchange, isEdited, stage),
     researchPart(exchange, stage),
     during.length + pending.length > 0 && h("ol", { class: "talk", "data-key": "during" }, [...during, ...pending.map((text) => ({ role: "user", text }))].map((part) =>
       bubble(part, h("p", { class: "quiet" }, isHeard && run.status === "running" ? "Sent. The researchers will read it at their next turn." : "Passed to the researchers")))),

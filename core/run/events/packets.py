@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...records.dispute import UNRESOLVED, DisputeSubject
 from ...records.plan import StepKind
 from ...records.report import Audit, Grade
-from ...records.research import Estimate
+from ...records.research import UsualCost
 from ...records.sources import Extent, NotRead, Origin
 
 Icon = Literal["lightbulb", "shapes", "brain", "globe"]
@@ -227,10 +227,10 @@ class PlanDelta(Packet):
 
 
 class EstimateMade(Packet):
-    """Estimated totals of the run, based on earlier runs and the limits."""
+    """What the user's finished runs like this one cost; sent with the plan, if at least three have finished."""
 
     type: Literal["estimate_made"] = "estimate_made"
-    estimate: Estimate
+    estimate: UsualCost
 
 
 class SectionEnd(Packet):

@@ -1,13 +1,13 @@
-"""Converts records that an earlier version stored, so that its runs can be opened and resumed."""
+"""Converts records and logged packets that an earlier version stored, so that its runs can be opened and resumed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...records.dispute import Dispute
 from ...records.plan import Observation
-from ...records.research import Finding
+from ...records.research import Finding, Run
 from ..branches import StepTask
 
 Fields = dict[str, Any]
@@ -55,10 +55,16 @@ def _finding(fields: Fields) -> tuple[type, Fields]:
     return Finding, {**fields, "step": step}
 
 
+def _run(fields: Fields) -> tuple[type, Fields]:
+    """Drop the estimate: it was a range per plan step and the limits, not what earlier runs cost."""
+    return Run, {name: value for name, value in fields.items() if name != "estimate"}
+
+
 UPGRADES: dict[str, Upgrade] = {
     "ConflictingClaims": _dispute,
     "Finding": _finding,
     "Observation": _observation,
+    "Run": _run,
     "StepTask": _step_task,
 }
 """Conversions of records stored by commit bad86816, by the class name at that commit.
@@ -66,3 +72,12 @@ UPGRADES: dict[str, Upgrade] = {
 Records of this version with the same class name pass through as well, so a conversion must leave their fields as they
 are. A record inside another is stored as a plain dict: the conversion of the outer record has to convert it.
 """
+
+
+def upgraded_packets(logged: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return logged packets without the estimates of bad86816, which `estimate_made` no longer holds."""
+    return [packet for packet in logged if not _is_old_estimate(packet)]
+
+
+def _is_old_estimate(packet: Mapping[str, Any]) -> bool:
+    return packet["type"] == "estimate_made" and "median_seconds" not in packet["estimate"]

@@ -1,0 +1,81 @@
+"""Records what finished runs cost, and returns the median of the user's own runs of the same kind.
+
+Kinds are distinguished by strategy, depth and models.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from ...state import ResearchState
+from ..models.resolve import profile_of
+from ..records.research import Depth, Strategy, UsualCost
+from ..run.context import ROLES, Context
+from ..run.spending import total
+from ..run.store.pages import Pages
+
+_FINISHED = "finished runs"
+"""Stands for the thread id in the store, in notes on finished runs."""
+_LEAST_RUNS = 3
+"""Number of finished runs from which on their median is shown."""
+MOST_RUNS = 20
+"""Number of latest runs to keep of each kind."""
+
+
+async def record_finished(pages: Pages, state: ResearchState, context: Context) -> None:
+    """Record what a finished run cost, once; skip runs without model calls, which are free."""
+    run, spent = state.run, total(state.spending)
+    if not spent.calls or not (state.plan or run.is_quick):
+        return
+    figures = {
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "seconds": run.active_seconds,
+    }
+    finished, kind = pages.of_thread(_FINISHED), _kind_of(pages, state, context)
+    async with finished.lock(kind):
+        runs = {**await _runs(finished, kind), run.id: figures}
+        await finished.note({kind: {"runs": dict([*runs.items()][-MOST_RUNS:])}})
+
+
+async def usual_cost_of(pages: Pages, state: ResearchState, context: Context) -> UsualCost | None:
+    """Return the median cost of the user's finished runs of this kind; None if too few have finished."""
+    return await _usual_cost(pages, _kind_of(pages, state, context))
+
+
+async def usual_cost_at(
+    pages: Pages,
+    strategy: Strategy,
+    depth: Depth,
+    context: Context,
+) -> UsualCost | None:
+    """Return the median cost of the user's finished runs at a depth; None if too few have finished."""
+    return await _usual_cost(pages, _kind(pages, strategy, depth, context))
+
+
+async def _usual_cost(pages: Pages, kind: str) -> UsualCost | None:
+    runs = [*(await _runs(pages.of_thread(_FINISHED), kind)).values()]
+    if len(runs) < _LEAST_RUNS:
+        return None
+    seconds = median(run["seconds"] for run in runs)
+    tokens = median(run["input_tokens"] + run["output_tokens"] for run in runs)
+    return UsualCost(runs=len(runs), median_seconds=round(seconds, 1), median_tokens=round(tokens))
+
+
+def _kind_of(pages: Pages, state: ResearchState, context: Context) -> str:
+    run = state.run
+    depth = "quick" if run.is_quick else run.depth or "standard"
+    return _kind(pages, run.strategy, depth, context)
+
+
+def _kind(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> str:
+    """Return the name of the note that stores runs of this kind."""
+    models = [profile_of(role, context).name for role in ROLES]
+    return " ".join([pages.user, strategy, "standard" if depth == "auto" else depth, *models])
+
+
+async def _runs(finished: Pages, kind: str) -> dict[str, dict[str, Any]]:
+    """Return the figures of finished runs of a kind, by question id, oldest first."""
+    note = await finished.read_note(kind) or {"runs": {}}
+    return note["runs"]  # type: ignore[no-any-return]  # stored by us
