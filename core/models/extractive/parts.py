@@ -108,7 +108,11 @@ def title_of(request: str) -> str:
     words = asked[0].split() if asked else _main(sentences).split()
     while not asked and len(words) > 1 and _is_unspecific(words[0]):
         words = words[1:]
-    title = " ".join(words[:_TITLE_WORDS]).rstrip(" .,;:")
+    kept = words[:_TITLE_WORDS]
+    if len(words) > _TITLE_WORDS:
+        while len(kept) > 1 and STOP_WORDS.issuperset(tokens(kept[-1])):
+            kept = kept[:-1]
+    title = " ".join(kept).rstrip(" .,;:")
     if len(words) > _TITLE_WORDS:
         title += "…"
     return title[:1].upper() + title[1:]

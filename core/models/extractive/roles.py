@@ -25,8 +25,9 @@ ToolArguments: TypeAlias = dict[str, Any]
 
 _TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<position>\d+)/(?P<count>[1-9]\d*)(?:: (?P<context>.*))?\)$", re.DOTALL)
 """Matches a task written by `tasks_of`."""
-_QUESTIONS_WORDS, _TOPICS_WORDS = 240, 560
-"""Words to quote for all questions of a request, and for all its topics."""
+_QUESTION_WORDS, _QUESTIONS_WORDS, _TOPICS_WORDS = 240, 140, 560
+"""Words to quote for a single question, which may need several documents, for all of several questions, and for all
+topics of a request."""
 _MOST_ASSIGNMENTS = 2
 """How often a task is assigned before it is given up."""
 _SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
@@ -175,7 +176,11 @@ def queries_for(part: Part) -> list[str]:
 def answer_to(facts: Facts) -> list[QuotableUnit]:
     """Return the units that answer the task; empty if no document was found."""
     part = parse_task(facts.task)
-    words = _TOPICS_WORDS if part.is_topic else _QUESTIONS_WORDS
+    words = _QUESTION_WORDS
+    if part.is_topic:
+        words = _TOPICS_WORDS
+    elif part.total > 1:
+        words = _QUESTIONS_WORDS
     return Chooser(facts.documents, part).choose(words // part.total)
 
 
