@@ -101,19 +101,22 @@ def _texts_of_parts(request: str) -> list[str]:
 def title_of(request: str) -> str:
     """Return the subject of a request in at most ten words.
 
-    This is its first question, or its main sentence from the first word on that says what it is about.
+    This is its first question, or its main sentence from the first word on that says what it is about up to a colon. A
+    list of points is not part of it.
     """
-    sentences = _sentences(request)
+    mark = _MARK.search(request) if _points(request) else None
+    above = request[: mark.start()] if mark else request
+    sentences = _sentences(above if above.strip() else request)
     asked = _asked(sentences)
-    words = asked[0].split() if asked else _main(sentences).split()
+    words = asked[0].split() if asked else _main(sentences).partition(":")[0].split()
     while not asked and len(words) > 1 and _is_unspecific(words[0]):
         words = words[1:]
-    kept = words[:_TITLE_WORDS]
-    if len(words) > _TITLE_WORDS:
-        while len(kept) > 1 and STOP_WORDS.issuperset(tokens(kept[-1])):
-            kept = kept[:-1]
-    title = " ".join(kept).rstrip(" .,;:")
-    if len(words) > _TITLE_WORDS:
+    is_cut = len(words) > _TITLE_WORDS
+    words = words[:_TITLE_WORDS]
+    while is_cut and len(words) > 1 and STOP_WORDS.issuperset(tokens(words[-1])):
+        words = words[:-1]
+    title = " ".join(words).rstrip(" .,;:")
+    if is_cut:
         title += "…"
     return title[:1].upper() + title[1:]
 
