@@ -67,10 +67,6 @@ TABLE = f"## {ENGLISH.contradictions}\n\n| a | b |\n| --- | --- |\n| Lit in 1844
 
 
 def test_contradictions_follow_the_answer_and_are_not_read_back() -> None:
-    extract = Report(text=f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]", sources=("k",), numbers=(1,))
-    document = write_document(extract, [SOURCE], [], ENGLISH, was_researched=True, table=TABLE)
-    assert document.startswith(f"Lit in 1844. [1]\n\n{TABLE}\n\n## {ENGLISH.related}\n\nTall. [1]")
-    assert read_body(document) == f"Lit in 1844. [1]\n\n## {ENGLISH.related}\n\nTall. [1]"
     written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",), numbers=(1,))
     document = write_document(written, [SOURCE], ["note"], ENGLISH, was_researched=True, table=TABLE)
     assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document

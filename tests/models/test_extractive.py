@@ -72,7 +72,9 @@ def test_a_plan_keeps_to_the_maximum_of_steps_and_covers_all_parts() -> None:
     animals = ("lion", "zebra", "giraffe", "hippo", "rhino")
     points = "\n".join(f"{number}. the {animal} population" for number, animal in enumerate(animals, 1))
     text = turn("planner", Facts(request=f"Report on Kenya:\n{points}", most_steps=2)).text
-    assert len(text.splitlines()) <= 2
+    title, _, steps = text.partition("\n\n")
+    assert title == "# Kenya"
+    assert len(steps.splitlines()) <= 2
     assert all(animal in text for animal in animals)
 
 
@@ -111,10 +113,93 @@ def test_a_researcher_searches_once_with_each_tool_opens_cut_off_pages_and_then_
     assert used[1] == ("open_url", (CUT_OFF.address,))
 
 
+@pytest.mark.parametrize(
+    ("request_text", "title"),
+    [
+        ("Where was Mara Ellingsen born?", "Where was Mara Ellingsen born?"),
+        ("Please be brief. Who built the kiln of Osk? Cite sources.", "Who built the kiln of Osk?"),
+        ("Write a report on the harbour of Osk: its quay, its crane, its pilots.", "Harbour of Osk"),
+        ("Compare the wages of the pilots, the crane drivers and the clerks of the harbour of Osk in 1911.",
+         "Wages of the pilots, the crane drivers and the clerks…"),
+    ],
+)  # fmt: skip
+def test_the_title_is_the_subject_of_the_request_in_at_most_ten_words(request_text: str, title: str) -> None:
+    facts = Facts(request=request_text, most_steps=6)
+    assert turn("planner", facts).text.startswith(f"# {title}\n\n1. ")
+    (call,) = turn("planner", facts, handed_in.SCHEMAS[handed_in.FORM_CLASSES[tool_names.MAKE_PLAN]]).tool_calls
+    assert call["args"]["title"] == title
+    assert len(title.split()) <= 10
+
+
+def finding(task: str, *documents: ShownDocument) -> str:
+    return turn("researcher", Facts(task=task, language="English", documents=documents)).text
+
+
+def test_what_was_found_is_quoted_even_if_it_does_not_answer() -> None:
+    assert finding("Where was the cook of the Silver Heron born?", SHIP) == f"{SHIP.texts[0]} [1]"
+
+
+def test_a_part_for_which_nothing_was_found_is_named() -> None:
+    text = finding("Who painted it? (2/2: Who built the kiln, and who painted it?)")
+    assert text == "The documents do not say anything about “Who painted it”."
+    found = (TaskFinding("Who built the kiln? (1/2)", "Ole built it. [1]"), TaskFinding("Who painted it? (2/2)", text))
+    report = turn("writer", Facts(request="Who built it, and who painted it?", language="English", findings=found)).text
+    assert report.index("Ole built it. [1]") < report.index(text)
+    assert "do not answer" not in report
+
+
+def test_a_document_that_a_quote_names_is_quoted_before_a_better_match() -> None:
+    other = ShownDocument(3, "Harbours", texts=("The pilot of the harbour was born in Osk.",))
+    text = finding(QUESTION, SHIP, other, CAPTAIN)
+    assert text.index("Mara Ellingsen was born in Tromsø. [2]") < text.index("born in Osk")
+
+
+PRICES = [
+    ShownDocument(1, "Prices 2025", "docs:prices_2025.md", "2025", ("A ticket costs 4 euros in summer.",)),
+    ShownDocument(2, "Prices 2026", "docs:prices_2026.md", "2026", ("A ticket costs 5 euros in summer.",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("What does a ticket cost in summer?", "5 euros"),
+        ("What did a ticket cost in summer in 2025?", "4 euros"),
+    ],
+)
+def test_the_edition_that_is_meant_comes_first(question: str, first: str) -> None:
+    assert finding(question, *PRICES).startswith(f"A ticket costs {first}")
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        (("Rules", "docs:rules.md"), ("Rules (version 3)", "docs:rules.md")),
+        (("Rules", "docs:rules_v4.md"), ("Rules", "docs:rules_v3.md")),
+        (("Rules", "docs:rules.md"), ("Rules", "docs:rules_old.md")),
+    ],
+)
+def test_an_edition_without_a_date_is_recognised_by_its_name(newer: tuple[str, str], older: tuple[str, str]) -> None:
+    documents = [
+        ShownDocument(1, *older, texts=("A member pays 40 euros a year.",)),
+        ShownDocument(2, *newer, texts=("A member pays 50 euros a year.",)),
+    ]
+    assert finding("What does a member pay a year?", *documents).startswith("A member pays 50 euros")
+
+
+def test_a_pasted_text_gets_one_quote_of_each_document() -> None:
+    text = "We study how the lamps of old lighthouses burn rape oil and how their keepers trim the wicks. " * 7
+    documents = [
+        ShownDocument(number, f"Paper {number}", texts=(f"Lamp {number} burns rape oil. Nobody saw it burn.",))
+        for number in range(1, 21)
+    ]
+    assert re.findall(r"\[(\d+)\]", finding(text.strip(), *documents)) == [str(number) for number in range(1, 21)]
+
+
 def test_each_quote_of_a_finding_is_in_the_report_once_with_its_number() -> None:
-    finding = turn("researcher", Facts(task=QUESTION, documents=(SHIP, CAPTAIN))).text
-    assert "Mara Ellingsen was born in Tromsø. [2]" in finding
-    found = TaskFinding(QUESTION, finding)
+    text = finding(QUESTION, SHIP, CAPTAIN)
+    assert "Mara Ellingsen was born in Tromsø. [2]" in text
+    found = TaskFinding(QUESTION, text)
     report = turn("writer", Facts(request=QUESTION, language="English", findings=(found, found))).text
     assert report.count("Mara Ellingsen was born in Tromsø. [2]") == 1
 

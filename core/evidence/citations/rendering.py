@@ -278,12 +278,10 @@ def write_document(
 ) -> str:
     """Return a report as a Markdown document: title, text, table, source list and notes, as far as there are any.
 
-    `table` (of contradicting claims) follows the answer, before related passages. `was_researched` says whether the
-    research found any source (see `warning_above`). `reader` as in `links_of`.
+    `table` (of contradicting claims) follows the text. `was_researched` says whether the research found any source (see
+    `warning_above`). `reader` as in `links_of`.
     """
-    answer, heading, rest = report.text.partition(f"## {labels.related}\n")
-    texts = [answer.strip(), table, f"{heading}{rest}"]
-    parts = [part if part is table else plain_citations(part) for part in texts]
+    parts = [plain_citations(report.text.strip()), table]
     if above := warning_above(report, labels, was_researched=was_researched):
         parts.insert(0, f"*{above}*")
     body = sanitized("\n\n".join(part for part in parts if part), links_of(cited, reader))

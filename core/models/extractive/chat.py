@@ -21,6 +21,7 @@ from ...run import tool_names
 from ...run.context import Role
 from ..request import Facts
 from . import roles
+from .parts import title_of
 from .roles import ExtractiveCall, ToolArguments
 
 _TITLE_CHARACTERS = 60
@@ -47,10 +48,11 @@ def make_plan(facts: Facts) -> ToolArguments:
     # If a step has several parts, its researcher splits it again.
     tasks = roles.tasks_of(parts) if len(steps) == len(parts) else steps
     return {
+        "title": title_of(facts.request),
         "steps": [
             {"title": shorten(step, _TITLE_CHARACTERS, placeholder="…"), "task": task, "requires_search": True}
             for step, task in zip(steps, tasks, strict=True)
-        ]
+        ],
     }
 
 
@@ -68,10 +70,10 @@ def record_round(facts: Facts) -> ToolArguments:
     part = roles.parse_task(facts.task)
     if not facts.used:
         return {"next_queries": roles.queries_for(part)[:1]}
-    answer, further, absent = roles.answer_to(facts)
-    quotes = [] if absent else [*answer, *further]
     # The sentence to which a unit's pronoun refers comes before the unit; each text is listed once.
-    learned = dict.fromkeys((unit.number, text) for unit in quotes for text in (unit.meant, unit.text) if text)
+    learned = dict.fromkeys(
+        (unit.number, text) for unit in roles.answer_to(facts) for text in (unit.meant, unit.text) if text
+    )
     is_known = bool(learned) or any(learning.document for learning in facts.learnings)
     return {
         "learnings": [{"text": text, "document": number} for number, text in learned],

@@ -1,4 +1,4 @@
-"""Splits a request into its questions and topics ("parts"), and finds the words that say what they are about."""
+"""Splits a request into its parts, which are questions or topics, and gives the report its title."""
 
 from __future__ import annotations
 
@@ -6,128 +6,174 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...evidence.language import IN_QUESTION, common_words, language_by_words
-from ...evidence.text.stems import sought_words, unaccented
-from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, names, stem, tokens
+from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, tokens
 from .units import split_sentences
 
 PASTED = 100
-"""A longer request (in words) without numbered points is treated as pasted text and not split."""
-_LONGEST_ITEM, _FEWEST_ITEMS = 16, 4
-"""Maximum words of a list item, and minimum items of a list that no colon introduces."""
-_AMOUNTS = frozenset({"many", "much", "long", "often", "viele", "viel", "lange"})
-"""Words that ask for an amount; they say nothing about the subject."""
+"""A longer request (in words) without points or a final question is one topic, such as a pasted abstract."""
+_CONTEXT_CHARACTERS = 200
+"""Maximum characters of the request that a question keeps as its context."""
+_LONGEST_ITEM, _FEWEST_ITEMS = 16, 3
+"""Maximum words of an item behind a colon, and minimum number of such items."""
+_MOST_QUESTIONS = 4
+"""With more questions than that, each one is a topic."""
+_TITLE_WORDS = 10
 _ASKS = (
-    r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w?|wie\w*|wo\w{0,3}|combien|comment|"
-    r"o[uù]|pourquoi|quand|quel\w*|qui|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)(?!\w)"
+    r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w*|wie|wo|combien|comment|"
+    r"o[uù]|pourquoi|quand|quel\w*|qu[ei]|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)"
 )
 """Pattern of a question word."""
-_AND = r"(?:and|or|but|und|oder|et|ou|y|e|sowie)"
-_BEFORE = "at|by|for|from|in|of|on|to|until|with|ab|auf|aus|bis|mit|von|à|de|en|con|per"
-_NEXT = re.compile(rf"(?:,?\s+{_AND}|,)\s+(?=(?:(?:{_BEFORE})\s+)?{_ASKS})", re.IGNORECASE)
+_AND = r"(?:and|or|but|und|oder|et|ou|y|e)"
+_NEXT = re.compile(rf"(?:,?\s+{_AND}|,)\s+(?=(?:\w+\s+)?{_ASKS}\b)", re.IGNORECASE)
 """Matches what separates two questions in a sentence."""
-_MARK = re.compile(r"(?:(?<=\s)|^)\(?(\d{1,2}|[a-h])[).]\s+(?=\S)|^\s*[-*•–]\s+", re.MULTILINE)
-"""Matches the number, letter or bullet of a point in a list."""
+_MARK = re.compile(r"(?:(?<=\s)|^)\(?(?:\d{1,2}|[a-h])[).]\s+(?=\S)|^\s*[-*•–]\s+", re.MULTILINE)
+"""Matches the number, letter or bullet of a point."""
+_ITEM_END = re.compile(r"[,;，；、]")
 _LAST = re.compile(rf"\s+{_AND}\s+", re.IGNORECASE)
 """Matches what separates the last two items of a list."""
-_OUTER_AND = re.compile(rf"^\s*{_AND}\s+|[\s,;.]+{_AND}[\s,;.]*$", re.IGNORECASE)
-"""Matches a conjunction at the beginning or end of a list item."""
+_FIRST_AND = re.compile(rf"^{_AND}\s+", re.IGNORECASE)
 _ENDS = " .,;?？"
 """Characters that are removed from the ends of items and questions."""
 _IS_QUESTION = re.compile(r"[?？]\W*$")
+_OVERVIEW = re.compile(r"summar|sum up|overview|zusammenfass|résum", re.IGNORECASE)
+"""Matches a request for an overview, which is a topic."""
 
 
 class Part(NamedTuple):
     """A question or topic of a request."""
 
     text: str
-    """The user's words; a question ends in a question mark, a topic does not."""
+    """The user's words; one of several questions ends in a question mark, a topic does not."""
     context: str = ""
-    """Words from the rest of the request without which the part would be unclear."""
+    """The request around it, or the previous one, without which it would be unclear."""
     position: int = 1
     """Position among the parts of the request, from 1."""
     total: int = 1
     """Number of parts of the request."""
 
     @property
-    def is_question(self) -> bool:
-        """Whether the part is a question; otherwise it names a topic, about which everything is wanted."""
-        return _IS_QUESTION.search(self.text) is not None
+    def is_pasted(self) -> bool:
+        """Whether it is a long text, to which the documents on its topic are wanted."""
+        return len(self.text.split()) > PASTED
+
+    @property
+    def is_topic(self) -> bool:
+        """Whether everything about it is wanted; otherwise it is a question."""
+        if self.total > 1:
+            return not _IS_QUESTION.search(self.text)
+        return self.is_pasted or _OVERVIEW.search(self.text) is not None
 
 
 def split_request(request: str) -> list[Part]:
-    """Return the parts of a request in order: its numbered points, list items or questions; else the whole request."""
+    """Return the parts of a request in order: its points, the items behind a colon, its questions or main sentence.
+
+    The context of each is the beginning of the request.
+    """
     request = request.strip()
+    whole = " ".join(request.split())
+    texts = _texts_of_parts(request)
+    if len(texts) == 1:
+        rest = whole[:_CONTEXT_CHARACTERS] if texts[0] != whole else ""
+        return [Part(texts[0], "" if len(texts[0].split()) > PASTED else rest)]
+    context = whole[:_CONTEXT_CHARACTERS]
+    return [Part(text, context, position, len(texts)) for position, text in enumerate(texts, 1)]
+
+
+def _texts_of_parts(request: str) -> list[str]:
+    """Return the texts of the parts; one of several questions ends in a question mark, a topic does not."""
+    sentences = _sentences(request)
+    points = _points(request)
+    if points:
+        return points
+    asked = _asked(sentences)
+    if len(request.split()) > PASTED and sentences[-1] not in asked:
+        return [" ".join(request.split())]
+    items = _items_behind_colon(sentences)
+    if items:
+        return items
+    questions = [piece for sentence in asked or [_main(sentences)] for piece in _questions_in(sentence)]
+    if len(questions) == 1:
+        return questions
+    bare = [question.rstrip(_ENDS) for question in questions]
+    return bare if len(bare) > _MOST_QUESTIONS else [f"{question}?" for question in bare]
+
+
+def title_of(request: str) -> str:
+    """Return the subject of a request in at most ten words.
+
+    This is its first question, or its main sentence from the first word on that says what it is about up to a colon. A
+    list of points is not part of it.
+    """
+    mark = _MARK.search(request) if _points(request) else None
+    above = request[: mark.start()] if mark else request
+    sentences = _sentences(above if above.strip() else request)
+    asked = _asked(sentences)
+    words = asked[0].split() if asked else _main(sentences).partition(":")[0].split()
+    while not asked and len(words) > 1 and _is_unspecific(words[0]):
+        words = words[1:]
+    is_cut = len(words) > _TITLE_WORDS
+    words = words[:_TITLE_WORDS]
+    while is_cut and len(words) > 1 and STOP_WORDS.issuperset(tokens(words[-1])):
+        words = words[:-1]
+    title = " ".join(words).rstrip(" .,;:")
+    if is_cut:
+        title += "…"
+    return title[:1].upper() + title[1:]
+
+
+def _sentences(request: str) -> list[str]:
+    """Return the sentences with words; the whole request if there is none."""
+    return [text for text in split_sentences(request) if any(map(str.isalnum, text))] or [request]
+
+
+def _asked(sentences: Sequence[str]) -> list[str]:
+    """Return the questions among the sentences."""
+    return [sentence for sentence in sentences if _IS_QUESTION.search(sentence)]
+
+
+def _main(sentences: Sequence[str]) -> str:
+    """Return the sentence with the most content words."""
+    return max(sentences, key=lambda sentence: len({*tokens(sentence)} - STOP_WORDS))
+
+
+def _is_unspecific(text: str) -> bool:
+    """Whether no word of a text says anything about a subject."""
+    return (STOP_WORDS | GENERIC_WORDS).issuperset(tokens(text))
+
+
+def _points(request: str) -> list[str]:
+    """Return the first sentences of the request's points; empty if it is not mainly a list of points."""
     marks = list(_MARK.finditer(request))
-    is_long = len(request.split()) > PASTED
-    if len(marks) > 1 and marks[0][1] in (None, "1", "a"):
-        ends = [*(mark.start() for mark in marks[1:]), len(request)]
-        points = [" ".join(request[mark.end() : end].split()) for mark, end in zip(marks, ends, strict=True)]
-        # The last point ends with its sentence: the request may continue after it.
-        points[-1] = next(iter(split_sentences(points[-1])), "")
-        if not is_long or 2 * len(" ".join(points).split()) > len(request.split()):
-            *before, last = split_sentences(request[: marks[0].start()]) or [""]
-            context = f"{last.rstrip(' :')} {_names_in(before)}".strip()
-            return [Part(text, context) for text in map(_item, points) if text]
-    sentences = [text for text in split_sentences(request) if any(map(str.isalnum, text))] or [request]
-    asked = [sentence for sentence in sentences if _IS_QUESTION.search(sentence) and content_words(sentence)]
-    if is_long and sentences[-1] not in asked:
-        return [Part(" ".join(request.split()))]
+    if len(marks) < 2:
+        return []
+    ends = [*(mark.start() for mark in marks[1:]), len(request)]
+    texts = [request[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]
+    points = [_item(split_sentences(" ".join(text.split()))[0]) for text in texts if text]
+    words, of_points = len(request.split()), sum(len(point.split()) for point in points)
+    return points if words <= PASTED or 2 * of_points > words else []
+
+
+def _items_behind_colon(sentences: Sequence[str]) -> list[str]:
+    """Return the items of the first list behind a colon; empty if there is none."""
     for sentence in sentences:
-        head, colon, tail = sentence.partition(":") if ":" in sentence else ("", "", sentence)
-        items = _items(tail) if colon or not asked else []
-        if len(items) >= _FEWEST_ITEMS - bool(colon) and max(len(item.split()) for item in items) <= _LONGEST_ITEM:
-            if not colon:
-                # The first item begins with the words of the instruction, such as "Compare the".
-                words = items[0].split()
-                start = max((end for end, word in enumerate(words, 1) if word in STOP_WORDS), default=0)
-                items[0] = " ".join(words[start:])
-            context = f"{head} {_names_in([other for other in sentences if other != sentence])}".strip()
-            return [Part(item, context) for item in items if item]
-    if not asked:
-        main = max(sentences, key=lambda sentence: len(content_words(sentence)))
-        asked = [f"{main.strip(_ENDS)}?" if re.match(_ASKS, main, re.IGNORECASE) else main]
-    others = [sentence for sentence in sentences if sentence not in asked]
-    # A one-word question, such as a reply to a clarifying question, needs the other sentences.
-    around = _names_in(others) if len(content_words(" ".join(asked))) > 1 else " ".join(others)
-    pieces = [piece.strip(" ,;") for question in asked for piece in _NEXT.split(question) if content_words(piece)]
-    if len(pieces) < 2:
-        main = next(iter(pieces), asked[0])
-        return [Part(main if _IS_QUESTION.search(main) else main.strip(_ENDS) or main, around)]
-    return [Part(f"{piece.strip(_ENDS)}?", " ".join([*asked, around]).strip()) for piece in pieces]
-
-
-def _item(text: str) -> str:
-    """Return a list item without the punctuation and conjunctions around it."""
-    return _OUTER_AND.sub("", text.strip(_ENDS)).strip(_ENDS)
-
-
-def _items(text: str) -> list[str]:
-    """Return the items of a list, which semicolons or commas outside brackets separate; empty if it is no list."""
-    for mark in ("[;；]", r"[,，、](?![^(]*\))"):
-        items = [item for item in re.split(mark, text) if item.strip(_ENDS)]
-        if len(items) > 1:
-            if not re.match(rf"\s*{_AND}\s", items[-1], re.IGNORECASE):
-                items[-1:] = _LAST.split(items[-1], maxsplit=1)
-            return [item for item in map(_item, items) if item]
+        _, _, tail = sentence.partition(":")
+        pieces = [piece.strip() for piece in _ITEM_END.split(tail) if piece.strip(_ENDS)]
+        if len(pieces) < _FEWEST_ITEMS:
+            continue
+        *first, last = pieces
+        last_items = [last] if _FIRST_AND.match(last) else _LAST.split(last)
+        items = [item for item in map(_item, [*first, *last_items]) if item]
+        if max(len(item.split()) for item in items) <= _LONGEST_ITEM:
+            return items
     return []
 
 
-def _names_in(sentences: Sequence[str]) -> str:
-    """Return the names in sentences, except single words that may be capitalized only because they begin a sentence."""
-    found = ((sentence.lstrip("\"'“„(¿¡"), name) for sentence in sentences for name in names(sentence))
-    return " ".join(dict.fromkeys(name for start, name in found if " " in name or not start.startswith(name)))
+def _item(text: str) -> str:
+    """Return a point or item without a conjunction before it and punctuation around it."""
+    return _FIRST_AND.sub("", text.strip(_ENDS)).strip(_ENDS)
 
 
-def content_words(text: str, generic: frozenset[str] = GENERIC_WORDS) -> dict[str, str]:
-    """Return the words that say what a request is about, by their stems; words in `generic` count only within names."""
-    words = sought_words(text)
-    common = (
-        STOP_WORDS
-        | frozenset(map(unaccented, common_words().get(language_by_words(words, IN_QUESTION), ())))
-        | _AMOUNTS
-    )
-    in_names = {word for name in names(text) for word in tokens(name)}
-    uncommon = (word for word in words if common.isdisjoint((unaccented(word), stem(unaccented(word)))))
-    kept = (word for word in uncommon if word not in generic or unaccented(word) in in_names)
-    return {stem(unaccented(word)): word for word in kept}
+def _questions_in(sentence: str) -> list[str]:
+    """Return the questions that a sentence consists of."""
+    pieces = [piece.strip(" ,") for piece in _NEXT.split(sentence)]
+    return [piece for piece in pieces if not _is_unspecific(piece)] or [sentence]

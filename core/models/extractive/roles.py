@@ -18,28 +18,21 @@ from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, dates_in, tokens
 from ...run import tool_names
 from ..request import Facts, TaskFinding
 from .choosing import Chooser
-from .parts import Part, split_request
+from .parts import Part, split_request, title_of
 from .units import QuotableUnit, has_pronoun
 
 ToolArguments: TypeAlias = dict[str, Any]
 
 _TASK = re.compile(r"^(?P<text>.*?)\s+\((?P<position>\d+)/(?P<count>[1-9]\d*)(?:: (?P<context>.*))?\)$", re.DOTALL)
 """Matches a task written by `tasks_of`."""
-_QUESTION_WORDS, _QUESTIONS_WORDS, _TOPICS_WORDS = 115, 140, 560
-"""Words to quote for a single question, for several questions, and for topics, unless the request states a length."""
-_RELATED_WORDS = 125
-"""Words to quote from related passages, if the answer spans several documents."""
-_NEAREST = 2
-"""Number of passages to show if none of them answers the task."""
-_LENGTH = re.compile(r"\b(\d{2,4})[- ]?(?:words?|wörter|worte|mots|palabras)\b", re.IGNORECASE)
-"""Matches a length in words that the request asks for."""
+_QUESTION_WORDS, _QUESTIONS_WORDS, _TOPICS_WORDS = 240, 140, 560
+"""Words to quote for a single question, which may need several documents, for all of several questions, and for all
+topics of a request."""
 _MOST_ASSIGNMENTS = 2
 """How often a task is assigned before it is given up."""
 _SEARCHES = (tool_names.INTERNAL_SEARCH, tool_names.WEB_SEARCH)
-_MOST_CALLS, _MOST_FOLLOW_UPS = 5, 2
-"""Maximum calls of a researcher, and those of its web searches that follow up names in the first results."""
-_MOST_QUERIES, _MOST_OPENED = 3, 3
-"""Maximum queries of such a search, and maximum pages to open in a call."""
+_MOST_OPENED = 3
+"""Maximum pages to open in a call."""
 _QUERY_CHARACTERS = 4000
 _CUT = re.compile(r"(?:…|\.\.\.|[^.!?。！？\"'”’»)\]|])\s*$")
 """Matches the end of an excerpt that was cut off in mid-sentence."""
@@ -77,13 +70,14 @@ class _Quote(NamedTuple):
 
 def tasks_of(parts: Sequence[Part]) -> list[str]:
     """Return a task for each part: its text, and in brackets its position and context: `its wharf (2/3: On Osk)`."""
-    contexts = [" ".join(part.context.split()) for part in parts]
-    if len(parts) == 1 and not contexts[0]:
-        return [parts[0].text]
-    return [
-        f"{part.text} ({position}/{len(parts)}{f': {context}' if context else ''})"
-        for position, (part, context) in enumerate(zip(parts, contexts, strict=True), 1)
-    ]
+    tasks = list[str]()
+    for position, part in enumerate(parts, 1):
+        context = " ".join(part.context.split())
+        if len(parts) == 1 and not context:
+            tasks.append(part.text)
+        else:
+            tasks.append(f"{part.text} ({position}/{len(parts)}{f': {context}' if context else ''})")
+    return tasks
 
 
 def parse_task(words: str) -> Part:
@@ -103,15 +97,16 @@ def clarify(facts: Facts) -> str | list[ExtractiveCall]:
 def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     """Return the call that searches once for all parts; if research is offered too, only for a single question."""
     parts = parts_of(facts)
-    if tool_names.GENERATE_PLAN in tools and not (len(parts) == 1 and parts[0].is_question):
+    if tool_names.GENERATE_PLAN in tools and not (len(parts) == 1 and not parts[0].is_topic):
         return [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
     queries = [queries_for(parse_task(task))[0] for task in _tasks(facts)]
     return [ExtractiveCall(tool_names.LOOK_UP, {"queries": queries})]
 
 
 def plan(facts: Facts) -> str:
-    """Return the parts of the request as a numbered list."""
-    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps_of(facts), 1))
+    """Return the subject of the request as title, and its parts as a numbered list."""
+    steps = "\n".join(f"{number}. {step}" for number, step in enumerate(steps_of(facts), 1))
+    return f"# {title_of(facts.request)}\n\n{steps}"
 
 
 def steps_of(facts: Facts) -> list[str]:
@@ -157,34 +152,19 @@ def _tasks(facts: Facts) -> list[str]:
 def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
     """Return the researcher's next call: a search, pages to open, or the end of the research.
 
-    It searches once with each tool, opens pages whose excerpts were cut off, and follows names on the web.
+    It searches once with each tool, and opens pages whose excerpts were cut off.
     """
-    searches = [name for name in _SEARCHES if name in tools]
-    used = [name for name, _ in facts.used if name in (*_SEARCHES, tool_names.OPEN_URL)]
-    part = parse_task(facts.task)
-    if searches and len(used) < _MOST_CALLS:
-        if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL]:
-            opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
-            pages = [page for page in facts.documents if not page.is_whole and "://" in page.address]
-            cut = [page.address for page in pages if all(_CUT.search(text) for text in page.texts)]
-            if urls := [address for address in cut if address not in opened]:
-                return [ExtractiveCall(tool_names.OPEN_URL, {"urls": urls[:_MOST_OPENED]})]
-        if unused := [name for name in searches if name not in used]:
-            return [ExtractiveCall(unused[0], {"queries": queries_for(part)})]
-        follow_ups = sum(name in _SEARCHES for name in used) - len(searches)
-        if tool_names.WEB_SEARCH in searches and follow_ups < _MOST_FOLLOW_UPS and (queries := _leads(facts, part)):
-            return [ExtractiveCall(tool_names.WEB_SEARCH, {"queries": queries})]
+    used = [name for name, _ in facts.used]
+    if tool_names.OPEN_URL in tools and used[-1:] != [tool_names.OPEN_URL]:
+        opened = {address for name, addresses in facts.used if name == tool_names.OPEN_URL for address in addresses}
+        pages = [page for page in facts.documents if not page.is_whole and "://" in page.address]
+        cut = [page.address for page in pages if all(_CUT.search(text) for text in page.texts)]
+        if urls := [address for address in cut if address not in opened]:
+            return [ExtractiveCall(tool_names.OPEN_URL, {"urls": urls[:_MOST_OPENED]})]
+    for name in _SEARCHES:
+        if name in tools and name not in used:
+            return [ExtractiveCall(name, {"queries": queries_for(parse_task(facts.task))})]
     return [ExtractiveCall(tool_names.GENERATE_REPORT, {})]
-
-
-def _leads(facts: Facts, part: Part) -> list[str]:
-    """Return new queries: each is a name in the best units so far, and the words of the part that its unit lacks."""
-    asked = [query for name, inputs in facts.used if name in _SEARCHES for query in inputs]
-    chooser = Chooser(facts.documents, part)
-    answer, _ = chooser.choose(_QUESTION_WORDS, 0)
-    found = {name: unit for unit in reversed(answer) for name in sorted(chooser.names[unit])}
-    queries = [" ".join([name, *chooser.open_words(unit)]) for name, unit in reversed(found.items())]
-    return [query for query in queries if query not in asked][:_MOST_QUERIES]
 
 
 def queries_for(part: Part) -> list[str]:
@@ -193,30 +173,21 @@ def queries_for(part: Part) -> list[str]:
     return list(dict.fromkeys(" ".join(text.split())[:_QUERY_CHARACTERS] for text in (whole, part.text)))
 
 
-def answer_to(facts: Facts) -> tuple[list[QuotableUnit], list[QuotableUnit], list[str]]:
-    """Return the units that answer the task, related units, and what no document answers (see `Chooser.missing`)."""
+def answer_to(facts: Facts) -> list[QuotableUnit]:
+    """Return the units that answer the task; empty if no document was found."""
     part = parse_task(facts.task)
-    chooser = Chooser(facts.documents, part)
-    if stated := _LENGTH.search(f"{part.text} {part.context}"):
-        words = int(stated[1])
-    elif not part.is_question:
+    words = _QUESTION_WORDS
+    if part.is_topic:
         words = _TOPICS_WORDS
-    else:
-        words = _QUESTION_WORDS if part.total == 1 else _QUESTIONS_WORDS
-    answer, related = chooser.choose(words // part.total, _RELATED_WORDS if part.total == 1 else 0)
-    # Whatever is quoted answers a topic.
-    return answer, related, chooser.missing(answer) if part.is_question or not answer else []
+    elif part.total > 1:
+        words = _QUESTIONS_WORDS
+    return Chooser(facts.documents, part).choose(words // part.total)
 
 
 def write_finding(facts: Facts) -> str:
-    """Return the quotes that answer the task and related ones; without an answer, a note and the closest quotes."""
+    """Return the quotes that answer the task; if nothing was found, a note that names it."""
     labels = labels_of_named(facts.language)
-    answer, related, absent = answer_to(facts)
-    if absent:
-        first, heading, units = _nothing_on(absent, labels), labels.nearest, answer[:_NEAREST]
-    else:
-        first, heading, units = laid_out(answer, labels.source), labels.related, related
-    return "\n\n".join([first, *([f"## {heading}", laid_out(units, labels.source)] if units else [])])
+    return laid_out(answer_to(facts), labels.source) or _nothing_on([parse_task(facts.task).text], labels)
 
 
 def write_report(facts: Facts) -> str:
@@ -226,27 +197,23 @@ def write_report(facts: Facts) -> str:
         findings = tuple(TaskFinding(task, write_finding(facts._replace(task=task))) for task in _tasks(facts))
     found = [(parse_task(finding.task), finding.text.split("\n\n")) for finding in findings if finding.text]
     found.sort(key=lambda part_and_blocks: part_and_blocks[0].position)
-    firsts = [quotes_in(next((block for block in blocks if block[:1] != "#"), "")) for _, blocks in found]
-    # A part keeps its first quote even if an earlier part has it too.
-    leads = [(quotes[0], index) for index, quotes in enumerate(firsts) if quotes]
-    if not leads:
-        refusals = dict.fromkeys(blocks[0] for _, blocks in found) or [_nothing_on([facts.request], labels)]
-        nearest = next((blocks[1:] for _, blocks in found if blocks[1:]), [])
-        return "\n\n".join([f"{labels.unanswered} {' '.join(refusals)}", *nearest])
+    if not any(quotes_in(block) for _, blocks in found for block in blocks):
+        notes = dict.fromkeys(blocks[0] for _, blocks in found) or [_nothing_on([facts.request], labels)]
+        return f"{labels.unanswered} {' '.join(notes)}"
     report, quoted = list[str](), set[str]()
-    for index, (part, blocks) in enumerate(found):
-        heading = ""
-        # Of a part without an answer, only the note is shown.
-        own = [] if firsts[index] else blocks[:1]
-        for block in blocks if not own else ():
-            new = [quote for quote in quotes_in(block) if quote not in quoted]
-            new = [quote for quote in new if next((owner for lead, owner in leads if quote in lead), index) == index]
+    for part, blocks in found:
+        own = list[str]()
+        for block in blocks:
+            quotes = quotes_in(block)
+            new = [quote for quote in quotes if quote not in quoted]
             quoted.update(new)
-            own += [heading, with_quotes(block, new)] if new else []
-            heading = block if block.startswith("## ") else "" if new else heading
-        title = part.text[:1].upper() + part.text[1:].rstrip(".")
-        report += [f"## {title}", *own] if own and len(found) > 1 else own
-    return "\n\n".join(filter(None, report))
+            # A block without quotes is the note that nothing was found.
+            own.append(with_quotes(block, new) if quotes else block)
+        own = [block for block in own if block]
+        if own and len(found) > 1:
+            report.append(f"## {part.text[:1].upper()}{part.text[1:].rstrip('.')}")
+        report += own
+    return "\n\n".join(report)
 
 
 def _nothing_on(names: Sequence[str], labels: Labels) -> str:

@@ -1,0 +1,77 @@
+"""Finds the documents that are older editions of another document, such as last year's price list or a draft.
+
+They are told by their names and dates; `docs/decisions/retrieval.md` says what a document states about itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...evidence.text.words import tokens
+from ..request import ShownDocument
+
+_MONTH = len("2024-06")
+_VERSION = re.compile(r"(?<![^\W_])(?:version[ _-]?|v)(\d+)", re.IGNORECASE)
+_MARK = re.compile(r"\b(?:v|rev|version|q)\s*\w?\d*\b")
+"""Matches the mark of an edition, such as a version or quarter."""
+_SEPARATORS = re.compile(r"[/_\-.]+")
+
+
+class _Edition:
+    """A document as compared with others."""
+
+    def __init__(self, document: ShownDocument) -> None:
+        file = document.address.rpartition("/")[2]
+        self.document = document
+        self.names = [_name_words(file.rpartition(".")[0]), _name_words(document.title)]
+        self.length = len(file) + len(document.title)
+        self.versions = versions_in(document.address)
+
+    def is_edition_of(self, other: _Edition) -> bool:
+        """Whether two documents have similar file names or titles."""
+        for own, others in zip(self.names, other.names, strict=True):
+            shared = len(own & others)
+            is_similar = 2 * shared >= len(own | others)
+            if is_similar and (shared > 1 or (own and own == others)):
+                return True
+        return False
+
+    def is_older_than(self, other: _Edition) -> bool:
+        """Whether this is the older one of two editions: by standing, month, version, or else by the longer name."""
+        own, others = self.document, other.document
+        if own.is_in_force != others.is_in_force:
+            return not own.is_in_force
+        if own.date and others.date and own.date[:_MONTH] != others.date[:_MONTH]:
+            return own.date < others.date
+        if self.versions and other.versions:
+            return max(self.versions) < max(other.versions)
+        # A name such as "prices-old" has a mark that the current one lacks.
+        return self.length > other.length
+
+
+def versions_in(text: str) -> frozenset[int]:
+    """Return the numbers of the versions that a text names: 3 for "v3" and "version 3"."""
+    return frozenset(int(number) for number in _VERSION.findall(text))
+
+
+def newest_editions(documents: Sequence[ShownDocument]) -> dict[int, int]:
+    """Return the number of the newest edition for each document that is an older one."""
+    editions = [_Edition(document) for document in documents]
+    newest: dict[int, int] = {}
+    for edition in editions:
+        newer = [
+            other
+            for other in editions
+            if other is not edition and edition.is_edition_of(other) and edition.is_older_than(other)
+        ]
+        if newer:
+            best = max(newer, key=lambda other: (other.document.date, -other.length))
+            newest[edition.document.number] = best.document.number
+    return newest
+
+
+def _name_words(name: str) -> frozenset[str]:
+    """Return the words of a file name or title without versions and numbers."""
+    bare = _MARK.sub(" ", _SEPARATORS.sub(" ", name.lower()))
+    return frozenset(word for word in tokens(bare) if word.isalpha())
