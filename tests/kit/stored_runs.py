@@ -12,7 +12,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,16 +22,28 @@ from langchain_core.messages import AIMessage
 
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.runs import ThreadNotes
-from deep_research.core.records.research import Strategy
 from deep_research.core.run.limits import Limits
 from deep_research.core.run.store.database import FILE_NAME, Database, open_database
 from kit.models import ScriptedChatModel, by_figures, call, calls
-from kit.planned import Asked, Rule, contrary, first_sentences, insights, judged, plan, planned_lab, step, suggestion
+from kit.planned import (
+    RULES,
+    Asked,
+    Rule,
+    contrary,
+    first_sentences,
+    insights,
+    judged,
+    of_task,
+    plan,
+    planned_lab,
+    step,
+    suggestion,
+)
 from kit.runs import DOCUMENTS, QUESTION, REPORT, Lab, lab, research, search
 
 FOLDER = Path("/tmp/deep-research-stored")
 """Folder of the documents; fixed, because their addresses are stored."""
-CLEAR_NOW = "The one at Skerry."
+CLARIFICATION = "The one at Skerry."
 """Answer to the question back of a waiting run."""
 _LIGHT, _KEEPER, _TIDES = "When was the Skerry Light lit?", "Ada Moran keeper", "Spring tide at Port Anlow"
 _LIT, _LATER = "The Skerry Light was lit for the first time in 1844.", "The Skerry Light was lit in 1846."
@@ -93,11 +104,9 @@ def _planned(folder: Path, database: Database, **rules: Rule) -> Lab:
     further = suggestion("Tides", _TIDES)
     usual: dict[str, Rule] = {
         "make_plan": lambda asked: {**_STEPS(asked), **_TITLED},
-        "record_learnings": lambda asked: (contrary(_LIT, _LATER) if asked.task == _LIGHT else first_sentences)(asked),
+        "record_learnings": of_task(_LIGHT, contrary(_LIT, _LATER), first_sentences),
         "record_insights": insights("It is an old light.", gaps={"Who built it?": 0.9}),
-        "evaluate_outcome": lambda asked: (
-            judged(0.3, 0.8, further)(asked) if asked.task == _KEEPER else judged(1, 1)(asked)
-        ),
+        "evaluate_outcome": of_task(_KEEPER, judged(0.3, 0.8, further), judged(1.0, 1.0)),
         "update_step": lambda _: {"is_needed": True, "title": "Tides"},
         "grade_report": lambda _: {"grades": _GRADES},
         "judge_units": _graded,
@@ -106,60 +115,40 @@ def _planned(folder: Path, database: Database, **rules: Rule) -> Lab:
     return planned_lab(folder / "planned", {**usual, **rules}, graph=graph, prices={"scripted": (1.0, 2.0)})
 
 
-async def _finish(run: Lab) -> None:
-    state = await run.ask(QUESTION)
-    assert state.report and state.report.audit
-
-
-async def _wait(run: Lab) -> None:
-    await run.ask(QUESTION)
-    assert "question" in await run.waiting()
-
-
-def _killed_researcher() -> dict[str, Any]:
-    return {**_FINDINGS, _KEEPER: [search("Ada Moran"), _killed]}
-
-
-def _killed_step(asked: Asked) -> Any:
-    return _killed() if asked.task == _KEEPER else {"is_complete": True, "reasoning": "All is there."}
-
-
-Store = Callable[[Path, Database], tuple[Lab, Callable[[Lab], Awaitable[None]]]]
-RUNS: dict[str, Store] = {
-    "orchestrated-finished": lambda folder, database: (_orchestrated(folder, database), _finish),
-    "orchestrated-waiting": lambda folder, database: (
-        _orchestrated(folder, database, clarifier=[AIMessage("Which light?")]),
-        _wait,
-    ),
-    "orchestrated-killed": lambda folder, database: (
-        _orchestrated(folder, database, researcher=_killed_researcher()),
-        _finish,
-    ),
-    "planned-finished": lambda folder, database: (_planned(folder, database), _finish),
-    "planned-waiting": lambda folder, database: (
-        _planned(folder, database, generate_plan=lambda _: "Which light?"),
-        _wait,
-    ),
-    "planned-killed": lambda folder, database: (_planned(folder, database, give_verdict=_killed_step), _finish),
+RUNS: dict[str, dict[str, Any]] = {
+    "orchestrated-finished": {},
+    "orchestrated-waiting": {"clarifier": [AIMessage("Which light?")]},
+    "orchestrated-killed": {"researcher": {**_FINDINGS, _KEEPER: [search("Ada Moran"), _killed]}},
+    "planned-finished": {},
+    "planned-waiting": {"generate_plan": lambda _: "Which light?"},
+    "planned-killed": {"give_verdict": of_task(_KEEPER, _killed, RULES["give_verdict"])},
 }
-"""How each run is stored, by the name of its thread."""
+"""What each run's models answer otherwise than usual, by the name of its thread."""
 
 
-async def _store(path: Path, name: str, strategy: Strategy) -> None:
-    """Store a run; before the first, three others of its kind finish, which its estimate goes by, and are deleted."""
+async def _store(path: Path, name: str) -> None:
+    """Store a run; before the first, three others of its kind finish, for its estimate, and are deleted."""
     async with open_database(path) as database:
         if name == "orchestrated-finished":
             for number in range(3):
-                other, finish = RUNS[name](FOLDER, database)
-                other.thread = f"other {number}"
-                await finish(other)
-                await database.saver.adelete_thread(thread_id(other.thread))
-        run, work = RUNS[name](FOLDER, database)
-        run.thread = name
-        run.settings |= {"docs": (FOLDER / "docs",), "engines": (), "data_dir": FOLDER / "data"}
-        chosen = {"docs": True, "engines": True, "limits": [*Limits.model_fields]}
-        await ThreadNotes(database.store, name).remember(chosen, run.context)
-        await work(run)
+                await _ask(name, f"other {number}", database)
+                await database.saver.adelete_thread(thread_id(f"other {number}"))
+        await _ask(name, name, database)
+
+
+async def _ask(name: str, thread: str, database: Database) -> None:
+    """Store a run on a thread, with all limits chosen, until it is finished, waits, or kills this process."""
+    begin = _planned if name.startswith("planned") else _orchestrated
+    run = begin(FOLDER, database, **RUNS[name])
+    run.thread = thread
+    run.settings |= {"docs": (FOLDER / "docs",), "engines": (), "data_dir": FOLDER / "data"}
+    chosen = {"docs": True, "engines": True, "limits": [*Limits.model_fields]}
+    await ThreadNotes(database.store, thread).remember(chosen, run.context)
+    state = await run.ask(QUESTION)
+    if name.endswith("waiting"):
+        assert "question" in await run.waiting()
+    else:
+        assert state.report and state.report.audit
 
 
 def write_stored_documents() -> None:
@@ -175,7 +164,7 @@ def main() -> None:
     """Write the stored runs to the file that is named; with a name of a run as well, only that one."""
     target, *names = sys.argv[1:]
     if names:
-        asyncio.run(_store(Path(target), names[0], "planned" if names[0].startswith("planned") else "orchestrated"))
+        asyncio.run(_store(Path(target), names[0]))
         return
     write_stored_documents()
     with TemporaryDirectory() as folder:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from kit.commands import Desk
-from kit.stored_runs import CLEAR_NOW, RUNS, write_stored_documents
+from kit.stored_runs import CLARIFICATION, RUNS, queried, write_stored_documents
+from langchain_core.runnables import RunnableConfig
 
+from deep_research.app.embed import thread_id
 from deep_research.app.exports.formats import export_formats
 from deep_research.app.runs import open_runs
 from deep_research.app.words import STRATEGIES
@@ -75,6 +77,18 @@ def test_stored_runs_are_listed_with_their_status(stored: Desk) -> None:
 
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("name", RUNS)
+async def test_every_stored_checkpoint_and_pending_write_is_readable(stored: Desk, name: str) -> None:
+    thread: RunnableConfig = {"configurable": {"thread_id": thread_id(name)}}
+    async with open_runs(stored.data) as book:
+        read = [checkpoint async for checkpoint in book.database.saver.alist(thread)]
+    [(stored_checkpoints,)] = queried(
+        stored.data / FILE_NAME, "SELECT count(*) FROM checkpoints WHERE thread_id = ?", thread_id(name)
+    )
+    assert len(read) == stored_checkpoints > 0
+
+
+@pytest.mark.fault(44)
+@pytest.mark.parametrize("name", RUNS)
 def test_a_stored_run_is_shown_in_words_as_data_and_as_packets(stored: Desk, name: str) -> None:
     page = stored.call("show", name)
     assert (page.code, page.err) == (0, ""), page
@@ -116,7 +130,7 @@ def test_a_stored_report_is_exported_in_every_format(stored: Desk, strategy: Str
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_stored_run_that_waits_takes_its_answer_and_ends_with_a_report(stored: Desk, strategy: Strategy) -> None:
     name = f"{strategy}-waiting"
-    ended = stored.call("resume", name, "--answer", CLEAR_NOW, *EXTRACTIVE)
+    ended = stored.call("resume", name, "--answer", CLARIFICATION, *EXTRACTIVE)
     assert (ended.code, "1844" in ended.out) == (0, True), ended
     assert stored_state(stored, name).run.status == "completed"
 
