@@ -189,15 +189,16 @@ def test_other_statements_beside_a_refusal_are_checked(text: str) -> None:
     )
 
 
-def test_a_refusal_has_no_marks_or_warnings(desk: Desk) -> None:
-    question = "Who carved the oak ceiling of Hall 7 of Brandt, and with which light?"
+def test_a_refusal_has_no_marks(desk: Desk) -> None:
+    question = "Wherefore Vrykolakas?"
     ended = desk.call("ask", question, "--docs", str(desk.docs), "--thread", "hall", "--yes")
-    heading, refused, *_ = ended.out.split("\n\n")
-    assert heading == "## Who carved the oak ceiling of Hall 7 of Brandt?"
+    title, warning, refused, *_ = ended.out.split("\n\n")
+    assert title == "# Wherefore Vrykolakas?"
+    assert warning == f"*{labels('en').no_source}*"
     assert ended.code == 0
     assert is_refusal(refused)
-    assert "Hall 7 of Brandt" in refused
+    assert "Vrykolakas" in refused
     assert not any(words in ended.out for words in ("not verified", "cites no source", "Sentences marked"))
     assert "not verified" not in desk.call("audit", "hall").out
     page = desk.call("export", "hall", "--format", "html").out
-    assert "Hall 7" in page and "cites no source" not in page
+    assert "Vrykolakas" in page and "cites no source" not in page

@@ -148,10 +148,11 @@ def test_a_part_for_which_nothing_was_found_is_named() -> None:
     assert "do not answer" not in report
 
 
-def test_a_document_that_a_quote_names_is_quoted_before_a_better_match() -> None:
+def test_a_document_that_a_quote_names_is_quoted_rather_than_an_equal_match() -> None:
     other = ShownDocument(3, "Harbours", texts=("The pilot of the harbour was born in Osk.",))
     text = finding(QUESTION, SHIP, other, CAPTAIN)
-    assert text.index("Mara Ellingsen was born in Tromsø. [2]") < text.index("born in Osk")
+    assert "Mara Ellingsen was born in Tromsø. [2]" in text
+    assert "born in Osk" not in text
 
 
 PRICES = [

@@ -2,5 +2,6 @@
 
 It reads the `Facts` of a `Request` (`models.request`) instead of the messages, and returns messages and tool calls like
 any model. Start with `roles`, which defines what it does in each role of a run. `parts` splits requests into questions
-and topics, `units` splits texts into sentences and the like, `choosing` selects which of these to quote.
+and topics, `units` splits texts into sentences and the like, `choosing` selects which of these to quote, and `editions`
+finds outdated documents for it.
 """

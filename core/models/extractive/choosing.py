@@ -24,7 +24,7 @@ _ASIDE = 0.8
 """Weight of a word that only the context of the part has, or that is not in a unit but above it (heading, title)."""
 _DOCUMENT = 0.4
 """Bonus for the first search result, which falls evenly with the rank; also for a document that a quote names."""
-_OLDER = 1.5
+_OLDER = 0.4
 """Penalty for a document that is not in force or an older edition."""
 _FIGURE, _LENGTH = 0.1, 0.002
 """Bonus for a figure, and penalty for each word."""

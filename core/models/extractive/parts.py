@@ -67,35 +67,33 @@ class Part(NamedTuple):
 def split_request(request: str) -> list[Part]:
     """Return the parts of a request in order: its points, the items behind a colon, its questions or main sentence.
 
-    The context of each is the beginning of the request.
+    The context of points and items is what precedes their list; that of questions is the beginning of the request.
     """
     request = request.strip()
-    whole = " ".join(request.split())
-    texts = _texts_of_parts(request)
-    if len(texts) == 1:
-        rest = whole[:_CONTEXT_CHARACTERS] if texts[0] != whole else ""
-        return [Part(texts[0], "" if len(texts[0].split()) > PASTED else rest)]
-    context = whole[:_CONTEXT_CHARACTERS]
-    return [Part(text, context, position, len(texts)) for position, text in enumerate(texts, 1)]
-
-
-def _texts_of_parts(request: str) -> list[str]:
-    """Return the texts of the parts; one of several questions ends in a question mark, a topic does not."""
     sentences = _sentences(request)
     points = _points(request)
     if points:
-        return points
+        return _parts(points, _above_points(request))
     asked = _asked(sentences)
     if len(request.split()) > PASTED and sentences[-1] not in asked:
-        return [" ".join(request.split())]
-    items = _items_behind_colon(sentences)
-    if items:
-        return items
+        return [Part(" ".join(request.split()))]
+    for sentence in sentences:
+        items = _items_behind_colon(sentence)
+        if items:
+            return _parts(items, sentence.partition(":")[0])
     questions = [piece for sentence in asked or [_main(sentences)] for piece in _questions_in(sentence)]
     if len(questions) == 1:
-        return questions
+        return _parts(questions, request)
     bare = [question.rstrip(_ENDS) for question in questions]
-    return bare if len(bare) > _MOST_QUESTIONS else [f"{question}?" for question in bare]
+    is_list = len(bare) > _MOST_QUESTIONS
+    return _parts(bare if is_list else [f"{question}?" for question in bare], request)
+
+
+def _parts(texts: Sequence[str], context: str) -> list[Part]:
+    """Return the parts with these texts; a part that is the whole request needs no context."""
+    whole = " ".join(context.split())
+    shown = "" if texts[0] == whole else whole[:_CONTEXT_CHARACTERS]
+    return [Part(text, shown, position, len(texts)) for position, text in enumerate(texts, 1)]
 
 
 def title_of(request: str) -> str:
@@ -104,9 +102,8 @@ def title_of(request: str) -> str:
     This is its first question, or its main sentence from the first word on that says what it is about up to a colon. A
     list of points is not part of it.
     """
-    mark = _MARK.search(request) if _points(request) else None
-    above = request[: mark.start()] if mark else request
-    sentences = _sentences(above if above.strip() else request)
+    above = _above_points(request) if _points(request) else ""
+    sentences = _sentences(above or request)
     asked = _asked(sentences)
     words = asked[0].split() if asked else _main(sentences).partition(":")[0].split()
     while not asked and len(words) > 1 and _is_unspecific(words[0]):
@@ -153,19 +150,22 @@ def _points(request: str) -> list[str]:
     return points if words <= PASTED or 2 * of_points > words else []
 
 
-def _items_behind_colon(sentences: Sequence[str]) -> list[str]:
-    """Return the items of the first list behind a colon; empty if there is none."""
-    for sentence in sentences:
-        _, _, tail = sentence.partition(":")
-        pieces = [piece.strip() for piece in _ITEM_END.split(tail) if piece.strip(_ENDS)]
-        if len(pieces) < _FEWEST_ITEMS:
-            continue
-        *first, last = pieces
-        last_items = [last] if _FIRST_AND.match(last) else _LAST.split(last)
-        items = [item for item in map(_item, [*first, *last_items]) if item]
-        if max(len(item.split()) for item in items) <= _LONGEST_ITEM:
-            return items
-    return []
+def _above_points(request: str) -> str:
+    """Return the text before the first point."""
+    mark = _MARK.search(request)
+    return request[: mark.start()].strip() if mark else request
+
+
+def _items_behind_colon(sentence: str) -> list[str]:
+    """Return the items of a list behind a colon; empty if there is none."""
+    _, _, tail = sentence.partition(":")
+    pieces = [piece.strip() for piece in _ITEM_END.split(tail) if piece.strip(_ENDS)]
+    if len(pieces) < _FEWEST_ITEMS:
+        return []
+    *first, last = pieces
+    last_items = [last] if _FIRST_AND.match(last) else _LAST.split(last)
+    items = [item for item in map(_item, [*first, *last_items]) if item]
+    return items if max(len(item.split()) for item in items) <= _LONGEST_ITEM else []
 
 
 def _item(text: str) -> str:

@@ -200,12 +200,14 @@ def write_report(facts: Facts) -> str:
     if not any(quotes_in(block) for _, blocks in found for block in blocks):
         notes = dict.fromkeys(blocks[0] for _, blocks in found) or [_nothing_on([facts.request], labels)]
         return f"{labels.unanswered} {' '.join(notes)}"
+    # A quote that leads a part is shown there, even if an earlier part has it too.
+    leads = [next((quote for block in blocks for quote in quotes_in(block)), "") for _, blocks in found]
     report, quoted = list[str](), set[str]()
-    for part, blocks in found:
+    for (part, blocks), lead in zip(found, leads, strict=True):
         own = list[str]()
         for block in blocks:
             quotes = quotes_in(block)
-            new = [quote for quote in quotes if quote not in quoted]
+            new = [quote for quote in quotes if quote not in quoted and (quote == lead or quote not in leads)]
             quoted.update(new)
             # A block without quotes is the note that nothing was found.
             own.append(with_quotes(block, new) if quotes else block)
