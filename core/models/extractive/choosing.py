@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from ...evidence.standing import asks_for_draft
 from ...evidence.text.similarity import bare_title, mentions, rarity
-from ...evidence.text.words import STOP_WORDS, dates_in, tokens
+from ...evidence.text.words import STOP_WORDS, dates_in, stem, tokens
 from ..request import ShownDocument
 from .editions import newest_editions, versions_in
 from .parts import Part
@@ -35,7 +35,7 @@ _NEAR, _WIDE = 0.5, 2.2
 _ALIKE = 0.6
 """Minimum similarity of what two editions say in the same place."""
 _SAME_LETTERS = 6
-"""Words that begin with the same letters count as forms of one word."""
+"""Stems that begin with the same letters count as forms of one word, in any language."""
 
 
 class Chooser:
@@ -199,8 +199,8 @@ def _distinct_units(documents: Iterable[ShownDocument]) -> list[QuotableUnit]:
 
 
 def _words_in(text: str) -> frozenset[str]:
-    """Return the first letters of the words of a text, without function words."""
-    return frozenset(word[:_SAME_LETTERS] for word in tokens(text) if word not in STOP_WORDS)
+    """Return the first letters of the stems of a text's words, without function words."""
+    return frozenset(stem(word)[:_SAME_LETTERS] for word in tokens(text) if word not in STOP_WORDS)
 
 
 def _without_figures(words: Iterable[str]) -> frozenset[str]:
