@@ -28,8 +28,6 @@ _OLDER = 0.4
 """Penalty for a document that is not in force or an older edition."""
 _FIGURE, _LENGTH = 0.1, 0.002
 """Bonus for a figure, and penalty for each word."""
-_REPEATED = 0.3
-"""Penalty for a unit with the same words as one that is already chosen; less if only some are the same."""
 _NEAR, _WIDE = 0.5, 2.2
 """Maximum distance from the best unit's score, and the factor by which it is wider for a topic."""
 _ALIKE = 0.6
@@ -78,28 +76,24 @@ class Chooser:
     def _best(self, budget: int) -> list[QuotableUnit]:
         """Return the units with the best scores in at most `budget` words, best first.
 
-        Each choice changes the scores of the others: repetitions lose, and units of documents that it names gain.
+        The units of documents that a chosen unit names gain.
         """
         distance = _NEAR * _WIDE if self._part.is_topic else _NEAR
         least = max(self._scores.values(), default=0.0) - distance
-        chosen, named = list[QuotableUnit](), set[int]()
-        repeated = dict.fromkeys(self._units, 0.0)
+        left, chosen, named = [*self._units], list[QuotableUnit](), set[int]()
 
         def score(unit: QuotableUnit) -> float:
-            bonus = _DOCUMENT if unit.number in named else 0.0
-            return self._scores[unit] + bonus - _REPEATED * repeated[unit]
+            return self._scores[unit] + (_DOCUMENT if unit.number in named else 0.0)
 
-        while repeated:
-            best = max(repeated, key=score)
+        while left:
+            best = max(left, key=score)
             if score(best) < least:
                 break
-            del repeated[best]
+            left.remove(best)
             if best.words <= budget:
                 budget -= best.words
                 chosen.append(best)
                 named |= self._named_in(best)
-                for unit, most in repeated.items():
-                    repeated[unit] = max(most, _similarity(self._words[unit], self._words[best]))
         return chosen
 
     def _named_in(self, unit: QuotableUnit) -> set[int]:
