@@ -20,8 +20,10 @@ from .units import QuotableUnit, quotable_units
 
 _MOST_DOCUMENTS = 12
 """Number of search results from which units are chosen."""
-_ASIDE = 0.8
-"""Weight of a word that only the context of the part has, or that is not in a unit but above it (heading, title)."""
+_ABOVE = 0.8
+"""Weight of a word that is not in a unit but above it (heading, lead-in, title, path)."""
+_CONTEXT = 0.3
+"""Weight of a word that the part does not have, but only its context."""
 _DOCUMENT = 0.4
 """Bonus for the first search result, which falls evenly with the rank; also for a document that a quote names."""
 _OLDER = 0.4
@@ -113,7 +115,7 @@ class Chooser:
         for unit in self._units:
             inside = math.fsum(weight for word, weight in weights.items() if word in self._words[unit])
             above = self._above[unit] - self._words[unit]
-            score = inside + _ASIDE * math.fsum(weight for word, weight in weights.items() if word in above)
+            score = inside + _ABOVE * math.fsum(weight for word, weight in weights.items() if word in above)
             score += _DOCUMENT * (1 - ranks[unit.number] * share_of_rank)
             score -= _LENGTH * unit.words
             if any(map(str.isdigit, unit.text)):
@@ -133,7 +135,7 @@ class Chooser:
         counts = Counter(word for unit in self._units for word in asked & (self._words[unit] | self._above[unit]))
         weights = {word: rarity(len(self._units), counts[word]) for word in sorted(asked)}
         for word in asked - own:
-            weights[word] *= _ASIDE
+            weights[word] *= _CONTEXT
         total = sum(weights.values()) or 1.0
         return {word: weight / total for word, weight in weights.items()}
 
