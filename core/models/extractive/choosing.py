@@ -20,8 +20,8 @@ from .units import QuotableUnit, quotable_units
 
 _MOST_DOCUMENTS = 12
 """Number of search results from which units are chosen."""
-_ASIDE = 0.8
-"""Weight of a word that only the context of the part has, or that is not in a unit but above it (heading, title)."""
+_ABOVE = 0.8
+"""Weight of a word that is not in a unit but above it (heading, lead, title, path)."""
 _DOCUMENT = 0.4
 """Bonus for the first search result, which falls evenly with the rank; also for a document that a quote names."""
 _OLDER = 0.4
@@ -113,7 +113,7 @@ class Chooser:
         for unit in self._units:
             inside = math.fsum(weight for word, weight in weights.items() if word in self._words[unit])
             above = self._above[unit] - self._words[unit]
-            score = inside + _ASIDE * math.fsum(weight for word, weight in weights.items() if word in above)
+            score = inside + _ABOVE * math.fsum(weight for word, weight in weights.items() if word in above)
             score += _DOCUMENT * (1 - ranks[unit.number] * share_of_rank)
             score -= _LENGTH * unit.words
             if any(map(str.isdigit, unit.text)):
@@ -124,16 +124,13 @@ class Chooser:
         return scores
 
     def _weights(self) -> dict[str, float]:
-        """Return the weights of the words of the part and its context: rare ones weigh more, and all add up to 1.
+        """Return the weights of the part's words: rare ones weigh more, and all add up to 1.
 
-        A topic stands for itself: its context is that of all topics.
+        The words of its context have no weight: they would choose the same units for all parts of a request.
         """
-        own = _words_in(self._part.text)
-        asked = own if self._part.is_topic else own | _words_in(self._part.context)
+        asked = _words_in(self._part.text)
         counts = Counter(word for unit in self._units for word in asked & (self._words[unit] | self._above[unit]))
         weights = {word: rarity(len(self._units), counts[word]) for word in sorted(asked)}
-        for word in asked - own:
-            weights[word] *= _ASIDE
         total = sum(weights.values()) or 1.0
         return {word: weight / total for word, weight in weights.items()}
 
