@@ -21,9 +21,7 @@ from .units import QuotableUnit, quotable_units
 _MOST_DOCUMENTS = 12
 """Number of search results from which units are chosen."""
 _ABOVE = 0.8
-"""Weight of a word that is not in a unit but above it (heading, lead-in, title, path)."""
-_CONTEXT = 0.3
-"""Weight of a word that the part does not have, but only its context."""
+"""Weight of a word that is not in a unit but above it (heading, lead, title, path)."""
 _DOCUMENT = 0.4
 """Bonus for the first search result, which falls evenly with the rank; also for a document that a quote names."""
 _OLDER = 0.4
@@ -126,16 +124,13 @@ class Chooser:
         return scores
 
     def _weights(self) -> dict[str, float]:
-        """Return the weights of the words of the part and its context: rare ones weigh more, and all add up to 1.
+        """Return the weights of the part's words: rare ones weigh more, and all add up to 1.
 
-        A topic stands for itself: its context is that of all topics.
+        The words of its context have no weight: they would choose the same units for all parts of a request.
         """
-        own = _words_in(self._part.text)
-        asked = own if self._part.is_topic else own | _words_in(self._part.context)
+        asked = _words_in(self._part.text)
         counts = Counter(word for unit in self._units for word in asked & (self._words[unit] | self._above[unit]))
         weights = {word: rarity(len(self._units), counts[word]) for word in sorted(asked)}
-        for word in asked - own:
-            weights[word] *= _CONTEXT
         total = sum(weights.values()) or 1.0
         return {word: weight / total for word, weight in weights.items()}
 
