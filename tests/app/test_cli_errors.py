@@ -125,7 +125,9 @@ def test_an_unknown_variable_causes_a_warning_and_no_error(desk: Desk) -> None:
 def test_a_report_that_cannot_be_written_is_printed_instead(desk: Desk) -> None:
     ended = desk.call("ask", WHEN, "--docs", "docs", "--out", "/dev/full")
     assert ended.code == 1
-    assert ended.out.startswith("The Skerry Light was lit for the first time in 1844.")
+    assert ended.out.startswith(
+        "# When was the Skerry Light lit?\n\nThe Skerry Light was lit for the first time in 1844."
+    )
     assert ended.err.splitlines()[-1] == (
         "Error: --out '/dev/full': No space left on device. The report is printed instead."
     )

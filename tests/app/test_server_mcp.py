@@ -30,7 +30,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(server: Server) -> None:
     async with over_http(f"{server.url}/mcp", ALICE) as peer, server.client(ALICE) as client:
         report = await peer.call("research", question=QUESTION, documents=["docs/lighthouse.md"])
-        assert text_of(report).startswith("The Skerry Light was lit for the first time in 1844. [1]")
+        assert text_of(report).startswith(
+            "# When was the Skerry Light lit?\n\nThe Skerry Light was lit for the first time in 1844. [1]"
+        )
         assert report.structuredContent is not None
         thread = report.structuredContent["thread"]
         assert f"[1]: <{server.url}/#/run/{thread}/source/1>" in text_of(report)
