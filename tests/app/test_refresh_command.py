@@ -25,7 +25,7 @@ SCHEDULE = (
 NOTES = """
 ## Visitors
 
-The tower opens in summer. The shop beside it sells maps, and 300 people came in June.
+The tower opens in summer. The shop beside it sells maps, and people came in June.
 """
 WARNING = "Warning: a source text of this report is gone or has changed since the check: deep-research audit light\n"
 NO_TEXT = "DELETE FROM store WHERE length(key) = 64"
@@ -66,7 +66,7 @@ def edit(desk: Desk, changes: dict[str, str]) -> None:
 
 def test_a_changed_and_a_missing_source_are_shown_and_nothing_else(desk: Desk) -> None:
     report = desk.call("export", "light").out
-    edit(desk, {"1844": "1846", "300 people": "412 people"})
+    edit(desk, {"1844": "1846", "and people": "and nobody"})
     (desk.docs / "keeper.md").unlink()
     ended = desk.run("refresh", "light")
     assert ended.code == 1
@@ -75,7 +75,7 @@ def test_a_changed_and_a_missing_source_are_shown_and_nothing_else(desk: Desk) -
     assert "> Then: The Skerry Light was lit for the first time in 1844." in ended.out
     assert "> Now: The Skerry Light was lit for the first time in 1846." in ended.out
     assert f"```diff\n  {KEEPER}\n```" in ended.out
-    assert "412" not in ended.out
+    assert "nobody" not in ended.out
     assert ", 1 changed, 2 can no longer be checked." in ended.out.splitlines()[2]
     assert desk.call("export", "light").out == report
 

@@ -91,7 +91,7 @@ def cited(answer: Answer, text: str) -> list[str]:
 
 
 @pytest.mark.fault(50)
-@pytest.mark.parametrize("question", questions("old-before", "old-word-de", "reprint", answers=True))
+@pytest.mark.parametrize("question", questions("old-before", "reprint", answers=True))
 def test_a_report_begins_with_the_answer_and_cites_the_documents_that_are_needed(
     answers: dict[str, Answer], question: dict[str, Any]
 ) -> None:
