@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
@@ -29,7 +30,9 @@ RefusalCode = Literal[
     "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots", "private",
     "bad address", "redirects", "timed out", "unreachable", "server error", "broken", "denied domain",
 ]  # fmt: skip
-Sign = Literal["challenge words", "challenge script", "paywall mark", "paywall words", "script only"]
+Sign = Literal[
+    "challenge words", "challenge script", "paywall mark", "paywall words", "script only"
+]
 
 _EXTENSIONS: dict[DocumentKind, str] = {
     "markdown": ".md .markdown",
@@ -49,7 +52,17 @@ _EXTENSIONS: dict[DocumentKind, str] = {
     "opendocument": ".odt .ods .odp",
     "image": ".png .jpg .jpeg .webp .tif .tiff",
 }
-KINDS: dict[str, DocumentKind] = {suffix: kind for kind, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
+
+
+def kinds_by_word(table: Mapping[DocumentKind, str]) -> dict[str, DocumentKind]:
+    """Return the kind of each word in a table of kinds and words."""
+    kinds = dict[str, DocumentKind]()
+    for kind, words in table.items():
+        kinds |= dict.fromkeys(words.split(), kind)
+    return kinds
+
+
+KINDS = kinds_by_word(_EXTENSIONS)
 """Kinds by file extension."""
 _PARSERS_VERSION = 9
 """Increase with every change that may alter a file's text, title or date, so that all files are parsed again."""
@@ -60,11 +73,18 @@ _LIBRARIES = (
 
 
 def kind_of_file(name: str) -> DocumentKind | None:
-    """Return the kind of a file by its extension: text without an extension, None for one that no parser reads."""
+    """Return the kind of a file by its extension.
+
+    It is text without an extension, and None for one that no parser reads.
+    """
     suffix = PurePath(name).suffix.lower()
     if not re.fullmatch(r"\.[a-z0-9]{1,10}", suffix):
         return "text"
-    return KINDS.get(suffix) or ("registered" if suffix[1:] in registered(PARSERS) else None)
+    if suffix in KINDS:
+        return KINDS[suffix]
+    if suffix.removeprefix(".") in registered(PARSERS):
+        return "registered"
+    return None
 
 
 class PageLink(NamedTuple):
@@ -120,7 +140,8 @@ class Unreadable(Exception):
     def __init__(self, reason: Reason, message: str, trace: str = "") -> None:
         """`trace`: the traceback of a parser that failed, for the log."""
         super().__init__(message)
-        self.reason, self.trace = reason, trace
+        self.reason = reason
+        self.trace = trace
 
 
 class Unread(Exception):
@@ -129,7 +150,9 @@ class Unread(Exception):
     def __init__(self, code: RefusalCode, message: str, status: int = 0, doi: str = "") -> None:
         """`status`: HTTP status, if that is the reason; `doi`: DOI of the paper, if the page shows only part of it."""
         super().__init__(message)
-        self.code, self.status, self.doi = code, status, doi
+        self.code = code
+        self.status = status
+        self.doi = doi
 
 
 @cache

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import date
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lxml.html

@@ -129,11 +129,9 @@ def _document(extract: Extract, name: str, kind: DocumentKind, today: str) -> Ex
     stated = dated(title, PurePath(name).name, beginning, today)
     if extract.date:
         stated = stated._replace(date=extract.date, date_kind=extract.date_kind or "document")
+    # A modification date of today says nothing about the content.
     elif not stated.date and extract.changed and extract.changed != today:
         stated = stated._replace(date=extract.changed, date_kind="changed")
-    elif not stated.date and extract.changed != today:
-        # A modification date of today says nothing about the content.
-        stated = stated._replace(date="", date_kind="")
     return extract._replace(title=title or _name_in_words(name), changed="", **stated._asdict())
 
 
