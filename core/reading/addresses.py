@@ -1,4 +1,4 @@
-"""Parses web addresses, so that checks and connections use the same parsed parts. Also finds DOIs."""
+"""Parses web addresses, so that checks and connections use the same parts. Also finds DOIs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import idna
 from .records import Unread
 
 ADDRESS_CHARACTERS = 2000
-"""Maximum length of an address, percent-encoded as it is sent, where one letter may become twelve characters."""
+"""Maximum length of an address, percent-encoded as it is sent, where one letter may become twelve
+characters."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOO_LONG = f"it is longer than {ADDRESS_CHARACTERS} characters"
 
@@ -27,8 +28,8 @@ _HOST_NAME = re.compile(
 )
 _NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _NAME_CHARACTERS = 253
-# Crossref's pattern (https://www.crossref.org/blog/dois-and-matching-regular-expressions/), excluding suffixes that
-# publishers' addresses append and punctuation that follows in a sentence.
+# Crossref's pattern (https://www.crossref.org/blog/dois-and-matching-regular-expressions/),
+# excluding suffixes that publishers' addresses append and punctuation that follows in a sentence.
 _DOI = re.compile(
     r"\b10\.\d{4,9}/[-._;()/:a-z0-9]{1,200}?(?=(?:[/.](?:full|abstract|e?pdf|html?))*[.;:)/]*(?![-._;()/:a-z0-9]))",
     re.IGNORECASE,
@@ -76,7 +77,8 @@ class Address(NamedTuple):
 def parse_address(text: str) -> Address:
     """Return the parts of an http or https address, without its fragment.
 
-    Raises `Unread` if it has another scheme, or if browsers and libraries might read it differently.
+    Raises `Unread` if it has another scheme, or if browsers and libraries might read it
+    differently.
     """
     if _UNWANTED.search(text):
         raise _bad("it contains spaces, backslashes or control characters")

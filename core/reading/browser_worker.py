@@ -1,7 +1,10 @@
-"""The child process that renders a page in a browser: it forwards requests to the parent and returns the HTML.
+"""The child process that renders a page in a browser.
 
-The browser has no network access: no host name resolves, not even its proxy's, so anything else (WebSockets,
-WebRTC, prefetching) fails. A page that sends a flood of requests blocks only this process.
+It forwards requests to the parent and returns the HTML.
+
+The browser has no network access: no host name resolves, not even its proxy's, so anything else
+(WebSockets, WebRTC, prefetching) fails. A page that sends a flood of requests blocks only this
+process.
 """
 
 from __future__ import annotations
@@ -33,11 +36,15 @@ _MOST_REQUESTS = 200
 """Requests that a page may make; further ones fail."""
 _HAS_TEXT = "() => document.body && document.body.innerText.trim().length > 250"
 _SETTLING_SHARE = 0.3
-"""Share of `render_seconds` to wait for the page to show text, and as long again for it to stop loading."""
+"""Share of `render_seconds` to wait for the page to show text, and as long again for it to stop
+loading."""
 
 
 class Visit:
-    """A page in a browser; `options` contains its address and charset, the browser's command, and the limits."""
+    """A page in a browser.
+
+    `options` contains its address and charset, the browser's command, and the limits.
+    """
 
     def __init__(self, options: dict[str, Any], page: bytes, answers: IO[bytes]) -> None:
         self._options = options
@@ -86,7 +93,10 @@ class Visit:
         await asyncio.Event().wait()
 
     async def _answer(self, route: Route) -> None:
-        """Answer a request of the page: the first one from its known HTML, others through the parent."""
+        """Answer a request of the page.
+
+        The first one is answered from its known HTML, others through the parent.
+        """
         self._requests += 1
         number = self._requests
         request = route.request

@@ -1,4 +1,4 @@
-"""Fetches web pages: connects to checked IP addresses only, checks each redirect, and limits size and time."""
+"""Fetches web pages, from checked IP addresses only, within limits of size and time."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ _HTML = re.compile(
 )
 _CONTROL = re.compile(NOT_IN_TEXT.encode())
 CONNECT_SHARE = 0.25
-"""Share of the time limit of a request for looking up the server's name, and as much again for connecting to it."""
+"""Share of the time limit of a request for looking up the server's name, and as much again for
+connecting to it."""
 _MOST_REDIRECTS = 5
 """Redirects followed for one page."""
 _ROBOTS_SHARE = 0.25
@@ -139,12 +140,18 @@ class Fetched(NamedTuple):
 
 
 class Fetcher:
-    """Fetches pages, concurrently; an async context manager. The constructor raises `UnknownSetting`."""
+    """Fetches pages, concurrently; an async context manager.
+
+    The constructor raises `UnknownSetting`.
+    """
 
     def __init__(
         self, context: Context, resolve: Resolver | None = None, page_host: str = ""
     ) -> None:
-        """`page_host`: host of the page if the requests are those of its scripts; they may open less (see `Policy`)."""
+        """`page_host`: host of the page if the requests are those of its scripts.
+
+        They may open less (see `Policy`).
+        """
         self._limits = context.limits
         self._connect_seconds = CONNECT_SHARE * self._limits.page_seconds
         self._policy = Policy(context, page_host)
@@ -186,7 +193,10 @@ class Fetcher:
             raise refusal from error.__cause__
 
     async def is_public(self, address: str) -> bool:
-        """Whether an address is on the public internet and may therefore be disclosed to third parties."""
+        """Whether an address is on the public internet.
+
+        It may then be disclosed to third parties.
+        """
         try:
             return all(map(is_public, await self._ips(parse_address(address))))
         except Unread:
@@ -195,7 +205,8 @@ class Fetcher:
     async def fetch_part(self, address: str, most: int) -> tuple[dict[str, str], bytes]:
         """Return the headers and the content that a script of a rendered page requests.
 
-        The caller sets the timeout. Raises `Unread`, also if the content is larger than `most` bytes.
+        The caller sets the timeout. Raises `Unread`, also if the content is larger than `most`
+        bytes.
         """
 
         async def receive(_: Address, response: HttpResponse) -> tuple[dict[str, str], bytes]:
@@ -216,7 +227,10 @@ class Fetcher:
         receive: Callable[[Address, HttpResponse], Awaitable[Result]],
         obeys_robots: bool,
     ) -> Result:
-        """Follow redirects, and return what `receive` makes of the final response; a server error is retried once."""
+        """Follow redirects, and return what `receive` makes of the final response.
+
+        A server error is retried once.
+        """
         for _ in range(_MOST_REDIRECTS + 1):
             self._policy.check_name(here)
             if obeys_robots:
@@ -301,7 +315,10 @@ class Fetcher:
         return Fetched(str(here), kind, charset_of(content_type), data, is_cut)
 
     async def _obey_robots(self, here: Address) -> None:
-        """Raise `Unread` if the site's robots.txt forbids the address; the file is fetched once per site."""
+        """Raise `Unread` if the site's robots.txt forbids the address.
+
+        The file is fetched once per site.
+        """
         async with self._robots_locks[here.site]:
             if here.site not in self._robots:
                 file = await self._robots_file(here)
@@ -333,7 +350,10 @@ class HttpResponse:
     """Status, headers and body of a response; the body is read only as far as it is asked for."""
 
     def __init__(self, response: httpx.Response) -> None:
-        """Raises `Unread` if the headers are too large, or if the body has an encoding that was not requested."""
+        """Raises `Unread` if the headers are too large.
+
+        Also if the body has an encoding that was not requested.
+        """
         raw_headers = response.headers.raw
         if sum(len(name) + len(value) + 4 for name, value in raw_headers) > _HEADER_BYTES:
             raise Unread("too large", _HEADERS_TOO_LARGE)
@@ -380,10 +400,12 @@ async def _unpacked(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 class Connections:
-    """Opens a new connection for each request; an async context manager for any number of concurrent requests.
+    """Opens a new connection for each request; an async context manager.
 
-    Verifies the certificate for the host name. Sends no cookies and no credentials from the environment; uses a proxy
-    only with the setting `trust_proxy`.
+    Allows any number of concurrent requests.
+
+    Verifies the certificate for the host name. Sends no cookies and no credentials from the
+    environment; uses a proxy only with the setting `trust_proxy`.
     """
 
     def __init__(self, connect_seconds: float, trust_proxy: bool) -> None:
@@ -425,8 +447,8 @@ class Connections:
     async def get(self, address: Address, ips: Sequence[IPAddress]) -> AsyncIterator[HttpResponse]:
         """Send a GET request, and yield the response before its body is read. Raises `Unread`.
 
-        It goes to the first of these IP addresses that accepts a connection, or to a trusted proxy, which is given the
-        host name instead, because most proxies refuse IP addresses.
+        It goes to the first of these IP addresses that accepts a connection, or to a trusted proxy,
+        which is given the host name instead, because most proxies refuse IP addresses.
         """
         with _translated():
             response = await self._send(address, ips)
@@ -467,7 +489,8 @@ class Connections:
         host = str(ip or address.host)
         target = address.target.encode()
         if ip:
-            # Send the target unchanged, including dot segments; a proxy needs the whole address instead.
+            # Send the target unchanged, including dot segments; a proxy needs the whole address
+            # instead.
             extensions["target"] = target
         url = httpx.URL(scheme=address.scheme, host=host, port=address.port, raw_path=target)
         return httpx.Request("GET", url, headers=headers, extensions=extensions)

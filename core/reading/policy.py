@@ -1,4 +1,7 @@
-"""Decides which web addresses may be read: domain settings, private networks, ports, and robots.txt (RFC 9309)."""
+"""Decides which web addresses may be read.
+
+Domain settings, private networks, ports, and robots.txt (RFC 9309).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,9 @@ _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 _NEVER_OPENED: dict[str, str] = {
     "link-local, with cloud metadata": "169.254.0.0/16 fe80::/10",
     "cloud host agent": "168.63.129.16/32",
-    "cloud metadata, one with machine keys": "100.100.100.200/32 192.0.0.192/32 fd00:ec2::/32 fd20:ce::254/128",
+    "cloud metadata, one with machine keys": (
+        "100.100.100.200/32 192.0.0.192/32 fd00:ec2::/32 fd20:ce::254/128"
+    ),
     "translated by a local gateway to unknown addresses": "64:ff9b:1::/48",
 }
 NEVER = _networks(_NEVER_OPENED)
@@ -56,7 +61,8 @@ _ENTRY = re.compile(r"(?:\[(?P<inner>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<po
 def domains_of(setting: str, entries: Iterable[str]) -> tuple[str, ...]:
     """Return the entries of a setting as host names in lower-case ASCII, without port or path.
 
-    `https://Example.org/`, `*.example.org` and `.example.org` all mean `example.org`. Raises `UnknownSetting`.
+    `https://Example.org/`, `*.example.org` and `.example.org` all mean `example.org`. Raises
+    `UnknownSetting`.
     """
     domains = list[str]()
     for entry in entries:
@@ -91,7 +97,7 @@ def _is_in(ip: IPAddress, networks: Iterable[Network]) -> bool:
 
 
 def _embedded(ip: IPAddress) -> Iterator[ipaddress.IPv4Address]:
-    """Yield the IPv4 addresses that are embedded in an IPv6 address, to which a gateway would connect."""
+    """Yield the IPv4 addresses in an IPv6 address, to which a gateway would connect."""
     if isinstance(ip, ipaddress.IPv4Address):
         return
     if _is_in(ip, _ENDING_IN_IPV4):
@@ -113,10 +119,16 @@ class _Opening(NamedTuple):
 
 
 class Policy:
-    """The rules for addresses, parsed from the settings. Raises `UnknownSetting` if one is malformed."""
+    """The rules for addresses, parsed from the settings.
+
+    Raises `UnknownSetting` if one is malformed.
+    """
 
     def __init__(self, context: Context, page_host: str = "") -> None:
-        """`page_host`: host of a page whose scripts run; `allow_private` then opens nothing but this host."""
+        """`page_host`: host of a page whose scripts run.
+
+        `allow_private` then opens nothing but this host.
+        """
         self._page_host = page_host
         self._ports = context.ports
         self._openings = [_opening(entry) for entry in context.allow_private]
@@ -124,7 +136,10 @@ class Policy:
         self._denied = domains_of("domains_deny", context.domains_deny)
 
     def check_domain(self, address: Address) -> None:
-        """Check an address against the domain settings; `domains_deny` takes precedence. Raises `Unread`."""
+        """Check an address against the domain settings. Raises `Unread`.
+
+        `domains_deny` takes precedence.
+        """
         if is_within(address.host, self._denied):
             raise Unread("denied domain", f"{address.host} is excluded by the setting domains_deny")
         if self._allowed and not is_within(address.host, self._allowed):
@@ -139,7 +154,10 @@ class Policy:
             raise self._closed_port(address)
 
     def check_ips(self, address: Address, ips: Sequence[IPAddress]) -> None:
-        """Check all IP addresses of an address's host. Raises `Unread` if one of them may not be read."""
+        """Check all IP addresses of an address's host.
+
+        Raises `Unread` if one of them may not be read.
+        """
         for ip in ips:
             opened = self._opened_ports(address, ip)
             for reached in (ip, *_embedded(ip)):
@@ -211,7 +229,10 @@ def _opening(entry: str) -> _Opening:
 
 
 class _Rule(NamedTuple):
-    """An `Allow` or `Disallow` line, matched in one pass, since regular expressions hang on hostile wildcards."""
+    """An `Allow` or `Disallow` line.
+
+    It is matched in one pass, since regular expressions hang on hostile wildcards.
+    """
 
     is_allowed: bool
     pattern: str
@@ -237,7 +258,10 @@ class _Rule(NamedTuple):
 
 
 class Robots:
-    """A site's robots.txt rules for one agent; the standard library's parser does not support wildcards."""
+    """A site's robots.txt rules for one agent.
+
+    The standard library's parser does not support wildcards.
+    """
 
     def __init__(self, text: str, agent: str) -> None:
         own_rules = list[_Rule]()

@@ -16,19 +16,21 @@ if TYPE_CHECKING:
     from ..records.sources import DateKind, Origin
 
 TEXT_CHARACTERS = 50_000_000
-"""Maximum length of a text; needed since a small archive within `max_document_bytes` may unpack to any size."""
+"""Maximum length of a text; needed since a small archive within `max_document_bytes` may unpack to
+any size."""
 
 DocumentKind = Literal[
-    "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json", "jsonl", "email",
-    "notebook", "opendocument", "image", "registered",
+    "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json",
+    "jsonl", "email", "notebook", "opendocument", "image", "registered",
 ]  # fmt: skip
 Reason = Literal[
-    "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted", "timed out",
-    "unreadable", "unknown format", "crashed",
+    "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted",
+    "timed out", "unreadable", "unknown format", "crashed",
 ]  # fmt: skip
 RefusalCode = Literal[
-    "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots", "private",
-    "bad address", "redirects", "timed out", "unreachable", "server error", "broken", "denied domain",
+    "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots",
+    "private", "bad address", "redirects", "timed out", "unreachable", "server error", "broken",
+    "denied domain",
 ]  # fmt: skip
 Sign = Literal[
     "challenge words", "challenge script", "paywall mark", "paywall words", "script only"
@@ -65,9 +67,11 @@ def kinds_by_word(table: Mapping[DocumentKind, str]) -> dict[str, DocumentKind]:
 KINDS = kinds_by_word(_EXTENSIONS)
 """Kinds by file extension."""
 _PARSERS_VERSION = 9
-"""Increase with every change that may alter a file's text, title or date, so that all files are parsed again."""
+"""Increase with every change that may alter a file's text, title or date, so that all files are
+parsed again."""
 _LIBRARIES = (
-    "charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx", "python-pptx", "rapidocr",
+    "charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx",
+    "python-pptx", "rapidocr",
 )  # fmt: skip
 """Libraries whose versions affect the text of a file; some may not be installed."""
 
@@ -103,9 +107,11 @@ class Extract(NamedTuple):
     text: str
     """Pages are separated by `evidence.text.sentences.PAGE_END`."""
     date: str = ""
-    """Date of the file, from its fields or else from its name or text (ISO 8601); empty if there is none."""
+    """Date of the file, from its fields or else from its name or text (ISO 8601); empty if there is
+    none."""
     is_cut: bool = False
-    """Whether a part of the file is missing in `text`, because of a limit or a page that was not read."""
+    """Whether a part of the file is missing in `text`, because of a limit or a page that was not
+    read."""
     links: tuple[PageLink, ...] = ()
     """At most 200 links on a web page; those whose words are in `text` come first."""
     signs: tuple[Sign, ...] = ()
@@ -113,7 +119,8 @@ class Extract(NamedTuple):
     changed: str = ""
     """Modification date in the file's properties (ISO 8601)."""
     note: str = ""
-    """For the user: scanned pages that were not recognised, or with little confidence; empty if there are none."""
+    """For the user: scanned pages that were not recognised, or with little confidence; empty if
+    there are none."""
     date_kind: DateKind = ""
     """What `date` is the date of; a parser leaves it empty if that is the document."""
     period: str = ""
@@ -148,7 +155,10 @@ class Unread(Exception):
     """A web page has no readable text. The message is for users and models."""
 
     def __init__(self, code: RefusalCode, message: str, status: int = 0, doi: str = "") -> None:
-        """`status`: HTTP status, if that is the reason; `doi`: DOI of the paper, if the page shows only part of it."""
+        """`status`: HTTP status, if that is the reason.
+
+        `doi`: DOI of the paper, if the page shows only part of it.
+        """
         super().__init__(message)
         self.code = code
         self.status = status

@@ -1,4 +1,7 @@
-"""Reads web pages: fetches, parses and if needed renders them; detects bot challenges, paywalls and empty pages."""
+"""Reads web pages: fetches, parses and if needed renders them.
+
+Detects bot challenges, paywalls and empty pages.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ _EMPTY_CHARACTERS = 50
 _LITTLE_CHARACTERS = 250
 """A page with less text than this counts as empty if it asks for JavaScript."""
 _SHORT_CHARACTERS = 1500
-"""A page with at least this much text is read even if it has the signs of a bot challenge or a paywall."""
+"""A page with at least this much text is read even if it has the signs of a bot challenge or a
+paywall."""
 _CODES: dict[Reason, RefusalCode] = {
     "empty": "empty shell",
     "no text": "not text",
@@ -34,16 +38,18 @@ _CODES: dict[Reason, RefusalCode] = {
     "unknown format": "not text",
     "timed out": "timed out",
 }
-"""Why a web page is refused, by the reason why the parser found no text; `broken` for all other reasons."""
+"""Why a web page is refused, by the reason why the parser found no text; `broken` for all other
+reasons."""
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _THREADS = Threads("parse", CHILDREN)
 _NOT_INSTALLED = (
-    "its scripts need the extra 'browser': pip install \".[browser]\" in the checkout of deep_research, and Chromium "
-    "(Debian: apt install chromium; elsewhere: playwright install chromium; setting browser)"
+    "its scripts need the extra 'browser': pip install \".[browser]\" in the checkout of "
+    "deep_research, and Chromium (Debian: apt install chromium; elsewhere: playwright install "
+    "chromium; setting browser)"
 )
 _NO_SANDBOX = (
-    "Chromium's sandbox does not work here (as for root, and in some containers): run as another user, or "
-    "turn it off with DEEP_RESEARCH_BROWSER='chromium --no-sandbox' (setting browser)"
+    "Chromium's sandbox does not work here (as for root, and in some containers): run as another "
+    "user, or turn it off with DEEP_RESEARCH_BROWSER='chromium --no-sandbox' (setting browser)"
 )
 _BROWSERS, _PARALLEL = 2, 6
 """Maximum number of concurrently rendered pages, and of concurrent requests per page."""
@@ -67,7 +73,10 @@ def _parser(limits: Limits) -> Parser:
 
 
 class WebReader(Fetcher):
-    """Reads pages, concurrently; an async context manager. The constructor raises `UnknownSetting`."""
+    """Reads pages, concurrently; an async context manager.
+
+    The constructor raises `UnknownSetting`.
+    """
 
     def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
         super().__init__(context, resolve)
@@ -95,7 +104,10 @@ class WebReader(Fetcher):
         return extract._replace(address=page.address, is_cut=is_cut, is_rendered=is_rendered)
 
     async def _extracted(self, page: Fetched) -> Extract:
-        """Parse a page. Raises `Unread` if it has no text, or only that of a bot challenge or before a paywall."""
+        """Parse a page.
+
+        Raises `Unread` if it has no text, or only that of a bot challenge or before a paywall.
+        """
         here = parse_address(page.address)
         path = here.target.partition("?")[0]
         name = unquote(path.rstrip("/").rpartition("/")[2]) or here.host
@@ -188,7 +200,9 @@ async def _rendered(
     options: dict[str, Any],
     page: bytes,
 ) -> tuple[dict[str, Any], bytes]:
-    """Send a page to the child process and answer its requests, of up to `bytes_left` bytes together.
+    """Send a page to the child process, and answer its requests.
+
+    Together they may load up to `bytes_left` bytes.
 
     Returns the child's last message: the HTML, or a header with the key `error`.
     """

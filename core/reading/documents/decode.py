@@ -12,7 +12,8 @@ from ..records import TEXT_CHARACTERS, Unreadable
 _SAMPLE_BYTES = 65_536
 TEXT_BYTES = 6 * TEXT_CHARACTERS
 NOT_IN_TEXT = r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]"
-"""Control characters or bytes that are rare in text. ESC is allowed, for coloured logs and ISO-2022-JP."""
+"""Control characters or bytes that are rare in text. ESC is allowed, for coloured logs and
+ISO-2022-JP."""
 CONTROL_SHARE = 0.02
 """Maximum share of these characters in a text."""
 _FEW_CONTROLS = 8
@@ -30,12 +31,13 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BINARY = (
-    b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b", b"7z\xbc\xaf", b"\x7fELF", b"SQLite format 3",
+    b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b", b"7z\xbc\xaf", b"\x7fELF",
+    b"SQLite format 3",
 )  # fmt: skip
 """First bytes of files that are not text."""
 _CANDIDATES = [
-    "cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251", "koi8_r", "cp1250", "cp1253", "cp1255",
-    "cp1256", "cp1254",
+    "cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251", "koi8_r", "cp1250",
+    "cp1253", "cp1255", "cp1256", "cp1254",
 ]  # fmt: skip
 """Charsets among which to guess that of a text which is neither Unicode nor declared."""
 # Pages declare the smaller charset but use the larger one, as browsers assume.
@@ -47,8 +49,9 @@ _AS_MEANT = {
     "iso-8859-9": "cp1254",
 }
 _CONTROL = re.compile(NOT_IN_TEXT)
-# Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do variation selectors after symbols that may
-# be emoji, except symbols that NFC replaces, so that cleaning twice changes nothing.
+# Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do variation selectors
+# after symbols that may be emoji, except symbols that NFC replaces, so that cleaning twice changes
+# nothing.
 _UNWANTED = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe01-\ufe0d\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a"

@@ -32,7 +32,8 @@ _PADDED = 1.25
 _COVERED = 0.8
 """Minimum share of a column that a spanning cell must cover to count as part of it."""
 _SURE_GUTTER = 2
-"""Two rows without numbers make a table only if the gap between their columns is wider than this, in letter heights."""
+"""Two rows without numbers make a table only if the gap between their columns is wider than this,
+in letter heights."""
 _MOST_GUTTERS = 30
 """Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
 _FILLED = 0.5
@@ -43,8 +44,8 @@ _TABLE = "| "
 _SHORT_LINE = 0.6
 """A line shorter than this share of the page width ends its paragraph."""
 _ROOM = 0.85
-"""A line that would be shorter than this share even with the next word ends its paragraph too, unless that word starts
-with a lower-case letter."""
+"""A line that would be shorter than this share even with the next word ends its paragraph too,
+unless that word starts with a lower-case letter."""
 
 _SECTION = re.compile(
     r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]"
@@ -58,7 +59,8 @@ _FIGURE = re.compile(
 )
 """A cell with a number. Years do not count, because they occur as column headers."""
 _FIGURES = re.compile(r"(?:(?:^|\s)[^\w\s]*(?:\d[\d.,'’]*[.,'’]\d+|(?<=\()\d+)[^\w\s]*){2,}$")
-"""Consecutive numbers with a separator or in brackets; in others, a space may be a thousands separator."""
+"""Consecutive numbers with a separator or in brackets; in others, a space may be a thousands
+separator."""
 _SCRIPT = re.compile(rf"[{RAISED}{LOWERED}][^{END}]*{END}")
 _MARKER = re.compile(
     r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?",
@@ -70,7 +72,10 @@ Cells = list[str]
 
 
 class Line(NamedTuple):
-    """A line of text or a table cell, with its position on the upright page; vertical positions grow downwards."""
+    """A line of text or a table cell, with its position on the upright page.
+
+    Vertical positions grow downwards.
+    """
 
     left: float
     top: float
@@ -78,7 +83,8 @@ class Line(NamedTuple):
     bottom: float
     text: str = ""
     gaps: tuple[tuple[int, tuple[float, float]], ...] = ()
-    """Gaps between its words: (offset of the next word in `text`, (left edge, right edge of the gap))."""
+    """Gaps between its words: (offset of the next word in `text`, (left edge, right edge of the
+    gap))."""
 
     @property
     def height(self) -> float:
@@ -91,7 +97,7 @@ class Line(NamedTuple):
         return (self.top + self.bottom) / 2
 
     def cut(self, left: float, right: float, width: float = 0.0) -> list[Line]:
-        """Split at the first gap between `left` and `right` that is wider than `width` line heights.
+        """Split at the first gap between `left` and `right` wider than `width` line heights.
 
         Returns the two parts, or the whole line if there is no such gap.
         """

@@ -1,4 +1,4 @@
-"""Reads the letters and ruled lines of a PDF page: letters become lines and cells, ruled lines become table grids."""
+"""Reads a PDF page: letters become lines and cells, ruled lines become table grids."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Run:
     """Consecutive letters on one baseline without a wide gap."""
 
     def __init__(self, turned: int, base: float, size: float, left: float) -> None:
-        """`turned`: rotation in quarter turns; `base`: position of the baseline; `size`: height of the letters."""
+        """`turned`: rotation in quarter turns; `base`: baseline; `size`: height of the letters."""
         self.turned = turned
         self.base = base
         self.size = size

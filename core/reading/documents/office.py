@@ -1,4 +1,4 @@
-"""Opens office documents and e-books (ZIP packages) within limits, and reads their title and date."""
+"""Opens office documents and e-books (ZIP packages) within limits; reads title and date."""
 
 from __future__ import annotations
 
@@ -39,9 +39,12 @@ _MAIN_MEMBERS: dict[str, DocumentKind] = {
 }
 # Documents with macros, and slide shows; the libraries accept only the plain content types.
 _AS_PLAIN = (
-    (b"vnd.ms-word.document.macroEnabled", b"vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    (
+        b"vnd.ms-word.document.macroEnabled",
+        b"vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
     (b"presentationml.slideshow.main", b"presentationml.presentation.main"),
-)  # fmt: skip
+)
 
 
 def open_archive(data: bytes) -> ZipFile:
@@ -114,7 +117,10 @@ def read_xml(archive: ZipFile, name: str) -> etree._Element:
 
 
 def check_prolog(archive: ZipFile, name: str) -> None:
-    """Reject XML that declares entities or refers to other files; office programs do not write such XML."""
+    """Reject XML that declares entities or refers to other files.
+
+    Office programs do not write such XML.
+    """
     with archive.open(name) as member:
         # Also match UTF-16 and UTF-32.
         head = member.read(_PROLOG_BYTES).replace(b"\0", b"")
@@ -148,7 +154,8 @@ class Office(NamedTuple):
     title: str
     """Title from its properties; empty if missing or uninformative."""
     changed: str
-    """Modification date (ISO); not the date of creation, which may be that of a template. Empty if there is none."""
+    """Modification date (ISO); not the date of creation, which may be that of a template. Empty if
+    there is none."""
 
 
 def open_office(data: bytes) -> Office:

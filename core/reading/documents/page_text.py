@@ -15,14 +15,15 @@ _LONG_CELL = 1000
 """A table with a longer cell, in characters, does not show data but arranges parts of a page."""
 
 _BLOCKS = (
-    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
-    "form", "header", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tr", "ul",
+    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt",
+    "figcaption", "figure", "form", "header", "hr", "li", "main", "ol", "p", "pre", "section",
+    "table", "tr", "ul",
 )  # fmt: skip
 _LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "summary": 6}
 """Heading levels by tag; the summary of a collapsible section counts as a heading."""
 _PARAGRAPH, _LINE, _ITEM = "\u2029", "\ufdd4", "\ufdd5"
-"""Characters put into the tree for the end of a paragraph, for the end of a line within a paragraph, and before and
-after the marker of a list item."""
+"""Characters put into the tree for the end of a paragraph, for the end of a line within a
+paragraph, and before and after the marker of a list item."""
 _MARK = f"{_ITEM}[^{_ITEM}]*{_ITEM}"
 _BEFORE_ITEM = re.compile(rf"({_MARK})[\s{_PARAGRAPH}]+")
 _OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
@@ -144,7 +145,10 @@ def _write_markers(items: etree._Element) -> None:
 
 
 def _joined_blocks(content: str) -> str:
-    """Return the paragraphs of a text, with a blank line between them unless both are list items."""
+    """Return the paragraphs of a text.
+
+    There is a blank line between two of them, unless both are list items.
+    """
     blocks = list[str]()
     was_item = False
     for part in _BEFORE_ITEM.sub(r"\1", content).split(_PARAGRAPH):

@@ -1,4 +1,7 @@
-"""Parses Word documents: renames their elements to those of HTML, which becomes text; headers and comments last."""
+"""Parses Word documents: renames their elements to those of HTML, which becomes text.
+
+Headers and comments come last.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ Styles = dict[str, Style]
 
 
 def style_of(style: object) -> Style:
-    """Return heading level and list membership of a python-docx style, including what it inherits."""
+    """Return heading level and list membership of a python-docx style, also inherited ones."""
     name = str(getattr(style, "name", "")).lower()
     if name == "title":
         return Style(1)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ...records.sources import Origin
 
 _UNSEEN = (
-    "script", "style", "noscript", "template", "iframe", "object", "svg", "annotation", "canvas", "audio", "video",
-    "head", "select", "textarea", "input", "dialog", "nav", "footer", "aside", "noframes", "noembed", "datalist", "rp",
-    "meter",
+    "script", "style", "noscript", "template", "iframe", "object", "svg", "annotation", "canvas",
+    "audio", "video", "head", "select", "textarea", "input", "dialog", "nav", "footer", "aside",
+    "noframes", "noembed", "datalist", "rp", "meter",
 )  # fmt: skip
 _OPENERS = (
     "//*[@aria-expanded or @role='tab' or @data-bs-toggle='collapse' or @data-toggle='collapse']"
@@ -46,21 +46,28 @@ _HIDING_STYLE = re.compile(
 )
 _SIGNS_CHARACTERS = 20_000
 _SIGNS_NODES = 2000
-"""Only this many text nodes, and of their text this many characters, are searched for the words in `_IN_WORDS`."""
+"""Only this many text nodes, and of their text this many characters, are searched for the words in
+`_IN_WORDS`."""
 _TEXTS = "//text()[not(parent::script or parent::style)]"
 _IN_WORDS: dict[Sign, str] = {
-    "challenge words": r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)|not a (?:ro)?bot"
-    r"|checking your browser|unusual traffic|automated (?:access|requests|queries)|security check|complete the captcha",
-    "paywall words": r"(?:subscribe|sign up|register|log in|become a member) (?:now )?to (?:continue|keep|read|unlock)"
-    r"|to (?:continue|keep) reading|(?:subscribers|members)[ -]only|(?:only|reserved) for (?:subscribers|members)",
-    "script only": r"(?:enable|requires?|needs?|without) javascript|javascript (?:is|must be) \w*abled",
+    "challenge words": r"just a moment\b|(?:you(?:'re| are) (?:a )?|are you a )(?:human|robot)"
+    r"|not a (?:ro)?bot|checking your browser|unusual traffic"
+    r"|automated (?:access|requests|queries)|security check|complete the captcha",
+    "paywall words": r"(?:subscribe|sign up|register|log in|become a member) "
+    r"(?:now )?to (?:continue|keep|read|unlock)|to (?:continue|keep) reading"
+    r"|(?:subscribers|members)[ -]only|(?:only|reserved) for (?:subscribers|members)",
+    "script only": r"(?:enable|requires?|needs?|without) javascript"
+    r"|javascript (?:is|must be) \w*abled",
 }
 _CHALLENGES = (
-    "captcha", "/cdn-cgi/challenge-platform", "challenges.cloudflare.com", "_incapsula_resource", "awswaf",
-    "/_sec/cp_challenge", "ddos-guard",
+    "captcha", "/cdn-cgi/challenge-platform", "challenges.cloudflare.com", "_incapsula_resource",
+    "awswaf", "/_sec/cp_challenge", "ddos-guard",
 )  # fmt: skip
 """Parts of the addresses of scripts that bot challenges use."""
-_PAYWALL = r"""isaccessibleforfree\\?["']\s*:\s*\\?["']?false|itemprop=["']isaccessibleforfree["'][^>]{0,200}false"""
+_PAYWALL = (
+    r"""isaccessibleforfree\\?["']\s*:\s*\\?["']?false"""
+    r"""|itemprop=["']isaccessibleforfree["'][^>]{0,200}false"""
+)
 _MOST_LINKS = 200
 _MOST_EXAMINED = 5000
 """Maximum number of link elements, and of addresses written in the text, to examine on a page."""
@@ -77,8 +84,10 @@ _STATED_TIMES = 2
 _SENTENCE_WORDS = 8
 """A string in script data with at least this many words counts as content, whatever its key."""
 _CHARSET = re.compile(rb"""charset\s*=[\s"']*([\w.:-]+)""", re.IGNORECASE)
-_PUBLISHED = ("article:published.time", "citation.publication.date", "citation.date", "citation.online.date", "date",
-    "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date", "dcterms.created",
+_PUBLISHED = (
+    "article:published.time", "citation.publication.date", "citation.date", "citation.online.date",
+    "date", "dc.date.issued", "dcterms.issued", "datepublished", "dc.date", "dcterms.date",
+    "dcterms.created",
 )  # fmt: skip
 _DOIS = ("citation.doi", "prism.doi", "dc.identifier", "bepress.citation.doi")
 _PUBLISHERS = ("citation.publisher", "dc.publisher", "dcterms.publisher", "og:site.name")
@@ -110,8 +119,8 @@ _TYPES: dict[str, Origin] = {
 }
 """Kinds of publisher by schema.org and Open Graph type."""
 _LIVING_YEARS = 2
-"""A page that was changed more than this many years after its publication, as an encyclopedia is, gets the date of the
-change."""
+"""A page that was changed more than this many years after its publication, as an encyclopedia is,
+gets the date of the change."""
 # Characters that a tree cannot contain, and character references to them.
 _NOT_XML = re.compile(
     r"[\x00-\x08\x0b-\x0c\x0e-\x1f\ufdd0-\ufdd5\ufffe\uffff]"
@@ -127,7 +136,8 @@ _LITTLE_TEXT = 250
 _LEAST_SHARE = 0.2
 """Minimum share of the page's text that must remain; otherwise the whole page is kept."""
 _MAIN_SHARE = 0.3
-"""Minimum share of the page's text that must be inside `<main>` or `<article>` for it to be the main content."""
+"""Minimum share of the page's text that must be inside `<main>` or `<article>` for it to be the
+main content."""
 _LINKED_SHARE = 0.6
 """A block with a higher share of link text is navigation."""
 _LINKS = 2
@@ -343,7 +353,7 @@ def _stated_text(root: lxml.html.HtmlElement, linked: _LinkedData) -> str:
 
 
 def visible_text(data: bytes, charset: str = "") -> str:
-    """Return all visible text of HTML that has no navigation around it: a book chapter or an e-mail."""
+    """Return all visible text of HTML without navigation: a book chapter or an e-mail."""
     html = _source(data, charset)
     if not html.strip():
         return ""
@@ -390,7 +400,8 @@ def _source(data: bytes, charset: str) -> str:
     if declared and not charset:
         charset = declared[1].decode("ascii")
     text = decode(data, charset, _PAGE_BYTES)
-    # Other unwanted characters are removed later from the text, which is only a tenth of the source.
+    # Other unwanted characters are removed later from the text, which is only a tenth of the
+    # source.
     return _NOT_XML.sub(" ", text)
 
 
@@ -490,7 +501,10 @@ def _nodes(values: list[Any]) -> list[dict[str, Any]]:
 
 
 def _day(stated: object) -> str:
-    """Return the date at the start of a field in ISO 8601 (day, month or year); empty if there is none."""
+    """Return the date at the start of a field in ISO 8601 (day, month or year).
+
+    Empty if there is none.
+    """
     match = _STATED.match(str(stated or "").strip())
     if not match:
         return ""
@@ -521,7 +535,8 @@ class _Size(NamedTuple):
 def main_content(root: lxml.html.HtmlElement) -> lxml.html.HtmlElement:
     """Return the element with the main content of a page, from which boilerplate has been removed.
 
-    Returns `root` unchanged if little would be left, since the page is then an index or a thread of comments.
+    Returns `root` unchanged if little would be left, since the page is then an index or a thread of
+    comments.
     """
     sizes = _sizes(root)
     main = _stated_main(root, sizes)

@@ -1,4 +1,7 @@
-"""Parses OpenDocument texts, sheets and slides: renames their elements to those of HTML, which then becomes text."""
+"""Parses OpenDocument texts, sheets and slides.
+
+Renames their elements to those of HTML, which then becomes text.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from .raised import LOWERED, RAISED
 _MOST_COPIES = 64
 """Maximum repetitions of a cell or row, since empty ones are repeated to the end of a sheet."""
 _NAMES = {
-    "p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr", "table-cell": "td",
-    "table-header-rows": "thead", "line-break": "br", "page": "section",
+    "p": "p", "list": "ul", "list-item": "li", "table": "table", "table-row": "tr",
+    "table-cell": "td", "table-header-rows": "thead", "line-break": "br", "page": "section",
 }  # fmt: skip
 _KEPT = {"number-columns-spanned": "colspan", "number-rows-spanned": "rowspan"}
 _UNSEEN = (

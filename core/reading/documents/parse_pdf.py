@@ -1,4 +1,4 @@
-"""Parses PDF files page by page, from the positions of letters, form fields, and pictures of scanned pages."""
+"""Parses PDF files page by page: letters, form fields, and pictures of scanned pages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _MARGIN_ROWS = 3
 _MARGIN_GAP = 0.9
 """Minimum gap between a page header and the text, in letter heights."""
 _NEAR_PAGES = 2
-"""Number of pages before and after to search for the same page header; left and right pages differ."""
+"""Number of pages before and after to search for the same page header; left and right pages
+differ."""
 _PROSE_WORDS = 6
 """Minimum number of words for a paragraph that may continue on the next page."""
 _TICKED = "☒"
@@ -55,8 +56,8 @@ _NUMBERED = (
     re.compile(r"(?P<number>\d{1,4}|[ivxlc]{1,7})\W+(?P<words>\D.*)"),
     re.compile(r"(?P<words>.*[^\w.,])(?P<number>\d{1,4}|[ivxlc]{1,7})"),
 )
-"""A page number alone, before other words, and after them. The letters are listed in both cases, because without
-regard to case `i` also matches the Turkish letters dotless i and dotted I."""
+"""A page number alone, before other words, and after them. The letters are listed in both cases,
+because without regard to case `i` also matches the Turkish letters dotless i and dotted I."""
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
 _RUNS_ON = re.compile(rf"[^\W_][,)\"”’]?(?:{RAISED}[^{END}]*{END})?$")
 _GOES_ON = re.compile(r"[(\"“‘«]?[a-zß-ÿ]")

@@ -1,4 +1,4 @@
-"""Parses plain text, Markdown, reStructuredText and CSV; finds titles and dates in files of any kind."""
+"""Parses plain text, Markdown, reStructuredText and CSV; finds titles and dates in any file."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ _LINE_CHARACTERS = 150
 """Maximum length of a first line that counts as the title."""
 
 _PROGRAM_TITLES = re.compile(
-    r"^(?:untitled|unbenannt|ohne titel|sans titre|sin t[íi]tulo|microsoft (?:word|powerpoint|excel)\b|power ?point[- ]"
+    r"^(?:untitled|unbenannt|ohne titel|sans titre|sin t[íi]tulo"
+    r"|microsoft (?:word|powerpoint|excel)\b|power ?point[- ]"
     r"|présentation powerpoint|presentación de powerpoint|slide \d)"
-    r"|^(?:document|dokument|documento|word document|presentation|präsentation|présentation|presentación|slide|book"
+    r"|^(?:document|dokument|documento|word document"
+    r"|presentation|präsentation|présentation|presentación|slide|book"
     r"|mappe|classeur|libro|workbook|title|titel|\(?anonymous\)?|\(?unspecified\)?)[ -]?\d*$"
     r"|\.[a-z]\w{1,4}$",
     re.IGNORECASE,
@@ -33,7 +35,8 @@ _PROGRAM_TITLES = re.compile(
 _SENTENCE_END = re.compile(rf"(?:[,;{UNSPACED_ENDS}]|\w[-\u00ad‐]|(?:^|\s)[^\sA-Z]\S*\.)$")
 _FARTHEST = 1000
 """Maximum number of characters to search for the end of a title."""
-# The part after a bar is dropped, unless the part before is a single word, which may be the site's name.
+# The part after a bar is dropped, unless the part before is a single word, which may be the site's
+# name.
 _SECOND_PART = re.compile(r"^(\S+\s.*?\S)\s\|\s.*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _EMPHASIS = re.compile(
@@ -68,8 +71,10 @@ _SHORT_LINE = 4
 """Minimum length of a heading's underline, unless the heading is shorter."""
 # A line after an empty line, with a line of repeated punctuation below or on both sides.
 _ADORNED = re.compile(
-    r"(?:^(?P<over>(?P<upper>[!-/:-@[-`{-~])(?P=upper){3,})[ \t]*\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over)[ \t]*$"
-    r"|(?:\A|(?<=\n\n))(?P<words>[^\W_][^\n]*)\n(?P<under>(?P<lower>[!-/:-@[-`{-~])(?P=lower)+)[ \t]*$)\n?",
+    r"(?:^(?P<over>(?P<upper>[!-/:-@[-`{-~])(?P=upper){3,})[ \t]*\n"
+    r"[ \t]*(?P<title>\S[^\n]*)\n(?P=over)[ \t]*$"
+    r"|(?:\A|(?<=\n\n))(?P<words>[^\W_][^\n]*)\n"
+    r"(?P<under>(?P<lower>[!-/:-@[-`{-~])(?P=lower)+)[ \t]*$)\n?",
     re.MULTILINE,
 )
 

@@ -1,4 +1,4 @@
-"""Parses Excel documents: for each sheet a heading, and its tables with the last computed values."""
+"""Parses Excel documents: a heading for each sheet, and its tables with computed values."""
 
 from __future__ import annotations
 

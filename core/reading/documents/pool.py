@@ -1,7 +1,10 @@
-"""Child processes that parse untrusted bytes: shared, limited, killed if they hang, stopped when idle.
+"""Child processes that parse untrusted bytes.
 
-Parsers can block the interpreter for seconds and use up all memory. The children are started with `python -m` because
-multiprocessing would rerun the user's script in each, which breaks notebooks and scripts without a main guard.
+They are shared, limited, killed if they hang, and stopped when idle.
+
+Parsers can block the interpreter for seconds and use up all memory. The children are started with
+`python -m` because multiprocessing would rerun the user's script in each, which breaks notebooks
+and scripts without a main guard.
 """
 
 from __future__ import annotations
@@ -40,8 +43,8 @@ _NOTICE_SECONDS = 0.1
 
 # Only these environment variables are passed to the child, so no keys or tokens.
 _ENVIRONMENT = (
-    "PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR",
-    "PLAYWRIGHT_BROWSERS_PATH", "XDG_CACHE_HOME", "LOCALAPPDATA",
+    "PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP",
+    "TMPDIR", "PLAYWRIGHT_BROWSERS_PATH", "XDG_CACHE_HOME", "LOCALAPPDATA",
 )  # fmt: skip
 _SAMPLE = b"<html><body>%b</body></html>" % (
     b"<p>A page that is long enough to load all libraries.</p>" * 50
@@ -69,7 +72,10 @@ class Parser:
         today: str = "",
         idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
-        """`seconds`: time limit per megabyte of a file; `today`: ISO date, later dates are not dates of a file."""
+        """`seconds`: time limit per megabyte of a file.
+
+        `today`: ISO date, later dates are not dates of a file.
+        """
         self.max_bytes = max_bytes
         self._today = today
         self._is_closed = False
@@ -128,7 +134,8 @@ class Parser:
         ended: list[_Worker] = []
         while len(ended) < len(self._workers):
             try:
-                # A worker is returned once the thread that uses it has noticed that its child process is gone.
+                # A worker is returned once the thread that uses it has noticed that its child
+                # process is gone.
                 ended.append(self._idle.get(timeout=_NOTICE_SECONDS))
             except queue.Empty:
                 for worker in self._workers:
@@ -145,7 +152,10 @@ class Parser:
             return error
 
     def _parse(self, files: Sequence[_File]) -> list[Extract | Unreadable]:
-        """Parse files in one child process, and once more in a new one if it crashes. Raises `Unreadable`."""
+        """Parse files in one child process, and once more in a new one if it crashes.
+
+        Raises `Unreadable`.
+        """
         for file in files:
             if not file.data:
                 raise Unreadable("empty", "it is empty")
@@ -160,7 +170,8 @@ class Parser:
             except Unreadable as error:
                 if error.reason != "crashed" or self._is_closed:
                     raise
-            # Retry in a new child process, since the old one may have timed out or been killed from outside.
+            # Retry in a new child process, since the old one may have timed out or been killed from
+            # outside.
             return worker.parse(files)
         finally:
             self._idle.put(worker)

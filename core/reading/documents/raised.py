@@ -1,7 +1,10 @@
-"""Converts superscripts and subscripts to plain text: exponents become `^n`, footnote marks are dropped, others stay.
+"""Converts superscripts and subscripts to plain text.
 
-Parsers enclose a superscript in the control characters `RAISED` and `END`, and a subscript in `LOWERED` and `END`.
-These are replaced once the whole text is known, because only its footnotes show which numbers are footnote marks.
+Exponents become `^n`, footnote marks are dropped, others stay.
+
+Parsers enclose a superscript in the control characters `RAISED` and `END`, and a subscript in
+`LOWERED` and `END`. These are replaced once the whole text is known, because only its footnotes
+show which numbers are footnote marks.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 RAISED, LOWERED, NOTE, END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-"""Control characters (Unicode noncharacters). `NOTE` replaces `RAISED` if the markup says that a superscript refers to
-a note."""
+"""Control characters (Unicode noncharacters). `NOTE` replaces `RAISED` if the markup says that a
+superscript refers to a note."""
 
 _NEAR = 60
 """Number of characters before and after a superscript that show what it means."""

@@ -29,16 +29,19 @@ PAGES, WEB_PAGES = 100, 10
 SIDE = 3508
 """Maximum pixels of the longer side (A4 at 300 dpi); larger pictures are scaled down."""
 _SMALLEST_SIDE = 1280
-"""Minimum pixels of the longer side; smaller pictures are scaled up, because screenshots have small letters."""
+"""Minimum pixels of the longer side; smaller pictures are scaled up, because screenshots have small
+letters."""
 _DETECTED_SIDE = 1280
 """Pixels of the longer side for line detection; the lines are read at full size."""
 _MOST_RATIO = 16
-"""Maximum ratio of width to height of a picture of text; in longer lines, which are split, the model misses text."""
+"""Maximum ratio of width to height of a picture of text; in longer lines, which are split, the
+model misses text."""
 _FEWEST_LETTERS = 0.4
-"""Minimum number of letters on a stretch that is as wide as the line is high; with fewer, the model probably does not
-know the script."""
+"""Minimum number of letters on a stretch that is as wide as the line is high; with fewer, the model
+probably does not know the script."""
 _UNSURE, _UNREAD = 0.85, 0.5
-"""Mean confidence below which a page is reported as uncertain, and below which it counts as not read."""
+"""Mean confidence below which a page is reported as uncertain, and below which it counts as not
+read."""
 _SMALLEST_PICTURE = 100
 """Minimum pixels of the shorter side for a picture to be searched for text."""
 _NOT_INSTALLED = (
@@ -50,7 +53,10 @@ class Recogniser:
     """Recognises the pages of a file; the models are loaded for the first page."""
 
     def __init__(self, most: int = PAGES, on_page: Callable[[], None] = lambda: None) -> None:
-        """`most`: maximum number of pages to recognise; `on_page` is called before each, to ask for more time."""
+        """`most`: maximum number of pages to recognise.
+
+        `on_page` is called before each, to ask for more time.
+        """
         self._most = most
         self.on_page = on_page
         self._count = 0
@@ -63,7 +69,10 @@ class Recogniser:
         return bool(self._missed)
 
     def page(self, number: int, draw: Callable[[], Image]) -> str:
-        """Return the text of the picture of a page that `draw` returns; empty if none can be read (see `note`)."""
+        """Return the text of the picture of a page that `draw` returns.
+
+        Empty if none can be read (see `note`).
+        """
         if self._count == self._most:
             return self.add_missed(number, f"only {self._most} scanned pages are recognised")
         self.on_page()

@@ -1,4 +1,4 @@
-"""Writes tables as Markdown: repeats merged cells, joins header rows, and splits long tables under repeated headers."""
+"""Writes tables as Markdown: repeats merged cells, joins header rows, splits long tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The child process that parses untrusted bytes, with limited memory and time: answers requests from standard input."""
+"""The child process that parses untrusted bytes, with limited memory and time.
+
+It answers requests from standard input.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ _WHOLE: frozenset[DocumentKind] = frozenset({"json", "notebook"})
 _BINARY: frozenset[DocumentKind] = frozenset({"pptx", "xlsx", "epub", "email", "opendocument"})
 """Kinds whose parsers take only the bytes of a file."""
 _RECORDS: frozenset[DocumentKind] = frozenset({"json", "jsonl"})
-"""Kinds whose text is not searched for the file's date, because each record may have a date of its own."""
+"""Kinds whose text is not searched for the file's date, because each record may have a date of its
+own."""
 _TABLES: frozenset[DocumentKind] = frozenset({"csv", "xlsx"})
 """Kinds in which only the text above the first table is searched for the file's date."""
 
@@ -48,7 +52,8 @@ _MODULES: dict[DocumentKind, str] = {
 _LENGTHS = struct.Struct(">IQ")
 """Start of a message: the lengths of its header and its body."""
 SCANS = "scans"
-"""Key of the message with which a child asks for more time, before each page with OCR or 100 pages of a PDF."""
+"""Key of the message with which a child asks for more time, before each page with OCR or 100 pages
+of a PDF."""
 
 
 def parse(
@@ -61,12 +66,12 @@ def parse(
     keeps_links: bool = False,
     on_scan: Callable[[], None] = lambda: None,
 ) -> Extract:
-    """Parse a file or, if `address` is given, a web page, for which links and signs are returned too.
+    """Parse a file or, if `address` is given, a web page, with its links and signs.
 
-    Archives and PDF files are known by their content, others by `kind`, or else by the extension of `name`. `charset`
-    is the declared one; dates after `today` (ISO) are ignored. With `keeps_links`, the text of pages and Word documents
-    contains links as Markdown. `on_scan` is called before each page with OCR, and for every 100 pages of a PDF. Raises
-    `Unreadable`.
+    Archives and PDF files are known by their content, others by `kind`, or else by the extension of
+    `name`. `charset` is the declared one; dates after `today` (ISO) are ignored. With
+    `keeps_links`, the text of pages and Word documents contains links as Markdown. `on_scan` is
+    called before each page with OCR, and for every 100 pages of a PDF. Raises `Unreadable`.
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
@@ -254,7 +259,10 @@ def main() -> None:
 
 
 def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds: float) -> None:
-    """Parse one file and send its text, or the reason why it has none; `header` holds the arguments of `parse`."""
+    """Parse one file and send its text, or the reason why it has none.
+
+    `header` holds the arguments of `parse`.
+    """
 
     def on_scan() -> None:
         _limit_time(scan_seconds)
