@@ -151,9 +151,9 @@ def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[fl
             return list(lines)
     filled = list[Cells]()
     for row in range(height):
-        texts = [" ".join(cells.get((row, column), ())) for column in range(width)]
-        if any(texts):
-            filled.append(texts)
+        row_cells = [" ".join(cells.get((row, column), ())) for column in range(width)]
+        if any(row_cells):
+            filled.append(row_cells)
     text = "\n\n".join(_markdown(filled))
     outside = [line for line in lines if line not in inside]
     return [*outside, table._replace(bottom=table.top + 1, text=text)]
@@ -255,7 +255,10 @@ def _is_long(line: Line) -> bool:
 
 def _is_prose(column: Sequence[Line]) -> bool:
     """Whether a column is running text."""
-    return len(column) >= _COLUMN_LINES and sum(map(_is_long, column)) * 2 >= len(column)
+    if len(column) < _COLUMN_LINES:
+        return False
+    long_lines = sum(map(_is_long, column))
+    return long_lines * 2 >= len(column)
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
@@ -425,8 +428,11 @@ def _header_rows(cells: Sequence[Cells]) -> int:
 
 def _cells(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells:
     """Return the cells of a row; a cell that spans several columns is repeated in each."""
+    parts = list[Line]()
+    for line in row:
+        parts += _parts_of_cells(line, columns)
     cells = [""] * len(columns)
-    for part in chain.from_iterable(_parts_of_cells(line, columns) for line in row):
+    for part in parts:
         overlaps = [min(part.right, right) - max(part.left, left) for left, right in columns]
         most = max(overlaps)
         for index, (left, right) in enumerate(columns):
@@ -462,8 +468,8 @@ def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cell
     close = _PADDED * min(steps, default=0)
     # Whether the line distances show where rows start.
     is_padded = max(steps, default=0) > close
-    for index, step in enumerate(steps):
-        if step < close and has_figures[index] and has_figures[index + 1]:
+    for step, (above_has, below_has) in zip(steps, pairwise(has_figures), strict=True):
+        if step < close and above_has and below_has:
             is_padded = False
     if not is_padded:
         close = 0.0

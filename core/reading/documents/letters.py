@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ctypes import POINTER, byref, c_double, c_float, c_ushort, cast, create_string_buffer
 from typing import Any, NamedTuple
 
@@ -102,33 +102,86 @@ class _Run:
         return Line(self.left, bottom - self.size, self.right, bottom, text, tuple(self.gaps))
 
 
+class _Word(NamedTuple):
+    """A word or a letter, as on the rotated page."""
+
+    text: str
+    turned: int | None
+    """Rotation in quarter turns; None for any other angle, for which there is no position."""
+    left: float
+    right: float
+    base: float
+    """Position of the baseline."""
+    size: float
+    """Height of the letters."""
+    is_spaced: bool
+    """Whether it follows a space."""
+    is_broken: bool
+    """Whether it follows a line break."""
+
+
 def letters_of(page: pypdfium2.PdfPage) -> Letters:
     """Return the letters of a page, as lines with their positions."""
     text = page.get_textpage()
-    raw = text.raw
+    characters = _characters(text.raw, text.count_chars())
+    runs = list[_Run]()
+    run: _Run | None = None
+    skewed = ""
+    last_left = last_right = 0.0
+    for word in _words(text.raw, characters):
+        if word.turned is None:
+            if word.is_spaced and skewed:
+                skewed += " "
+            skewed += word.text
+            continue
+        gap = max(word.left - last_right, last_left - word.right)
+        last_left = word.left
+        last_right = word.right
+        is_spaced = word.is_spaced
+        if word.is_broken and gap > _WORD_GAP * word.size:
+            is_spaced = True
+        shift: float | None = None
+        if run and run.turned == word.turned:
+            shift = _shift(run, word, gap)
+        if run is None or shift is None:
+            run = _Run(word.turned, word.base, word.size, word.left)
+            runs.append(run)
+            shift = 0.0
+        elif shift and word.size > run.size:
+            run.rebase(word.base, word.size)
+            shift = 0.0
+        run.add(word.text, word.left, word.right, shift, is_spaced)
+    text.close()
+    lines: list[list[Line]] = [[], [], [], []]
+    for run in runs:
+        line = run.line()
+        if line.text and line.height > 0:
+            lines[run.turned].append(line)
+    return Letters(lines, skewed, len(_UNKNOWN.findall(characters)))
+
+
+def _words(raw: Any, characters: str) -> Iterator[_Word]:
+    """Yield the words of a page, and the letters of those whose letters have different heights.
+
+    The first and last letter of a word are enough; querying every letter takes three times as long.
+    """
     box = pdfium.FS_RECTF()
     at_box = byref(box)
     x = c_double()
     y = c_double()
     at_x = byref(x)
     at_y = byref(y)
-    characters = _characters(raw, text.count_chars())
-    runs = list[_Run]()
-    run: _Run | None = None
-    skewed = ""
     known: tuple[float, float] | None = None
     turned: int | None = None
-    base = size = last_left = last_right = 0.0
+    base = size = 0.0
     is_spaced = is_broken = False
-    # The first and last letter of a word are enough; querying every letter takes three times as
-    # long.
-    words = [match.span() for match in _WORD.finditer(characters)]
-    words.reverse()
-    while words:
-        start, stop = words.pop()
-        word = characters[start:stop]
-        if word.isspace():
-            if word in "\r\n":
+    rest = [match.span() for match in _WORD.finditer(characters)]
+    rest.reverse()
+    while rest:
+        start, stop = rest.pop()
+        text = characters[start:stop]
+        if text.isspace():
+            if text in "\r\n":
                 is_broken = True
             else:
                 is_spaced = True
@@ -148,44 +201,17 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
             if turned != 0 or (box.bottom, box.top) != bounds:
                 # Look at each letter.
                 for index in range(stop - 1, start - 1, -1):
-                    words.append((index, index + 1))
+                    rest.append((index, index + 1))
                 continue
             left = min(left, box.left)
             right = max(right, box.right)
-        if turned is None:
-            if is_spaced and skewed:
-                skewed += " "
-            skewed += word
-            is_spaced = False
-            continue
         if turned:
             left, right, base, size = _turned_box(raw, start, turned)
             known = None
-        gap = max(left - last_right, last_left - right)
-        if is_broken and gap > _WORD_GAP * size:
-            is_spaced = True
-        shift: float | None = None
-        is_near = run is not None and gap < _CELL_GAP * max(size, run.size)
-        if run and run.turned == turned and is_near:
-            shift = _shift(run, base, size, gap)
-        if run is None or shift is None:
-            run = _Run(turned, base, size, left)
-            runs.append(run)
-            shift = 0.0
-        elif shift and size > run.size:
-            run.rebase(base, size)
-            shift = 0.0
-        run.add(word, left, right, shift, is_spaced)
-        last_left = left
-        last_right = right
-        is_spaced = is_broken = False
-    text.close()
-    lines: list[list[Line]] = [[], [], [], []]
-    for run in runs:
-        line = run.line()
-        if line.text and line.height > 0:
-            lines[run.turned].append(line)
-    return Letters(lines, skewed, len(_UNKNOWN.findall(characters)))
+        yield _Word(text, turned, left, right, base, size, is_spaced, is_broken)
+        is_spaced = False
+        if turned is not None:
+            is_broken = False
 
 
 def _characters(raw: Any, count: int) -> str:
@@ -207,19 +233,22 @@ def _quarter_turns(angle: float) -> int | None:
     return None
 
 
-def _shift(run: _Run, base: float, size: float, gap: float) -> float | None:
-    """Return the height of a letter above the baseline of a run.
+def _shift(run: _Run, word: _Word, gap: float) -> float | None:
+    """Return the height of a word above the baseline of a run.
 
-    None if the letter does not continue the run.
+    None if the word does not continue the run.
     """
-    larger = max(size, run.size)
-    shift = base - run.base
+    larger = max(word.size, run.size)
+    is_near = gap < _CELL_GAP * larger
+    if not is_near:
+        return None
+    shift = word.base - run.base
     if abs(shift) < _SAME_BASE * larger:
         return 0.0
     is_shifted = abs(shift) < _MOST_RAISED * larger and gap < 2 * _WORD_GAP * larger
     if not is_shifted:
         return None
-    if size <= run.size:
+    if word.size <= run.size:
         return shift
     # A larger letter may follow a superscript with which the line started.
     is_after_raised = shift < 0 and not run.shift
