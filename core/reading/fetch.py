@@ -103,8 +103,8 @@ def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | 
     """
     # Duplicate headers are joined with a comma.
     media_type = content_type.partition(";")[0].partition(",")[0].strip().lower()
-    stated = _KINDS_BY_MEDIA_TYPE.get(media_type, "text")
-    if head.lstrip().startswith(b"%PDF-") or (stated == "pdf" and b"%PDF-" in head):
+    declared = _KINDS_BY_MEDIA_TYPE.get(media_type, "text")
+    if head.lstrip().startswith(b"%PDF-") or (declared == "pdf" and b"%PDF-" in head):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return None
@@ -122,7 +122,7 @@ def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | 
         # Other extensions are ignored, because the bytes are those of a text.
         if named in ("csv", "markdown", "rst"):
             return named
-    return "text" if stated == "pdf" else stated
+    return "text" if declared == "pdf" else declared
 
 
 class Fetched(NamedTuple):
@@ -223,7 +223,7 @@ class Fetcher:
 
     async def _follow(
         self,
-        here: Address,
+        address: Address,
         receive: Callable[[Address, HttpResponse], Awaitable[Result]],
         obeys_robots: bool,
     ) -> Result:
@@ -232,35 +232,35 @@ class Fetcher:
         A server error is retried once.
         """
         for _ in range(_MOST_REDIRECTS + 1):
-            self._policy.check_name(here)
+            self._policy.check_name(address)
             if obeys_robots:
-                await self._obey_robots(here)
+                await self._obey_robots(address)
             try:
-                result = await self._request(here, receive)
+                result = await self._request(address, receive)
             except Unread as refusal:
                 if refusal.code != "server error":
                     raise
                 await asyncio.sleep(_PAUSE_SHARE * self._limits.page_seconds)
-                result = await self._request(here, receive)
+                result = await self._request(address, receive)
             if not isinstance(result, Address):
                 return result
-            here = result
+            address = result
         raise Unread("redirects", f"it redirects more than {_MOST_REDIRECTS} times")
 
     async def _request(
-        self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
+        self, address: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
     ) -> Result | Address:
         """Return what `receive` makes of the response, or the address to which it redirects."""
-        async with self._connections.get(here, await self._ips(here)) as response:
+        async with self._connections.get(address, await self._ips(address)) as response:
             status = response.status
             if status in (301, 302, 303, 307, 308):
                 location = response.headers.get("location", "")
                 if not location:
                     raise Unread("redirects", "it redirects but does not say where")
-                there = join_address(str(here), location)
-                if here.scheme == "https" and there.scheme == "http":
-                    raise Unread("redirects", f"it redirects from https to http ({there.host})")
-                return there
+                target = join_address(str(address), location)
+                if address.scheme == "https" and target.scheme == "http":
+                    raise Unread("redirects", f"it redirects from https to http ({target.host})")
+                return target
             if response.headers.get("cf-mitigated") == "challenge":
                 raise Unread("challenge", "its site requires proof that the reader is human")
             if status >= 500:
@@ -270,35 +270,35 @@ class Fetcher:
                 raise Unread(code, f"{reason} (status {status})", status)
             if not 200 <= status < 300:
                 raise Unread("broken", f"its server answers with the unexpected status {status}")
-            return await receive(here, response)
+            return await receive(address, response)
 
-    async def _ips(self, here: Address) -> list[IPAddress]:
+    async def _ips(self, address: Address) -> list[IPAddress]:
         """Return the IP addresses of a host, once the policy allows them.
 
         They are empty if only the proxy can resolve it.
         """
         ips: list[IPAddress] = []
         failure: Exception | None = None
-        if here.ip:
-            ips = [here.ip]
+        if address.ip:
+            ips = [address.ip]
         else:
             try:
                 async with asyncio.timeout(self._connect_seconds):
-                    texts = await self._resolve(here.host, here.port)
+                    texts = await self._resolve(address.host, address.port)
                 resolved = [ipaddress.ip_address(text.partition("%")[0]) for text in texts]
                 ips = list(dict.fromkeys(resolved))
             except (OSError, ValueError) as error:
                 failure = error
-        if not ips and not self._connections.proxy(here):
-            raise Unread("unreachable", f"the name {here.host} cannot be resolved") from failure
-        self._policy.check_ips(here, ips)
+        if not ips and not self._connections.proxy(address):
+            raise Unread("unreachable", f"the name {address.host} cannot be resolved") from failure
+        self._policy.check_ips(address, ips)
         return ips
 
-    async def _receive(self, here: Address, response: HttpResponse) -> Fetched:
+    async def _receive(self, address: Address, response: HttpResponse) -> Fetched:
         """Read the body; a text that is too long is cut, and other content refused."""
         content_type = response.headers.get("content-type", "")
         head = await response.upto(_SNIFFED_BYTES)
-        kind = body_kind(content_type, head, here.target.partition("?")[0])
+        kind = body_kind(content_type, head, address.target.partition("?")[0])
         is_whole = kind in (None, "pdf")
         most = self._limits.max_page_bytes
         if is_whole:
@@ -312,28 +312,28 @@ class Fetcher:
             end = max(data.rfind(sign, most - _WORD_BYTES, most) for sign in (b"\n", b" ", b">"))
             size = end + 1 if end > 0 else most
             data = data[:size]
-        return Fetched(str(here), kind, charset_of(content_type), data, is_cut)
+        return Fetched(str(address), kind, charset_of(content_type), data, is_cut)
 
-    async def _obey_robots(self, here: Address) -> None:
+    async def _obey_robots(self, address: Address) -> None:
         """Raise `Unread` if the site's robots.txt forbids the address.
 
         The file is fetched once per site.
         """
-        async with self._robots_locks[here.site]:
-            if here.site not in self._robots:
-                file = await self._robots_file(here)
+        async with self._robots_locks[address.site]:
+            if address.site not in self._robots:
+                file = await self._robots_file(address)
                 text = file.decode("utf-8-sig", errors="replace")
-                self._robots[here.site] = await in_thread(Robots, text, AGENT)
+                self._robots[address.site] = await in_thread(Robots, text, AGENT)
         # Use a thread, because a hostile site may have thousands of rules.
-        if not await in_thread(self._robots[here.site].allows, here.target):
-            raise Unread("robots", f"the robots.txt of {here.host} forbids it (setting robots)")
+        if not await in_thread(self._robots[address.site].allows, address.target):
+            raise Unread("robots", f"the robots.txt of {address.host} forbids it (setting robots)")
 
-    async def _robots_file(self, here: Address) -> bytes:
+    async def _robots_file(self, address: Address) -> bytes:
         """Return the robots.txt of a site; empty if there is none, which allows everything."""
         with suppress(Unread, TimeoutError):
             async with asyncio.timeout(_ROBOTS_SHARE * self._limits.page_seconds):
                 return await self._follow(
-                    here._replace(target="/robots.txt"),
+                    address._replace(target="/robots.txt"),
                     lambda _, response: response.upto(_ROBOTS_BYTES),
                     obeys_robots=False,
                 )

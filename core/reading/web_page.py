@@ -108,9 +108,9 @@ class WebReader(Fetcher):
 
         Raises `Unread` if it has no text, or only that of a bot challenge or before a paywall.
         """
-        here = parse_address(page.address)
-        path = here.target.partition("?")[0]
-        name = unquote(path.rstrip("/").rpartition("/")[2]) or here.host
+        address = parse_address(page.address)
+        path = address.target.partition("?")[0]
+        name = unquote(path.rstrip("/").rpartition("/")[2]) or address.host
         parse = partial(self._parser.parse, page.data, name, page.kind, page.charset, page.address)
         try:
             extract = await _THREADS.run(parse)

@@ -85,8 +85,11 @@ def own_style(element: etree._Element | None) -> Style:
 
 def _value(element: etree._Element, *path: str) -> str | None:
     """Return the value of a property: "" if it has no value, None if the property is missing."""
-    found = element.find("/".join(qn(f"w:{name}") for name in path))
-    return None if found is None else found.get(qn("w:val"), "")
+    property_element = element.find("/".join(qn(f"w:{name}") for name in path))
+    if property_element is None:
+        return None
+    value: str = property_element.get(qn("w:val"), "")
+    return value
 
 
 def parse_docx(data: bytes, *, keeps_links: bool = False) -> Extract:

@@ -83,7 +83,7 @@ def plain_title(title: str) -> str:
     """Return the title in one line, without Markdown."""
     first = _SIGNS_BEFORE.sub("", " ".join(title[:_FARTHEST].split()))
     words = _LINK.sub(r"\1", _SECOND_PART.sub(r"\1", first))
-    words = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[6], words)
+    words = _EMPHASIS.sub(lambda emphasis: emphasis[2] or emphasis[4] or emphasis[6], words)
     line = _ESCAPED.sub(r"\1", _ENDS.sub("", words.strip())).strip()
     if not any(map(str.isalnum, line)):
         return ""
@@ -150,8 +150,9 @@ def parse_markdown(text: str) -> Extract:
     title = fields.get("title") or first_heading(body)
     date, kind = stated_date(fields)
     # If there is only front matter, it is the text.
-    shown = body if body.strip() else text
-    return Extract(title, shown, date, date_kind=kind, publisher=fields.get("publisher", ""))
+    if not body.strip():
+        body = text
+    return Extract(title, body, date, date_kind=kind, publisher=fields.get("publisher", ""))
 
 
 def parse_text(text: str) -> Extract:
@@ -185,14 +186,14 @@ def parse_rst(text: str) -> Extract:
         level = min(levels.index(style) + 1, 6)
         return f"{'#' * level} {title}\n\n"
 
-    shown = _ADORNED.sub(heading, text)
+    markdown = _ADORNED.sub(heading, text)
     stated = re.search(r"^:title:[ \t]+(\S.*)$", text, re.IGNORECASE | re.MULTILINE)
     title = ""
     if stated:
         title = stated[1]
     elif levels:
-        title = first_heading(shown)
-    return Extract(title, shown)
+        title = first_heading(markdown)
+    return Extract(title, markdown)
 
 
 def parse_csv(text: str) -> Extract:

@@ -113,15 +113,15 @@ def _resolved(sign: str, words: str, before: str, behind: str, notes: Collection
     if not words:
         return ""
     if sign == LOWERED:
-        shown = words
+        plain = words
         if before[-1:].isdigit() and words[0].isdigit():
-            shown = f"_{words}"
+            plain = f"_{words}"
     else:
-        shown = _raised(sign, words, before, behind, notes)
+        plain = _raised(sign, words, before, behind, notes)
     # Two numbers must not become one.
-    if (shown or before)[-1:].isdigit() and behind[:1].isdigit():
-        return f"{shown} "
-    return shown
+    if (plain or before)[-1:].isdigit() and behind[:1].isdigit():
+        return f"{plain} "
+    return plain
 
 
 def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:

@@ -269,13 +269,13 @@ def _detected(
     from rapidocr.main import RapidOCRError
 
     try:
-        crops, found = models.detect_and_crop(
+        crops, detected = models.detect_and_crop(
             pixels, {"preprocess": {"ratio_h": 1.0, "ratio_w": 1.0}}
         )
     except RapidOCRError:
         # There is no text.
         return [], []
-    return found.boxes, crops
+    return detected.boxes, crops
 
 
 def _segments(crop: numpy.ndarray) -> Sequence[numpy.ndarray]:
