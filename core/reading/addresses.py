@@ -1,4 +1,4 @@
-"""Parses web addresses, so that checks and connections use the same parsed parts. Also finds DOIs."""
+"""Parses web addresses, so that checks and connections use the same parts. Also finds DOIs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import idna
 from .records import Unread
 
 ADDRESS_CHARACTERS = 2000
-"""Maximum length of an address, percent-encoded as it is sent, where one letter may become twelve characters."""
+"""Maximum length of an address, percent-encoded as it is sent, where one letter may become twelve
+characters."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOO_LONG = f"it is longer than {ADDRESS_CHARACTERS} characters"
 
@@ -22,11 +23,13 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PARTS = re.compile(r"([a-z][a-z0-9+.-]*):(?://([^/?#]*)([^?#]*)(\?[^#]*)?)?", re.IGNORECASE)
 _UNWANTED = re.compile(r"[\s\\\x00-\x20\x7f-\xa0\ud800-\udfff]")
 # Underscores are not valid in host names, but some sites use them.
-_HOST_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_HOST_NAME = re.compile(
+    r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+)
 _NUMERIC_HOST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _NAME_CHARACTERS = 253
-# Crossref's pattern (https://www.crossref.org/blog/dois-and-matching-regular-expressions/), excluding suffixes that
-# publishers' addresses append and punctuation that follows in a sentence.
+# Crossref's pattern (https://www.crossref.org/blog/dois-and-matching-regular-expressions/),
+# excluding suffixes that publishers' addresses append and punctuation that follows in a sentence.
 _DOI = re.compile(
     r"\b10\.\d{4,9}/[-._;()/:a-z0-9]{1,200}?(?=(?:[/.](?:full|abstract|e?pdf|html?))*[.;:)/]*(?![-._;()/:a-z0-9]))",
     re.IGNORECASE,
@@ -55,8 +58,12 @@ class Address(NamedTuple):
     @property
     def authority(self) -> str:
         """Host and port as in the `Host` header."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        host = self.host
+        if ":" in host:
+            host = f"[{host}]"
+        if self.port == _DEFAULT_PORTS[self.scheme]:
+            return host
+        return f"{host}:{self.port}"
 
     @property
     def ip(self) -> IPAddress | None:
@@ -70,7 +77,8 @@ class Address(NamedTuple):
 def parse_address(text: str) -> Address:
     """Return the parts of an http or https address, without its fragment.
 
-    Raises `Unread` if it has another scheme, or if browsers and libraries might read it differently.
+    Raises `Unread` if it has another scheme, or if browsers and libraries might read it
+    differently.
     """
     if _UNWANTED.search(text):
         raise _bad("it contains spaces, backslashes or control characters")
@@ -78,34 +86,45 @@ def parse_address(text: str) -> Address:
     bare = text.partition("#")[0]
     if len(bare) > ADDRESS_CHARACTERS:
         raise _bad(_TOO_LONG)
-    found = _PARTS.match(bare)
-    if found is None or found.group(1).lower() not in _DEFAULT_PORTS:
+    parts = _PARTS.match(bare)
+    if parts is None or parts[1].lower() not in _DEFAULT_PORTS:
         raise _bad("it does not begin with http:// or https://")
-    scheme, authority = found.group(1).lower(), found.group(2)
+    scheme = parts[1].lower()
+    authority = parts[2]
     if not authority:
         raise _bad("it has no host")
     if "@" in authority:
         raise _bad("it contains a user name or a password")
     host, colon, port = authority.rpartition(":")
     if not colon or port.endswith("]"):
-        host, port = authority, str(_DEFAULT_PORTS[scheme])
+        host = authority
+        port = str(_DEFAULT_PORTS[scheme])
     if not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 65_536:
         raise _bad("its port is not a number from 1 to 65535")
-    target = (found.group(3) or "/") + (found.group(4) or "")
-    address = Address(scheme, parse_host(host), int(port), encoded(target))
+    path = parts[3] or "/"
+    query = parts[4] or ""
+    address = Address(scheme, parse_host(host), int(port), encoded(path + query))
     if len(str(address)) > ADDRESS_CHARACTERS:
         raise _bad(_TOO_LONG)
     return address
 
 
 def doi_in(text: str) -> str:
-    """Return the DOI in a text or address, in lower case; empty if there is none or more than one."""
-    found = {doi.lower() for doi in _DOI.findall(unquote(text))}
-    return found.pop() if len(found) == 1 else ""
+    """Return the DOI in a text or address, in lower case.
+
+    Empty if there is none or more than one.
+    """
+    dois = set(map(str.lower, _DOI.findall(unquote(text))))
+    if len(dois) != 1:
+        return ""
+    return dois.pop()
 
 
 def join_address(base: str, reference: str) -> Address:
-    """Return the address of a link (`reference`) on a page at `base`. Raises `Unread` if it cannot be opened safely."""
+    """Return the address of a link (`reference`) on a page at `base`.
+
+    Raises `Unread` if it cannot be opened safely.
+    """
     # Browsers drop line breaks and encode spaces, and pages rely on this.
     plain = re.sub(r"[\t\n\r]", "", reference.strip()).replace(" ", "%20")
     if _UNWANTED.search(plain):
@@ -123,19 +142,29 @@ def encoded(target: str) -> str:
 
 
 def parse_host(text: str) -> str:
-    """Return a host name in lower-case ASCII, or an IP address in its shortest notation. Raises `Unread`."""
+    """Return a host name in lower-case ASCII, or an IP address in its shortest notation.
+
+    Raises `Unread`.
+    """
     if text.startswith("[") and text.endswith("]"):
         return _ip(text[1:-1], ipaddress.IPv6Address)
     name = ""
     with suppress(idna.IDNAError):
         if len(text) <= _NAME_CHARACTERS:
-            name = (text if text.isascii() else idna.encode(text, uts46=True, std3_rules=True).decode("ascii")).lower()
+            name = _ascii(text).lower()
     if _NUMERIC_HOST.fullmatch(name):
         # Some resolvers read 2130706433, 0x7f.1 and 0177.0.0.1 as loopback.
         return _ip(name, ipaddress.IPv4Address)
     if len(name) > _NAME_CHARACTERS or not _HOST_NAME.fullmatch(name):
         raise _bad("its host is not a valid name")
     return name
+
+
+def _ascii(name: str) -> str:
+    """Return a host name in ASCII. Raises `IDNAError`."""
+    if name.isascii():
+        return name
+    return idna.encode(name, uts46=True, std3_rules=True).decode("ascii")
 
 
 def _ip(text: str, kind: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address]) -> str:

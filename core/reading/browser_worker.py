@@ -1,7 +1,10 @@
-"""The child process that renders a page in a browser: it forwards requests to the parent and returns the HTML.
+"""The child process that renders a page in a browser.
 
-The browser has no network access: no host name resolves, not even its proxy's, so anything else (WebSockets,
-WebRTC, prefetching) fails. A page that sends a flood of requests blocks only this process.
+It forwards requests to the parent and returns the HTML.
+
+The browser has no network access: no host name resolves, not even its proxy's, so anything else
+(WebSockets, WebRTC, prefetching) fails. A page that sends a flood of requests blocks only this
+process.
 """
 
 from __future__ import annotations
@@ -31,54 +34,79 @@ _SWITCHES = (
 )
 _MOST_REQUESTS = 200
 """Requests that a page may make; further ones fail."""
+_HAS_TEXT = "() => document.body && document.body.innerText.trim().length > 250"
 _SETTLING_SHARE = 0.3
-"""Share of `render_seconds` to wait for the page to show text, and as long again for it to stop loading."""
+"""Share of `render_seconds` to wait for the page to show text, and as long again for it to stop
+loading."""
 
 
 class Visit:
-    """A page in a browser; `options` contains its address and charset, the browser's command, and the limits."""
+    """A page in a browser.
+
+    `options` contains its address and charset, the browser's command, and the limits.
+    """
 
     def __init__(self, options: dict[str, Any], page: bytes, answers: IO[bytes]) -> None:
-        self._options, self._page, self._answers = options, page, answers
-        self._requests, self._browser = 0, 0
-        """Number of requests so far, and the browser's process id, which is 0 before it has started."""
+        self._options = options
+        self._page = page
+        self._answers = answers
+        self._requests = 0
+        """Number of requests so far."""
+        self._browser = 0
+        """The browser's process id; 0 before it has started."""
         self._waiting: dict[int, asyncio.Future[tuple[dict[str, Any], bytes]]] = {}
 
     async def run(self) -> None:
-        """Send the page's HTML (UTF-8) or the browser's error, then wait for the parent to stop this process."""
-        threading.Thread(target=self._listen, args=[asyncio.get_running_loop()], daemon=True).start()
+        """Send the page's HTML (UTF-8) or the browser's error.
+
+        Then wait for the parent to stop this process.
+        """
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=self._listen, args=[loop], daemon=True).start()
         try:
             async with async_playwright() as playwright:
-                chromium, (program, *switches) = playwright.chromium, shlex.split(self._options["command"])
+                chromium = playwright.chromium
+                program, *switches = shlex.split(self._options["command"])
                 browser = await chromium.launch(
                     executable_path=shutil.which(program) or chromium.executable_path,
                     args=[*switches, *_SWITCHES],
                     chromium_sandbox=True,
                 )
-                processes = await (await browser.new_browser_cdp_session()).send("SystemInfo.getProcessInfo")
-                self._browser = next(info["id"] for info in processes["processInfo"] if info["type"] == "browser")
+                session = await browser.new_browser_cdp_session()
+                processes = await session.send("SystemInfo.getProcessInfo")
+                self._browser = next(
+                    info["id"] for info in processes["processInfo"] if info["type"] == "browser"
+                )
                 context = await browser.new_context(accept_downloads=False, service_workers="block")
-                context.set_default_timeout(_SETTLING_SHARE * self._options["render_seconds"] * 1000)
+                settling_seconds = _SETTLING_SHARE * self._options["render_seconds"]
+                context.set_default_timeout(settling_seconds * 1000)
                 await context.route("**/*", self._answer)
                 page = await context.new_page()
                 await page.goto(self._options["address"], wait_until="commit")
                 with suppress(Error):
-                    await page.wait_for_function("() => document.body && document.body.innerText.trim().length > 250")
+                    await page.wait_for_function(_HAS_TEXT)
                     await page.wait_for_load_state("networkidle")
-                html = await page.content()
-            send(self._answers, {}, html.encode(errors="replace")[: self._options["max_page_bytes"]])
+                html = (await page.content()).encode(errors="replace")
+            send(self._answers, {}, html[: self._options["max_page_bytes"]])
         except (Error, ValueError) as error:
             send(self._answers, {"error": str(error)})
         await asyncio.Event().wait()
 
     async def _answer(self, route: Route) -> None:
-        """Answer a request of the page: the first one from its known HTML, others through the parent."""
+        """Answer a request of the page.
+
+        The first one is answered from its known HTML, others through the parent.
+        """
         self._requests += 1
-        request, number = route.request, self._requests
-        is_wanted = request.resource_type in ("script", "xhr", "fetch") and request.method == "GET"
+        number = self._requests
+        request = route.request
+        is_data = request.resource_type in ("script", "xhr", "fetch")
+        is_wanted = is_data and request.method == "GET"
         if number == 1:
-            charset = f"; charset={self._options['charset']}" if self._options["charset"] else ""
-            await route.fulfill(body=self._page, content_type=f"text/html{charset}")
+            content_type = "text/html"
+            if self._options["charset"]:
+                content_type += f"; charset={self._options['charset']}"
+            await route.fulfill(body=self._page, content_type=content_type)
         elif request.resource_type == "stylesheet":
             await route.fulfill(body="", content_type="text/css")
         elif is_wanted and number <= _MOST_REQUESTS:
@@ -94,9 +122,17 @@ class Visit:
             await route.abort("aborted")
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Pass on the parent's responses until it closes the pipe or exits; then kill the browser and this process."""
-        while message := receive(sys.stdin.buffer):
-            loop.call_soon_threadsafe(self._waiting[message[0]["number"]].set_result, message)
+        """Pass on the parent's responses until it closes the pipe or exits.
+
+        Then kill the browser and this process.
+        """
+        while True:
+            message = receive(sys.stdin.buffer)
+            if message is None:
+                break
+            header, _ = message
+            waiting = self._waiting[header["number"]]
+            loop.call_soon_threadsafe(waiting.set_result, message)
         # The browser's driver exits with this process.
         with suppress(ProcessLookupError, AttributeError):
             if self._browser:
@@ -111,8 +147,10 @@ def main() -> None:
     # Keep libraries' output out of the responses.
     os.dup2(2, 1)
     os.environ["TMPDIR"] = os.environ["TEMP"] = mkdtemp(prefix="browser")
-    if message := receive(sys.stdin.buffer):
-        asyncio.run(Visit(*message, answers).run())
+    message = receive(sys.stdin.buffer)
+    if message:
+        options, page = message
+        asyncio.run(Visit(options, page, answers).run())
 
 
 if __name__ == "__main__":

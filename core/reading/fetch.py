@@ -1,4 +1,4 @@
-"""Fetches web pages: connects to checked IP addresses only, checks each redirect, and limits size and time."""
+"""Fetches web pages, from checked IP addresses only, within limits of size and time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..run.network import proxy_for, shown, trusted_certificates, usable_proxy
 from .addresses import Address, IPAddress, join_address, parse_address
 from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
 from .policy import Policy, Robots, is_public
-from .records import KINDS, DocumentKind, RefusalCode, Unread
+from .records import KINDS, DocumentKind, RefusalCode, Unread, kinds_by_word
 
 if TYPE_CHECKING:
     import httpx
@@ -48,9 +48,7 @@ _MEDIA_TYPES: dict[DocumentKind, str] = {
     "csv": "text/csv text/tab-separated-values application/csv",
     "pdf": "application/pdf application/x-pdf",
 }
-_KINDS_BY_MEDIA_TYPE = {
-    media_type: kind for kind, media_types in _MEDIA_TYPES.items() for media_type in media_types.split()
-}
+_KINDS_BY_MEDIA_TYPE = kinds_by_word(_MEDIA_TYPES)
 _VAGUE = frozenset({"", "text/plain", "application/octet-stream", "binary/octet-stream"})
 """Media types of texts of any kind; the extension in the address then says which."""
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,60}")
@@ -63,7 +61,8 @@ _HTML = re.compile(
 )
 _CONTROL = re.compile(NOT_IN_TEXT.encode())
 CONNECT_SHARE = 0.25
-"""Share of the time limit of a request for looking up the server's name, and as much again for connecting to it."""
+"""Share of the time limit of a request for looking up the server's name, and as much again for
+connecting to it."""
 _MOST_REDIRECTS = 5
 """Redirects followed for one page."""
 _ROBOTS_SHARE = 0.25
@@ -89,33 +88,41 @@ _NAMES = Threads("names", LOOKUPS)
 
 def charset_of(content_type: str) -> str:
     """Return the charset in a `Content-Type` header; empty if there is none."""
-    found = _CHARSET.search(content_type)
-    return found.group(1) if found else ""
+    charset = _CHARSET.search(content_type)
+    if not charset:
+        return ""
+    return charset[1]
 
 
 def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | None:
-    """Return the kind of a body that begins with `head`; None for an archive, whose kind only its members show.
+    """Return the kind of a body that begins with `head`.
 
-    Media type and `name`, the path of the address, only tell kinds of text apart. Raises `Unread` if it is neither text
-    nor a kind that can be parsed.
+    None for an archive, whose kind only its members show. Media type and `name`, the path of the
+    address, only tell kinds of text apart. Raises `Unread` if it is neither text nor a kind that
+    can be parsed.
     """
     # Duplicate headers are joined with a comma.
     media_type = content_type.partition(";")[0].partition(",")[0].strip().lower()
-    if head.lstrip().startswith(b"%PDF-") or (_KINDS_BY_MEDIA_TYPE.get(media_type) == "pdf" and b"%PDF-" in head):
+    declared = _KINDS_BY_MEDIA_TYPE.get(media_type, "text")
+    if head.lstrip().startswith(b"%PDF-") or (declared == "pdf" and b"%PDF-" in head):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return None
     has_bom = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     is_utf16 = has_bom or charset_of(content_type).lower().startswith(("utf-16", "utf-32"))
     if not is_utf16 and len(_CONTROL.findall(head)) > CONTROL_SHARE * len(head) + 1:
-        stated = f"; its media type is {media_type}" if _MEDIA_TYPE.fullmatch(media_type) else ""
-        raise Unread("not text", f"its content is not text{stated}")
+        message = "its content is not text"
+        if _MEDIA_TYPE.fullmatch(media_type):
+            message += f"; its media type is {media_type}"
+        raise Unread("not text", message)
     if _HTML.match(head.replace(b"\0", b"")):
         return "html"
-    named = KINDS.get(PurePosixPath(name).suffix.lower()) if media_type in _VAGUE else None
-    # Other extensions are ignored, because the bytes are those of a text.
-    kind = named if named in ("csv", "markdown", "rst") else _KINDS_BY_MEDIA_TYPE.get(media_type, "text")
-    return "text" if kind == "pdf" else kind
+    if media_type in _VAGUE:
+        named = KINDS.get(PurePosixPath(name).suffix.lower())
+        # Other extensions are ignored, because the bytes are those of a text.
+        if named in ("csv", "markdown", "rst"):
+            return named
+    return "text" if declared == "pdf" else declared
 
 
 class Fetched(NamedTuple):
@@ -133,10 +140,18 @@ class Fetched(NamedTuple):
 
 
 class Fetcher:
-    """Fetches pages, concurrently; an async context manager. The constructor raises `UnknownSetting`."""
+    """Fetches pages, concurrently; an async context manager.
 
-    def __init__(self, context: Context, resolve: Resolver | None = None, page_host: str = "") -> None:
-        """`page_host`: host of the page if the requests are those of its scripts; they may open less (see `Policy`)."""
+    The constructor raises `UnknownSetting`.
+    """
+
+    def __init__(
+        self, context: Context, resolve: Resolver | None = None, page_host: str = ""
+    ) -> None:
+        """`page_host`: host of the page if the requests are those of its scripts.
+
+        They may open less (see `Policy`).
+        """
         self._limits = context.limits
         self._connect_seconds = CONNECT_SHARE * self._limits.page_seconds
         self._policy = Policy(context, page_host)
@@ -158,74 +173,94 @@ class Fetcher:
 
         With `is_api`, robots.txt is not asked for, because it is about crawlers.
         """
-        first, seconds = parse_address(address), self._limits.page_seconds
+        first = parse_address(address)
+        seconds = self._limits.page_seconds
+        obeys_robots = self._obeys_robots and not is_api
         try:
             async with asyncio.timeout(seconds):
-                return await self._follow(first, self._receive, self._obeys_robots and not is_api)
+                return await self._follow(first, self._receive, obeys_robots)
         except (TimeoutError, Unread) as error:
-            late = Unread("timed out", f"it takes longer than {seconds:g} seconds (limit page_seconds)")
-            refusal = error if isinstance(error, Unread) else late
+            if isinstance(error, Unread):
+                refusal = error
+            else:
+                message = f"it takes longer than {seconds:g} seconds (limit page_seconds)"
+                refusal = Unread("timed out", message)
             if refusal.code == "unreachable":
                 refusal = Unread(refusal.code, f"{refusal}{self._connections.proxy_note(first)}")
-            logging.getLogger(__name__).info("A page of %s is not read: %s", first.host, refusal.code)
+            logging.getLogger(__name__).info(
+                "A page of %s is not read: %s", first.host, refusal.code
+            )
             raise refusal from error.__cause__
 
     async def is_public(self, address: str) -> bool:
-        """Whether an address is on the public internet and may therefore be disclosed to third parties."""
+        """Whether an address is on the public internet.
+
+        It may then be disclosed to third parties.
+        """
         try:
             return all(map(is_public, await self._ips(parse_address(address))))
         except Unread:
             return False
 
     async def fetch_part(self, address: str, most: int) -> tuple[dict[str, str], bytes]:
-        """Return the headers and the content that a script of a rendered page requests. The caller sets the timeout.
+        """Return the headers and the content that a script of a rendered page requests.
 
-        Raises `Unread`, also if the content is larger than `most` bytes.
+        The caller sets the timeout. Raises `Unread`, also if the content is larger than `most`
+        bytes.
         """
 
         async def receive(_: Address, response: HttpResponse) -> tuple[dict[str, str], bytes]:
             data = await response.upto(most + 1)
             if len(data) > most:
                 raise Unread("too large", f"it is larger than {most} bytes")
-            passed = ("content-type", "access-control-allow-origin")
-            return {name: response.headers[name] for name in passed if name in response.headers}, data
+            headers = dict[str, str]()
+            for name in ("content-type", "access-control-allow-origin"):
+                if name in response.headers:
+                    headers[name] = response.headers[name]
+            return headers, data
 
         return await self._follow(parse_address(address), receive, self._obeys_robots)
 
     async def _follow(
-        self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]], obeys_robots: bool
+        self,
+        address: Address,
+        receive: Callable[[Address, HttpResponse], Awaitable[Result]],
+        obeys_robots: bool,
     ) -> Result:
-        """Follow redirects, and return what `receive` makes of the final response; a server error is retried once."""
+        """Follow redirects, and return what `receive` makes of the final response.
+
+        A server error is retried once.
+        """
         for _ in range(_MOST_REDIRECTS + 1):
-            self._policy.check_name(here)
+            self._policy.check_name(address)
             if obeys_robots:
-                await self._obey_robots(here)
+                await self._obey_robots(address)
             try:
-                found = await self._request(here, receive)
+                result = await self._request(address, receive)
             except Unread as refusal:
                 if refusal.code != "server error":
                     raise
                 await asyncio.sleep(_PAUSE_SHARE * self._limits.page_seconds)
-                found = await self._request(here, receive)
-            if not isinstance(found, Address):
-                return found
-            here = found
+                result = await self._request(address, receive)
+            if not isinstance(result, Address):
+                return result
+            address = result
         raise Unread("redirects", f"it redirects more than {_MOST_REDIRECTS} times")
 
     async def _request(
-        self, here: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
+        self, address: Address, receive: Callable[[Address, HttpResponse], Awaitable[Result]]
     ) -> Result | Address:
         """Return what `receive` makes of the response, or the address to which it redirects."""
-        async with self._connections.get(here, await self._ips(here)) as response:
+        async with self._connections.get(address, await self._ips(address)) as response:
             status = response.status
             if status in (301, 302, 303, 307, 308):
                 location = response.headers.get("location", "")
                 if not location:
                     raise Unread("redirects", "it redirects but does not say where")
-                there = join_address(str(here), location)
-                if here.scheme == "https" and there.scheme == "http":
-                    raise Unread("redirects", f"it redirects from https to http ({there.host})")
-                return there
+                target = join_address(str(address), location)
+                if address.scheme == "https" and target.scheme == "http":
+                    raise Unread("redirects", f"it redirects from https to http ({target.host})")
+                return target
             if response.headers.get("cf-mitigated") == "challenge":
                 raise Unread("challenge", "its site requires proof that the reader is human")
             if status >= 500:
@@ -235,30 +270,39 @@ class Fetcher:
                 raise Unread(code, f"{reason} (status {status})", status)
             if not 200 <= status < 300:
                 raise Unread("broken", f"its server answers with the unexpected status {status}")
-            return await receive(here, response)
+            return await receive(address, response)
 
-    async def _ips(self, here: Address) -> list[IPAddress]:
-        """Return the IP addresses of a host, once the policy allows them; empty if only the proxy can resolve it."""
-        ips = [here.ip] if here.ip else []
+    async def _ips(self, address: Address) -> list[IPAddress]:
+        """Return the IP addresses of a host, once the policy allows them.
+
+        They are empty if only the proxy can resolve it.
+        """
+        ips: list[IPAddress] = []
         failure: Exception | None = None
-        try:
-            if not ips:
+        if address.ip:
+            ips = [address.ip]
+        else:
+            try:
                 async with asyncio.timeout(self._connect_seconds):
-                    texts = await self._resolve(here.host, here.port)
-                ips = list(dict.fromkeys(ipaddress.ip_address(text.partition("%")[0]) for text in texts))
-        except (OSError, ValueError) as error:
-            failure = error
-        if not ips and not self._connections.proxy(here):
-            raise Unread("unreachable", f"the name {here.host} cannot be resolved") from failure
-        self._policy.check_ips(here, ips)
+                    texts = await self._resolve(address.host, address.port)
+                resolved = [ipaddress.ip_address(text.partition("%")[0]) for text in texts]
+                ips = list(dict.fromkeys(resolved))
+            except (OSError, ValueError) as error:
+                failure = error
+        if not ips and not self._connections.proxy(address):
+            raise Unread("unreachable", f"the name {address.host} cannot be resolved") from failure
+        self._policy.check_ips(address, ips)
         return ips
 
-    async def _receive(self, here: Address, response: HttpResponse) -> Fetched:
+    async def _receive(self, address: Address, response: HttpResponse) -> Fetched:
         """Read the body; a text that is too long is cut, and other content refused."""
         content_type = response.headers.get("content-type", "")
-        kind = body_kind(content_type, await response.upto(_SNIFFED_BYTES), here.target.partition("?")[0])
+        head = await response.upto(_SNIFFED_BYTES)
+        kind = body_kind(content_type, head, address.target.partition("?")[0])
         is_whole = kind in (None, "pdf")
-        most = self._limits.max_pdf_bytes if is_whole else self._limits.max_page_bytes
+        most = self._limits.max_page_bytes
+        if is_whole:
+            most = self._limits.max_pdf_bytes
         data = await response.upto(most + 1)
         is_cut = len(data) > most
         if is_cut and is_whole:
@@ -266,55 +310,76 @@ class Fetcher:
         if is_cut:
             # Cut after a word or element, so that no number is cut.
             end = max(data.rfind(sign, most - _WORD_BYTES, most) for sign in (b"\n", b" ", b">"))
-            data = data[: end + 1 if end > 0 else most]
-        return Fetched(str(here), kind, charset_of(content_type), data, is_cut)
+            size = end + 1 if end > 0 else most
+            data = data[:size]
+        return Fetched(str(address), kind, charset_of(content_type), data, is_cut)
 
-    async def _obey_robots(self, here: Address) -> None:
-        """Raise `Unread` if the site's robots.txt forbids the address; the file is fetched once per site."""
-        async with self._robots_locks[here.site]:
-            if here.site not in self._robots:
-                there, data = here._replace(target="/robots.txt"), b""
-                # If there is no readable robots.txt, everything is allowed.
-                with suppress(Unread, TimeoutError):
-                    async with asyncio.timeout(_ROBOTS_SHARE * self._limits.page_seconds):
-                        data = await self._follow(there, lambda _, body: body.upto(_ROBOTS_BYTES), obeys_robots=False)
-                text = data.decode("utf-8-sig", errors="replace")
-                self._robots[here.site] = await in_thread(Robots, text, AGENT)
+    async def _obey_robots(self, address: Address) -> None:
+        """Raise `Unread` if the site's robots.txt forbids the address.
+
+        The file is fetched once per site.
+        """
+        async with self._robots_locks[address.site]:
+            if address.site not in self._robots:
+                file = await self._robots_file(address)
+                text = file.decode("utf-8-sig", errors="replace")
+                self._robots[address.site] = await in_thread(Robots, text, AGENT)
         # Use a thread, because a hostile site may have thousands of rules.
-        if not await in_thread(self._robots[here.site].allows, here.target):
-            raise Unread("robots", f"the robots.txt of {here.host} forbids it (setting robots)")
+        if not await in_thread(self._robots[address.site].allows, address.target):
+            raise Unread("robots", f"the robots.txt of {address.host} forbids it (setting robots)")
+
+    async def _robots_file(self, address: Address) -> bytes:
+        """Return the robots.txt of a site; empty if there is none, which allows everything."""
+        with suppress(Unread, TimeoutError):
+            async with asyncio.timeout(_ROBOTS_SHARE * self._limits.page_seconds):
+                return await self._follow(
+                    address._replace(target="/robots.txt"),
+                    lambda _, response: response.upto(_ROBOTS_BYTES),
+                    obeys_robots=False,
+                )
+        return b""
 
 
 async def resolve_host(host: str, port: int) -> list[str]:
     """Return the IP addresses of a host that the system's resolver knows. Raises `OSError`."""
-    found = await _NAMES.run(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-    return [str(endpoint[0]) for *_, endpoint in found]
+    records = await _NAMES.run(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    return [str(endpoint[0]) for *_, endpoint in records]
 
 
 class HttpResponse:
     """Status, headers and body of a response; the body is read only as far as it is asked for."""
 
     def __init__(self, response: httpx.Response) -> None:
-        """Raises `Unread` if the headers are too large, or if the body has an encoding that was not requested."""
-        if sum(len(name) + len(value) + 4 for name, value in response.headers.raw) > _HEADER_BYTES:
+        """Raises `Unread` if the headers are too large.
+
+        Also if the body has an encoding that was not requested.
+        """
+        raw_headers = response.headers.raw
+        if sum(len(name) + len(value) + 4 for name, value in raw_headers) > _HEADER_BYTES:
             raise Unread("too large", _HEADERS_TOO_LARGE)
         self.status = response.status_code
         self.headers: dict[str, str] = {}
         """First value of each header, by lower-case name."""
-        for name, value in response.headers.raw:
-            self.headers.setdefault(name.decode("ascii").lower(), value.decode("utf-8", errors="replace"))
-        encoding = response.headers.get("content-encoding", "").strip().lower().removeprefix("x-")
+        for name, value in raw_headers:
+            text = value.decode("utf-8", errors="replace")
+            self.headers.setdefault(name.decode("ascii").lower(), text)
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        encoding = encoding.removeprefix("x-")
         # Nested encodings would multiply the size of a decompression bomb.
         if encoding not in ("", "identity", _ENCODING):
             raise Unread("broken", "its content has an encoding that was not requested")
-        chunks = response.aiter_raw()
-        self._chunks = _unpacked(chunks) if encoding == _ENCODING else chunks
+        self._chunks: AsyncIterator[bytes] = response.aiter_raw()
+        if encoding == _ENCODING:
+            self._chunks = _unpacked(self._chunks)
         self._data = bytearray()
 
     async def upto(self, most: int) -> bytes:
         """Return at most the first `most` bytes of the body. Raises `Unread`."""
         with _translated():
-            while len(self._data) < most and (chunk := await anext(self._chunks, None)) is not None:
+            while len(self._data) < most:
+                chunk = await anext(self._chunks, None)
+                if chunk is None:
+                    break
                 self._data += chunk
                 # A server may send millions of tiny chunks; let other tasks run.
                 await asyncio.sleep(0)
@@ -335,14 +400,17 @@ async def _unpacked(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 class Connections:
-    """Opens a new connection for each request; an async context manager for any number of concurrent requests.
+    """Opens a new connection for each request; an async context manager.
 
-    Verifies the certificate for the host name. Sends no cookies and no credentials from the environment; uses a proxy
-    only with the setting `trust_proxy`.
+    Allows any number of concurrent requests.
+
+    Verifies the certificate for the host name. Sends no cookies and no credentials from the
+    environment; uses a proxy only with the setting `trust_proxy`.
     """
 
     def __init__(self, connect_seconds: float, trust_proxy: bool) -> None:
-        self._connect_seconds, self._trusts_proxy = connect_seconds, trust_proxy
+        self._connect_seconds = connect_seconds
+        self._trusts_proxy = trust_proxy
         self._transports: dict[str | None, httpx.AsyncHTTPTransport] = {}
         """Transports by proxy; None for direct connections."""
         self._agent = ""
@@ -354,25 +422,33 @@ class Connections:
 
     async def __aexit__(self, *error: object) -> None:
         while self._transports:
-            await self._transports.popitem()[1].aclose()
+            _, transport = self._transports.popitem()
+            await transport.aclose()
 
     def proxy(self, address: Address) -> str | None:
         """Return the proxy for an address; None if there is no proxy or it is not trusted."""
-        return usable_proxy(str(address)) if self._trusts_proxy else None
+        if not self._trusts_proxy:
+            return None
+        return usable_proxy(str(address))
 
     def proxy_note(self, address: Address) -> str:
-        """Return how the environment's proxy was used, for the message about an unreachable page; empty without one."""
-        if not (proxy := proxy_for(str(address))):
+        """Return how the environment's proxy was used, for the message about an unreachable page.
+
+        Empty without a proxy.
+        """
+        proxy = proxy_for(str(address))
+        if not proxy:
             return ""
-        how = f"through {shown(proxy)}" if self._trusts_proxy else "without the proxy set by HTTPS_PROXY (trust_proxy)"
-        return f"; it was requested {how}"
+        if self._trusts_proxy:
+            return f"; it was requested through {shown(proxy)}"
+        return "; it was requested without the proxy set by HTTPS_PROXY (trust_proxy)"
 
     @asynccontextmanager
     async def get(self, address: Address, ips: Sequence[IPAddress]) -> AsyncIterator[HttpResponse]:
         """Send a GET request, and yield the response before its body is read. Raises `Unread`.
 
-        It goes to the first of these IP addresses that accepts a connection, or to a trusted proxy, which is given the
-        host name instead, because most proxies refuse IP addresses.
+        It goes to the first of these IP addresses that accepts a connection, or to a trusted proxy,
+        which is given the host name instead, because most proxies refuse IP addresses.
         """
         with _translated():
             response = await self._send(address, ips)
@@ -384,11 +460,13 @@ class Connections:
     async def _send(self, address: Address, ips: Sequence[IPAddress]) -> httpx.Response:
         import httpx
 
-        if proxy := self.proxy(address):
+        proxy = self.proxy(address)
+        if proxy:
             if proxy not in self._transports:
                 self._transports[proxy] = await in_thread(_transport, proxy)
             return await self._transports[proxy].handle_async_request(self._request(address))
-        transport, (*others, last) = self._transports[None], ips[:_TRIED_IPS]
+        transport = self._transports[None]
+        *others, last = ips[:_TRIED_IPS]
         for ip in others:
             with suppress(httpx.ConnectError, httpx.ConnectTimeout):
                 return await transport.handle_async_request(self._request(address, ip))
@@ -404,10 +482,15 @@ class Connections:
             "Accept-Encoding": _ENCODING,
         }
         # Only the connection uses the IP address; SNI and the certificate check use the host name.
-        extensions: dict[str, Any] = {"timeout": {"connect": self._connect_seconds}, "sni_hostname": address.host}
-        host, target = str(ip or address.host), address.target.encode()
+        extensions: dict[str, Any] = {
+            "timeout": {"connect": self._connect_seconds},
+            "sni_hostname": address.host,
+        }
+        host = str(ip or address.host)
+        target = address.target.encode()
         if ip:
-            # Send the target unchanged, including dot segments; a proxy needs the whole address instead.
+            # Send the target unchanged, including dot segments; a proxy needs the whole address
+            # instead.
             extensions["target"] = target
         url = httpx.URL(scheme=address.scheme, host=host, port=address.port, raw_path=target)
         return httpx.Request("GET", url, headers=headers, extensions=extensions)
@@ -418,7 +501,9 @@ def _transport(proxy: str | None = None) -> httpx.AsyncHTTPTransport:
 
     # No keep-alive, so that another host at the same IP address must present its own certificate.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-    return httpx.AsyncHTTPTransport(verify=trusted_certificates(), trust_env=False, limits=limits, proxy=proxy)
+    return httpx.AsyncHTTPTransport(
+        verify=trusted_certificates(), trust_env=False, limits=limits, proxy=proxy
+    )
 
 
 @contextmanager
@@ -431,9 +516,7 @@ def _translated() -> Iterator[None]:
     except zlib.error:
         raise Unread("broken", "its compressed content is damaged") from None
     except (httpx.HTTPError, OSError) as error:
-        causes: list[BaseException] = [error]
-        while cause := causes[-1].__cause__ or causes[-1].__context__:
-            causes.append(cause)
+        causes = _causes(error)
         if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
             raise Unread("unreachable", "its certificate is not valid for its name") from error
         # h11 raises this hint at status 431 for large headers.
@@ -444,3 +527,13 @@ def _translated() -> Iterator[None]:
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             raise Unread("unreachable", "its server does not accept connections") from error
         raise Unread("broken", "its server closed the connection or does not speak HTTP") from error
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an error, and the errors that led to it."""
+    causes = [error]
+    cause = error.__cause__ or error.__context__
+    while cause:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return causes

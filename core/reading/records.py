@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
@@ -15,21 +16,25 @@ if TYPE_CHECKING:
     from ..records.sources import DateKind, Origin
 
 TEXT_CHARACTERS = 50_000_000
-"""Maximum length of a text; needed since a small archive within `max_document_bytes` may unpack to any size."""
+"""Maximum length of a text; needed since a small archive within `max_document_bytes` may unpack to
+any size."""
 
 DocumentKind = Literal[
-    "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json", "jsonl", "email",
-    "notebook", "opendocument", "image", "registered",
+    "markdown", "text", "rst", "html", "pdf", "docx", "pptx", "xlsx", "csv", "epub", "json",
+    "jsonl", "email", "notebook", "opendocument", "image", "registered",
 ]  # fmt: skip
 Reason = Literal[
-    "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted", "timed out",
-    "unreadable", "unknown format", "crashed",
+    "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted",
+    "timed out", "unreadable", "unknown format", "crashed",
 ]  # fmt: skip
 RefusalCode = Literal[
-    "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots", "private",
-    "bad address", "redirects", "timed out", "unreachable", "server error", "broken", "denied domain",
+    "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots",
+    "private", "bad address", "redirects", "timed out", "unreachable", "server error", "broken",
+    "denied domain",
 ]  # fmt: skip
-Sign = Literal["challenge words", "challenge script", "paywall mark", "paywall words", "script only"]
+Sign = Literal[
+    "challenge words", "challenge script", "paywall mark", "paywall words", "script only"
+]
 
 _EXTENSIONS: dict[DocumentKind, str] = {
     "markdown": ".md .markdown",
@@ -49,22 +54,41 @@ _EXTENSIONS: dict[DocumentKind, str] = {
     "opendocument": ".odt .ods .odp",
     "image": ".png .jpg .jpeg .webp .tif .tiff",
 }
-KINDS: dict[str, DocumentKind] = {suffix: kind for kind, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()}
+
+
+def kinds_by_word(table: Mapping[DocumentKind, str]) -> dict[str, DocumentKind]:
+    """Return the kind of each word in a table of kinds and words."""
+    kinds = dict[str, DocumentKind]()
+    for kind, words in table.items():
+        kinds |= dict.fromkeys(words.split(), kind)
+    return kinds
+
+
+KINDS = kinds_by_word(_EXTENSIONS)
 """Kinds by file extension."""
 _PARSERS_VERSION = 9
-"""Increase with every change that may alter a file's text, title or date, so that all files are parsed again."""
+"""Increase with every change that may alter a file's text, title or date, so that all files are
+parsed again."""
 _LIBRARIES = (
-    "charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx", "python-pptx", "rapidocr",
+    "charset-normalizer", "lxml", "onnxruntime", "openpyxl", "pypdfium2", "python-docx",
+    "python-pptx", "rapidocr",
 )  # fmt: skip
 """Libraries whose versions affect the text of a file; some may not be installed."""
 
 
 def kind_of_file(name: str) -> DocumentKind | None:
-    """Return the kind of a file by its extension: text without an extension, None for one that no parser reads."""
+    """Return the kind of a file by its extension.
+
+    It is text without an extension, and None for one that no parser reads.
+    """
     suffix = PurePath(name).suffix.lower()
     if not re.fullmatch(r"\.[a-z0-9]{1,10}", suffix):
         return "text"
-    return KINDS.get(suffix) or ("registered" if suffix[1:] in registered(PARSERS) else None)
+    if suffix in KINDS:
+        return KINDS[suffix]
+    if suffix.removeprefix(".") in registered(PARSERS):
+        return "registered"
+    return None
 
 
 class PageLink(NamedTuple):
@@ -83,9 +107,11 @@ class Extract(NamedTuple):
     text: str
     """Pages are separated by `evidence.text.sentences.PAGE_END`."""
     date: str = ""
-    """Date of the file, from its fields or else from its name or text (ISO 8601); empty if there is none."""
+    """Date of the file, from its fields or else from its name or text (ISO 8601); empty if there is
+    none."""
     is_cut: bool = False
-    """Whether a part of the file is missing in `text`, because of a limit or a page that was not read."""
+    """Whether a part of the file is missing in `text`, because of a limit or a page that was not
+    read."""
     links: tuple[PageLink, ...] = ()
     """At most 200 links on a web page; those whose words are in `text` come first."""
     signs: tuple[Sign, ...] = ()
@@ -93,7 +119,8 @@ class Extract(NamedTuple):
     changed: str = ""
     """Modification date in the file's properties (ISO 8601)."""
     note: str = ""
-    """For the user: scanned pages that were not recognised, or with little confidence; empty if there are none."""
+    """For the user: scanned pages that were not recognised, or with little confidence; empty if
+    there are none."""
     date_kind: DateKind = ""
     """What `date` is the date of; a parser leaves it empty if that is the document."""
     period: str = ""
@@ -120,16 +147,22 @@ class Unreadable(Exception):
     def __init__(self, reason: Reason, message: str, trace: str = "") -> None:
         """`trace`: the traceback of a parser that failed, for the log."""
         super().__init__(message)
-        self.reason, self.trace = reason, trace
+        self.reason = reason
+        self.trace = trace
 
 
 class Unread(Exception):
     """A web page has no readable text. The message is for users and models."""
 
     def __init__(self, code: RefusalCode, message: str, status: int = 0, doi: str = "") -> None:
-        """`status`: HTTP status, if that is the reason; `doi`: DOI of the paper, if the page shows only part of it."""
+        """`status`: HTTP status, if that is the reason.
+
+        `doi`: DOI of the paper, if the page shows only part of it.
+        """
         super().__init__(message)
-        self.code, self.status, self.doi = code, status, doi
+        self.code = code
+        self.status = status
+        self.doi = doi
 
 
 @cache

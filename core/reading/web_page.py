@@ -1,4 +1,7 @@
-"""Reads web pages: fetches, parses and if needed renders them; detects bot challenges, paywalls and empty pages."""
+"""Reads web pages: fetches, parses and if needed renders them.
+
+Detects bot challenges, paywalls and empty pages.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ _EMPTY_CHARACTERS = 50
 _LITTLE_CHARACTERS = 250
 """A page with less text than this counts as empty if it asks for JavaScript."""
 _SHORT_CHARACTERS = 1500
-"""A page with at least this much text is read even if it has the signs of a bot challenge or a paywall."""
+"""A page with at least this much text is read even if it has the signs of a bot challenge or a
+paywall."""
 _CODES: dict[Reason, RefusalCode] = {
     "empty": "empty shell",
     "no text": "not text",
@@ -34,16 +38,18 @@ _CODES: dict[Reason, RefusalCode] = {
     "unknown format": "not text",
     "timed out": "timed out",
 }
-"""Why a web page is refused, by the reason why the parser found no text; `broken` for all other reasons."""
+"""Why a web page is refused, by the reason why the parser found no text; `broken` for all other
+reasons."""
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _THREADS = Threads("parse", CHILDREN)
 _NOT_INSTALLED = (
-    "its scripts need the extra 'browser': pip install \".[browser]\" in the checkout of deep_research, and Chromium "
-    "(Debian: apt install chromium; elsewhere: playwright install chromium; setting browser)"
+    "its scripts need the extra 'browser': pip install \".[browser]\" in the checkout of "
+    "deep_research, and Chromium (Debian: apt install chromium; elsewhere: playwright install "
+    "chromium; setting browser)"
 )
 _NO_SANDBOX = (
-    "Chromium's sandbox does not work here (as for root, and in some containers): run as another user, or "
-    "turn it off with DEEP_RESEARCH_BROWSER='chromium --no-sandbox' (setting browser)"
+    "Chromium's sandbox does not work here (as for root, and in some containers): run as another "
+    "user, or turn it off with DEEP_RESEARCH_BROWSER='chromium --no-sandbox' (setting browser)"
 )
 _BROWSERS, _PARALLEL = 2, 6
 """Maximum number of concurrently rendered pages, and of concurrent requests per page."""
@@ -67,7 +73,10 @@ def _parser(limits: Limits) -> Parser:
 
 
 class WebReader(Fetcher):
-    """Reads pages, concurrently; an async context manager. The constructor raises `UnknownSetting`."""
+    """Reads pages, concurrently; an async context manager.
+
+    The constructor raises `UnknownSetting`.
+    """
 
     def __init__(self, context: Context, resolve: Resolver | None = None) -> None:
         super().__init__(context, resolve)
@@ -75,22 +84,33 @@ class WebReader(Fetcher):
         self._parser = _parser(context.limits)
 
     async def read(self, address: str) -> Extract:
-        """Return the page at an address; a browser renders it if it is empty without its scripts. Raises `Unread`."""
-        page, is_rendered = await self.fetch(address), False
+        """Return the page at an address. Raises `Unread`.
+
+        A browser renders it if it is empty without its scripts.
+        """
+        page = await self.fetch(address)
+        is_rendered = False
         try:
             extract = await self._extracted(page)
         except Unread as shell:
-            if shell.code != "empty shell" or page.kind != "html" or not _SCRIPT.search(page.data):
+            if shell.code != "empty shell" or page.kind != "html":
                 raise
-            page, is_rendered = await render_page(page, str(shell), self._context, self._resolve), True
+            if not _SCRIPT.search(page.data):
+                raise
+            page = await render_page(page, str(shell), self._context, self._resolve)
+            is_rendered = True
             extract = await self._extracted(page)
         is_cut = page.is_cut or extract.is_cut
         return extract._replace(address=page.address, is_cut=is_cut, is_rendered=is_rendered)
 
     async def _extracted(self, page: Fetched) -> Extract:
-        """Parse a page. Raises `Unread` if it has no text, or only that of a bot challenge or before a paywall."""
-        here = parse_address(page.address)
-        name = unquote(here.target.partition("?")[0].rstrip("/").rpartition("/")[2]) or here.host
+        """Parse a page.
+
+        Raises `Unread` if it has no text, or only that of a bot challenge or before a paywall.
+        """
+        address = parse_address(page.address)
+        path = address.target.partition("?")[0]
+        name = unquote(path.rstrip("/").rpartition("/")[2]) or address.host
         parse = partial(self._parser.parse, page.data, name, page.kind, page.charset, page.address)
         try:
             extract = await _THREADS.run(parse)
@@ -98,13 +118,17 @@ class WebReader(Fetcher):
             raise Unread(_CODES.get(error.reason, "broken"), str(error)) from error
         if page.kind != "html":
             return extract
-        length, signs = len(extract.text), set(extract.signs)
+        length = len(extract.text)
+        signs = set(extract.signs)
         if length < _SHORT_CHARACTERS and {"challenge words", "challenge script"} <= signs:
             raise Unread("challenge", "its site requires proof that the reader is human")
         if length < _SHORT_CHARACTERS and {"paywall mark", "paywall words"} & signs:
+            doi = extract.doi
             # Other kinds of text may mention the DOI of another work.
-            doi = extract.doi or (doi_in(extract.text) if extract.origin == "scholarly" else "")
-            raise Unread("paywall", f"only the first {length} characters are readable without a subscription", doi=doi)
+            if not doi and extract.origin == "scholarly":
+                doi = doi_in(extract.text)
+            message = f"only the first {length} characters are readable without a subscription"
+            raise Unread("paywall", message, doi=doi)
         if length < _EMPTY_CHARACTERS:
             raise Unread("empty shell", f"it has only {length} characters of text")
         if length < _LITTLE_CHARACTERS and "script only" in signs:
@@ -112,54 +136,87 @@ class WebReader(Fetcher):
         return extract
 
 
-async def render_page(page: Fetched, shell: str, context: Context, resolve: Resolver | None) -> Fetched:
-    """Return a page with its HTML after its scripts have run, in a browser without network access in a child process.
+async def render_page(
+    page: Fetched, shell: str, context: Context, resolve: Resolver | None
+) -> Fetched:
+    """Return a page with its HTML after its scripts have run.
 
-    `Fetcher` makes the page's requests, so that the rules for addresses, robots.txt and limits apply to each. `shell`
-    is the reason why the page cannot be read without its scripts. Raises `Unread` with this reason if they do not run
-    or take too long.
+    They run in a browser without network access in a child process. `Fetcher` makes the page's
+    requests, so that the rules for addresses, robots.txt and limits apply to each. `shell` is the
+    reason why the page cannot be read without its scripts. Raises `Unread` with this reason if they
+    do not run or take too long.
     """
-    limits, command = context.limits, context.browser
-    if command == "off" or not find_spec("playwright"):
-        raise Unread("empty shell", shell if command == "off" else f"{shell}; {_NOT_INSTALLED}")
-    async with slot("browser", _BROWSERS), Fetcher(context, resolve, parse_address(page.address).host) as fetcher:
+    limits = context.limits
+    if context.browser == "off":
+        raise Unread("empty shell", shell)
+    if not find_spec("playwright"):
+        raise Unread("empty shell", f"{shell}; {_NOT_INSTALLED}")
+    page_host = parse_address(page.address).host
+    async with slot("browser", _BROWSERS), Fetcher(context, resolve, page_host) as fetcher:
         child = await in_thread(start_child, _WORKER, stderr=subprocess.PIPE)
         try:
             async with asyncio.timeout(limits.render_seconds):
-                options = {**limits.model_dump(), "address": page.address, "charset": page.charset, "command": command}
-                header, html = await _rendered(child, fetcher, _RENDER_BYTES, options, page.data)
+                options = {
+                    **limits.model_dump(),
+                    "address": page.address,
+                    "charset": page.charset,
+                    "command": context.browser,
+                }
+                header, rendered = await _rendered(
+                    child, fetcher, _RENDER_BYTES, options, page.data
+                )
         except TimeoutError:
-            reason = f"its scripts take longer than {limits.render_seconds:g} seconds (limit render_seconds)"
-            raise Unread("empty shell", f"{shell}; {reason}") from None
+            seconds = f"{limits.render_seconds:g} seconds (limit render_seconds)"
+            message = f"{shell}; its scripts take longer than {seconds}"
+            raise Unread("empty shell", message) from None
         finally:
             await asyncio.shield(in_thread(_end, child))
-    if error := header.get("error"):
-        if "sandboxing failed" in error:
-            reason = _NO_SANDBOX
-        elif "doesn't exist" in error:
-            reason = _NOT_INSTALLED
-        else:
-            # The library's message comes first, the browser's last error is often more precise.
-            first, *others = error.splitlines()
-            reason = f"the browser failed: {[first, *(line for line in others if '[err]' in line)][-1]}"
-        raise Unread("empty shell", f"{shell}; {reason}")
-    return page._replace(data=_NOSCRIPT.sub(b"", html), charset="utf-8", is_cut=len(html) == limits.max_page_bytes)
+    error = header.get("error")
+    if error:
+        raise Unread("empty shell", f"{shell}; {_browser_failure(error)}")
+    html = _NOSCRIPT.sub(b"", rendered)
+    is_cut = len(rendered) == limits.max_page_bytes
+    return page._replace(data=html, charset="utf-8", is_cut=is_cut)
+
+
+def _browser_failure(error: str) -> str:
+    """Return why no browser ran, from the error of the library."""
+    if "sandboxing failed" in error:
+        return _NO_SANDBOX
+    if "doesn't exist" in error:
+        return _NOT_INSTALLED
+    # The library's message comes first, the browser's last error is often more precise.
+    reason, *others = error.splitlines()
+    for line in others:
+        if "[err]" in line:
+            reason = line
+    return f"the browser failed: {reason}"
 
 
 async def _rendered(
-    child: subprocess.Popen[bytes], fetcher: Fetcher, bytes_left: int, options: dict[str, Any], page: bytes
+    child: subprocess.Popen[bytes],
+    fetcher: Fetcher,
+    bytes_left: int,
+    options: dict[str, Any],
+    page: bytes,
 ) -> tuple[dict[str, Any], bytes]:
-    """Send a page to the child process and answer its requests, of up to `bytes_left` bytes together.
+    """Send a page to the child process, and answer its requests.
+
+    Together they may load up to `bytes_left` bytes.
 
     Returns the child's last message: the HTML, or a header with the key `error`.
     """
-    stdin, stdout = child.stdin, child.stdout
+    stdin = child.stdin
+    stdout = child.stdout
     assert stdin and stdout
-    slots, sender, loads = asyncio.Semaphore(_PARALLEL), Threads("browser", 1), set[asyncio.Task[None]]()
+    slots = asyncio.Semaphore(_PARALLEL)
+    sender = Threads("browser", 1)
+    loads = set[asyncio.Task[None]]()
 
     async def load(number: int, address: str) -> None:
         nonlocal bytes_left
-        response, data = dict[str, Any](number=number), b""
+        response = dict[str, Any](number=number)
+        data = b""
         with suppress(Unread):
             async with slots:
                 headers, data = await fetcher.fetch_part(address, max(0, bytes_left))
@@ -172,11 +229,14 @@ async def _rendered(
         # A child that failed to start has closed its pipe.
         with suppress(OSError):
             await sender.run(send, stdin, options, page)
-        while message := await in_thread(receive, stdout):
-            if "number" not in message[0]:
+        while True:
+            message = await in_thread(receive, stdout)
+            if message is None:
+                return {"error": "it ended early"}, b""
+            request, _ = message
+            if "number" not in request:
                 return message
-            loads.add(asyncio.create_task(load(**message[0])))
-        return {"error": "it ended early"}, b""
+            loads.add(asyncio.create_task(load(**request)))
     finally:
         for task in loads:
             task.cancel()

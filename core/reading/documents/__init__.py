@@ -1,4 +1,7 @@
-"""Parsers that turn the bytes of files and pages into text, in child processes; one `parse_<kind>` module per format.
+"""Parsers that turn the bytes of files and pages into text, in child processes.
 
-Start with `pool`, which sends files to child processes, and `worker`, which chooses the parser in the child.
+There is one `parse_<kind>` module per format.
+
+Start with `pool`, which sends files to child processes, and `worker`, which chooses the parser in
+the child.
 """

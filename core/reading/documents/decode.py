@@ -12,7 +12,8 @@ from ..records import TEXT_CHARACTERS, Unreadable
 _SAMPLE_BYTES = 65_536
 TEXT_BYTES = 6 * TEXT_CHARACTERS
 NOT_IN_TEXT = r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]"
-"""Control characters or bytes that are rare in text. ESC is allowed, for coloured logs and ISO-2022-JP."""
+"""Control characters or bytes that are rare in text. ESC is allowed, for coloured logs and
+ISO-2022-JP."""
 CONTROL_SHARE = 0.02
 """Maximum share of these characters in a text."""
 _FEW_CONTROLS = 8
@@ -30,12 +31,13 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BINARY = (
-    b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b", b"7z\xbc\xaf", b"\x7fELF", b"SQLite format 3",
+    b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b", b"7z\xbc\xaf", b"\x7fELF",
+    b"SQLite format 3",
 )  # fmt: skip
 """First bytes of files that are not text."""
 _CANDIDATES = [
-    "cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251", "koi8_r", "cp1250", "cp1253", "cp1255",
-    "cp1256", "cp1254",
+    "cp1252", "cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp1251", "koi8_r", "cp1250",
+    "cp1253", "cp1255", "cp1256", "cp1254",
 ]  # fmt: skip
 """Charsets among which to guess that of a text which is neither Unicode nor declared."""
 # Pages declare the smaller charset but use the larger one, as browsers assume.
@@ -47,8 +49,9 @@ _AS_MEANT = {
     "iso-8859-9": "cp1254",
 }
 _CONTROL = re.compile(NOT_IN_TEXT)
-# Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do variation selectors after symbols that may
-# be emoji, except symbols that NFC replaces, so that cleaning twice changes nothing.
+# Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do variation selectors
+# after symbols that may be emoji, except symbols that NFC replaces, so that cleaning twice changes
+# nothing.
 _UNWANTED = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe01-\ufe0d\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U0001d173-\U0001d17a"
@@ -63,9 +66,10 @@ _ALL_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
-    """Decode the first `most` bytes by their byte order mark, as UTF-8, by the declared charset, or by the best guess.
+    """Decode the first `most` bytes.
 
-    Raises `Unreadable` if they are not text.
+    By their byte order mark, as UTF-8, by the declared charset, or by the best guess. Raises
+    `Unreadable` if they are not text.
     """
     if data.startswith(_BINARY):
         raise Unreadable("not text", "it is not a text file")
@@ -83,7 +87,10 @@ def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Return the text in NFC with `\\n` line ends, without control, invisible and broken characters."""
+    """Return the text in NFC with `\\n` line ends.
+
+    Control, invisible and broken characters are removed.
+    """
     text = _UNWANTED.sub("", _LINE_ENDS.sub("\n", text))
     # Searching for these is much faster than the pattern.
     if any(selector in text for selector in "\ufe00\ufe0e\ufe0f"):
@@ -97,25 +104,49 @@ def without_controls(text: str) -> str:
 
 
 def _without_bom(data: bytes, declared: str, is_whole: bool) -> str:
-    """Decode bytes without a byte order mark; without `is_whole`, they may end within a character."""
-    # UTF-8 before the declaration: text rarely decodes as UTF-8 by chance, but declarations are often wrong.
-    names = ["iso2022_jp", "utf-8"] if b"\x1b$" in data else ["utf-8"]
+    """Decode bytes without a byte order mark.
+
+    Without `is_whole`, they may end within a character.
+    """
     sample = data[:_SAMPLE_BYTES]
-    # A stray NUL is an accident; NUL in every second byte means UTF-16.
-    if sample.count(0) > _NUL_SHARE * len(sample):
-        names = ["utf-16-le" if sample[1::2].count(0) > sample[0::2].count(0) else "utf-16-be"]
-    for name in [*names, _AS_MEANT.get(declared.lower(), declared)]:
+    charsets = _unicode_charsets(data, sample)
+    charsets.append(_AS_MEANT.get(declared.lower(), declared))
+    for charset in charsets:
         with suppress(LookupError, UnicodeError):
-            return codecs.getincrementaldecoder(name)().decode(data, final=is_whole)
+            return codecs.getincrementaldecoder(charset)().decode(data, final=is_whole)
     # UTF-8 with a few pasted bytes of another charset.
     text = data.decode("utf-8", errors="replace")
-    if text.count("\ufffd") * _SLIPS < sum(character > "\x7f" for character in text):
+    not_ascii = len(text) - sum(map(str.isascii, text))
+    if text.count("\ufffd") * _SLIPS < not_ascii:
         return text
+    return data.decode(_guessed_charset(sample), errors="replace")
+
+
+def _unicode_charsets(data: bytes, sample: bytes) -> list[str]:
+    """Return the charsets to try before the declared one.
+
+    Text rarely decodes as UTF-8 by chance, but declarations are often wrong.
+    """
+    # A stray NUL is an accident; NUL in every second byte means UTF-16.
+    if sample.count(0) > _NUL_SHARE * len(sample):
+        is_little_endian = sample[1::2].count(0) > sample[0::2].count(0)
+        return ["utf-16-le" if is_little_endian else "utf-16-be"]
+    if b"\x1b$" in data:
+        return ["iso2022_jp", "utf-8"]
+    return ["utf-8"]
+
+
+def _guessed_charset(sample: bytes) -> str:
     from charset_normalizer import from_bytes
 
     matches = from_bytes(sample, cp_isolation=_CANDIDATES)
     best = matches.best()
-    # Short Western texts fit the Central European charset equally well, but are far more common.
-    is_western = best and any(match.encoding == "cp1252" and match.chaos <= best.chaos for match in matches)
-    guess = "cp1252" if not best or (is_western and best.encoding == "cp1250") else best.encoding
-    return data.decode(guess, errors="replace")
+    if not best:
+        return "cp1252"
+    if best.encoding == "cp1250":
+        # Short Western texts fit the Central European charset equally well, but are far more
+        # common.
+        for match in matches:
+            if match.encoding == "cp1252" and match.chaos <= best.chaos:
+                return "cp1252"
+    return best.encoding

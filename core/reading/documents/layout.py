@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from statistics import median
 from typing import NamedTuple
 
 from .raised import END, LOWERED, RAISED
-from .tables import table_of
+from .tables import joined_names, table_of
 
 _LONG_LINE = 8
 """Minimum ratio of width to height for a line of running text; table cells are shorter."""
@@ -31,7 +32,8 @@ _PADDED = 1.25
 _COVERED = 0.8
 """Minimum share of a column that a spanning cell must cover to count as part of it."""
 _SURE_GUTTER = 2
-"""Two rows without numbers make a table only if the gap between their columns is wider than this, in letter heights."""
+"""Two rows without numbers make a table only if the gap between their columns is wider than this,
+in letter heights."""
 _MOST_GUTTERS = 30
 """Maximum number of gutter candidates to try, starting with those crossed by the fewest lines."""
 _FILLED = 0.5
@@ -42,21 +44,27 @@ _TABLE = "| "
 _SHORT_LINE = 0.6
 """A line shorter than this share of the page width ends its paragraph."""
 _ROOM = 0.85
-"""A line that would be shorter than this share even with the next word ends its paragraph too, unless that word starts
-with a lower-case letter."""
+"""A line that would be shorter than this share even with the next word ends its paragraph too,
+unless that word starts with a lower-case letter."""
 
-_SECTION = re.compile(r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]")
+_SECTION = re.compile(
+    r"(?:\d{1,2}[.)]|\d{1,2}\.\d{1,2}\.?|\([a-z\d]{1,2}\)|[•▪‣◦·\x7f\ue000-\uf8ff])\s+[^\W\d_]"
+)
 """Start of a list item or section."""
-_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+)
 _FIGURE = re.compile(
     r"(?!(?:19|20)\d\d\b)[^\w]*(?:[A-Z]{0,3}[$€£¥]|[A-Z]{3}\b)?[^\w]*\d[\d\s.,'’/:%()–−-]*[^\W\d_]{0,3}\W*"
 )
 """A cell with a number. Years do not count, because they occur as column headers."""
 _FIGURES = re.compile(r"(?:(?:^|\s)[^\w\s]*(?:\d[\d.,'’]*[.,'’]\d+|(?<=\()\d+)[^\w\s]*){2,}$")
-"""Consecutive numbers with a separator or in brackets; in others, a space may be a thousands separator."""
+"""Consecutive numbers with a separator or in brackets; in others, a space may be a thousands
+separator."""
 _SCRIPT = re.compile(rf"[{RAISED}{LOWERED}][^{END}]*{END}")
 _MARKER = re.compile(
-    r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?", re.IGNORECASE
+    r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]|[•▪‣◦·–—*\x7f\ue000-\uf8ff-]|\d{1,2}(?:\.\d{1,2})+\.?",
+    re.IGNORECASE,
 )
 """A list item's marker or a heading's number."""
 
@@ -64,7 +72,10 @@ Cells = list[str]
 
 
 class Line(NamedTuple):
-    """A line of text or a table cell, with its position on the upright page; vertical positions grow downwards."""
+    """A line of text or a table cell, with its position on the upright page.
+
+    Vertical positions grow downwards.
+    """
 
     left: float
     top: float
@@ -72,7 +83,8 @@ class Line(NamedTuple):
     bottom: float
     text: str = ""
     gaps: tuple[tuple[int, tuple[float, float]], ...] = ()
-    """Gaps between its words: (offset of the next word in `text`, (left edge, right edge of the gap))."""
+    """Gaps between its words: (offset of the next word in `text`, (left edge, right edge of the
+    gap))."""
 
     @property
     def height(self) -> float:
@@ -85,15 +97,18 @@ class Line(NamedTuple):
         return (self.top + self.bottom) / 2
 
     def cut(self, left: float, right: float, width: float = 0.0) -> list[Line]:
-        """Split at the first gap between `left` and `right` that is wider than `width` line heights.
+        """Split at the first gap between `left` and `right` wider than `width` line heights.
 
         Returns the two parts, or the whole line if there is no such gap.
         """
         for index, (start, (begin, end)) in enumerate(self.gaps):
             if begin < right and left < end and end - begin > width * self.height:
-                gaps = tuple((offset - start, ends) for offset, ends in self.gaps[index + 1 :])
-                before = self._replace(right=begin, text=self.text[:start].rstrip(), gaps=self.gaps[:index])
-                return [before, self._replace(left=end, text=self.text[start:], gaps=gaps)]
+                before = self._replace(
+                    right=begin, text=self.text[:start].rstrip(), gaps=self.gaps[:index]
+                )
+                gaps = tuple((offset - start, edges) for offset, edges in self.gaps[index + 1 :])
+                after = self._replace(left=end, text=self.text[start:], gaps=gaps)
+                return [before, after]
         return [self]
 
     def overlaps(self, other: Line) -> bool:
@@ -103,8 +118,13 @@ class Line(NamedTuple):
 
 def in_order(lines: Sequence[Line]) -> str:
     """Return the text of the lines in reading order, as paragraphs and Markdown tables."""
-    text = "\f".join("\n\n".join(_parts(rows_of(block))) for block in _blocks(lines))
-    # Text that starts with a lower-case letter continues the previous column or a widely spaced line.
+    blocks = list[str]()
+    for block in _blocks(lines):
+        parts = _parts(rows_of(block))
+        blocks.append("\n\n".join(parts))
+    text = "\f".join(blocks)
+    # Text that starts with a lower-case letter continues the previous column or a widely spaced
+    # line.
     text = re.sub(r"(?<=[^\W\d_])-(?:\f|\n\n)(?=[a-zß-ÿ])", "", text)
     return re.sub(r"(?<=[\w,])\f(?=[a-zß-ÿ])", " ", text).replace("\f", "\n\n")
 
@@ -112,67 +132,120 @@ def in_order(lines: Sequence[Line]) -> str:
 def with_grid(lines: Sequence[Line], columns: Sequence[float], rows: Sequence[float]) -> list[Line]:
     """Replace the lines inside a ruled table with one line that contains its Markdown.
 
-    `columns` and `rows` are the positions of its vertical and horizontal rules. If they do not divide the lines into
-    cells, the lines are returned unchanged.
+    `columns` and `rows` are the positions of its vertical and horizontal rules. If they do not
+    divide the lines into cells, the lines are returned unchanged.
     """
     table = Line(columns[0], rows[0], columns[-1], rows[-1])
-    inside = {line for line in lines if table.top < line.middle < table.bottom and line.overlaps(table)}
-    cells: dict[tuple[int, int], list[str]] = {}
-    for row in rows_of(inside):
-        for line in row:
-            parts = [line]
-            for rule in columns[1:-1]:
-                parts = [*parts[:-1], *parts[-1].cut(rule - 1, rule + 1)]
-            for part in parts:
-                cell = bisect_right(rows, part.middle) - 1, bisect_right(columns, (part.left + part.right) / 2) - 1
-                cells.setdefault(cell, []).append(part.text)
-    width, height = len(columns) - 1, len(rows) - 1
-    is_plain = any(sum(map(_is_figure, texts)) > 1 for texts in cells.values())
-    if is_plain or len(cells) < _FILLED * width * height or any(not 0 <= column < width for _, column in cells):
+    inside = set[Line]()
+    for line in lines:
+        if table.top < line.middle < table.bottom and line.overlaps(table):
+            inside.add(line)
+    cells = _grid_cells(inside, columns, rows)
+    width = len(columns) - 1
+    height = len(rows) - 1
+    if len(cells) < _FILLED * width * height:
         return list(lines)
-    shown = [[" ".join(cells.get((row, column), ())) for column in range(width)] for row in range(height)]
-    text = "\n\n".join(_markdown([row for row in shown if any(row)]))
-    return [*(line for line in lines if line not in inside), table._replace(bottom=table.top + 1, text=text)]
+    for (_, column), texts in cells.items():
+        # With two numbers in a cell, the rules do not separate all columns or rows.
+        if not 0 <= column < width or sum(map(_is_figure, texts)) > 1:
+            return list(lines)
+    filled = list[Cells]()
+    for row in range(height):
+        row_cells = [" ".join(cells.get((row, column), ())) for column in range(width)]
+        if any(row_cells):
+            filled.append(row_cells)
+    text = "\n\n".join(_markdown(filled))
+    outside = [line for line in lines if line not in inside]
+    return [*outside, table._replace(bottom=table.top + 1, text=text)]
+
+
+def _grid_cells(
+    lines: Iterable[Line], columns: Sequence[float], rows: Sequence[float]
+) -> dict[tuple[int, int], list[str]]:
+    """Return the texts in each cell of a ruled table, by the indexes of its row and column."""
+    cells = defaultdict[tuple[int, int], list[str]](list)
+    for line in chain.from_iterable(rows_of(lines)):
+        parts = [line]
+        for rule in columns[1:-1]:
+            rest = parts.pop()
+            parts += rest.cut(rule - 1, rule + 1)
+        for part in parts:
+            row = bisect_right(rows, part.middle) - 1
+            column = bisect_right(columns, (part.left + part.right) / 2) - 1
+            cells[row, column].append(part.text)
+    return cells
 
 
 def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
     """Group lines into rows, ordered from top to bottom and from left to right."""
     rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: line.middle):
+    for line in sorted(lines, key=_middle):
         if rows and line.middle - rows[-1][0].middle < rows[-1][0].height / 2:
             rows[-1].append(line)
         else:
             rows.append([line])
-    return [sorted(row) for row in rows]
+    return list(map(sorted, rows))
+
+
+def _middle(line: Line) -> float:
+    return line.middle
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
-    """Yield the lines in groups, in reading order; tables and lines across the whole page separate columns."""
+    """Yield the lines in groups, in reading order.
+
+    Tables and lines across the whole page separate columns.
+    """
     gutter = _gutter(lines)
     if gutter is None:
         yield lines
         return
-    lines = [part for line in lines for part in line.cut(gutter, gutter + 1, _NARROW)]
-    # Rows of at least three short lines are tables.
-    rows = (row for row in rows_of(lines) if len(row) > 2 and not any(map(_is_long, row)))
-    in_table = set(chain.from_iterable(rows))
-    between = [line for line in lines if line.left < gutter < line.right or line in in_table]
-    rest = sorted(set(lines).difference(between), key=lambda line: line.middle)
+    parts = _cut_at(gutter, lines)
+    in_table = set[Line]()
+    for row in rows_of(parts):
+        # Rows of at least three short lines are tables.
+        if len(row) > 2 and not any(map(_is_long, row)):
+            in_table.update(row)
+    dividers = list[Line]()
+    for line in parts:
+        if line.left < gutter < line.right or line in in_table:
+            dividers.append(line)
+    rest = sorted(set(parts).difference(dividers), key=_middle)
     block = list[Line]()
-    for divider in [*sorted(between, key=lambda line: line.middle), None]:
-        count = len(rest) if divider is None else bisect_left(rest, divider.middle, key=lambda line: line.middle)
-        above, rest = rest[:count], rest[count:]
-        if above:
+    for divider in sorted(dividers, key=_middle):
+        count = bisect_left(rest, divider.middle, key=_middle)
+        if count:
             if block:
                 yield block
-            left = [line for line in above if line.right <= gutter]
-            right = [line for line in above if line.left >= gutter]
-            yield from (part for column in (left, right) if column for part in _blocks(column))
+            yield from _column_blocks(rest[:count], gutter)
+            rest = rest[count:]
             block = []
-        if divider:
-            block.append(divider)
+        block.append(divider)
     if block:
         yield block
+    yield from _column_blocks(rest, gutter)
+
+
+def _column_blocks(lines: Sequence[Line], gutter: float) -> Iterator[Sequence[Line]]:
+    """Yield the groups of the column on the left of the gutter, then those of the other column."""
+    for column in _columns_beside(gutter, lines):
+        if column:
+            yield from _blocks(column)
+
+
+def _cut_at(gutter: float, lines: Sequence[Line]) -> list[Line]:
+    """Split the lines that have a gap at the gutter."""
+    parts = list[Line]()
+    for line in lines:
+        parts += line.cut(gutter, gutter + 1, _NARROW)
+    return parts
+
+
+def _columns_beside(gutter: float, lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """Return the lines that end before the gutter, and those that start after it."""
+    left = [line for line in lines if line.right <= gutter]
+    right = [line for line in lines if line.left >= gutter]
+    return left, right
 
 
 def _is_long(line: Line) -> bool:
@@ -180,19 +253,28 @@ def _is_long(line: Line) -> bool:
     return line.right - line.left >= _LONG_LINE * line.height
 
 
+def _is_prose(column: Sequence[Line]) -> bool:
+    """Whether a column is running text."""
+    if len(column) < _COLUMN_LINES:
+        return False
+    long_lines = sum(map(_is_long, column))
+    return long_lines * 2 >= len(column)
+
+
 def _gutter(lines: Sequence[Line]) -> float | None:
-    """Return the position between two columns of running text; None for a single column or a table."""
-    lefts, rights = sorted(line.left for line in lines), sorted(line.right for line in lines)
-    found: list[tuple[int, float]] = []
+    """Return the position between two columns of text; None for a single column or a table."""
+    lefts = sorted(line.left for line in lines)
+    rights = sorted(line.right for line in lines)
+    candidates: list[tuple[int, float]] = []
     for right in sorted(set(rights)):
-        on_left, on_right = bisect_right(rights, right), len(lines) - bisect_left(lefts, right)
+        on_left = bisect_right(rights, right)
+        on_right = len(lines) - bisect_left(lefts, right)
         spanning = len(lines) - on_left - on_right
         if min(on_left, on_right) >= _COLUMN_LINES and spanning * 2 < len(lines):
-            found.append((spanning, right))
-    for _, gutter in sorted(found)[:_MOST_GUTTERS]:
-        cut = [part for line in lines for part in line.cut(gutter, gutter + 1, _NARROW)]
-        columns = [line for line in cut if line.right <= gutter], [line for line in cut if line.left >= gutter]
-        if all(len(column) >= _COLUMN_LINES and sum(map(_is_long, column)) * 2 >= len(column) for column in columns):
+            candidates.append((spanning, right))
+    for _, gutter in sorted(candidates)[:_MOST_GUTTERS]:
+        left_column, right_column = _columns_beside(gutter, _cut_at(gutter, lines))
+        if _is_prose(left_column) and _is_prose(right_column):
             return gutter
     return None
 
@@ -200,48 +282,63 @@ def _gutter(lines: Sequence[Line]) -> float | None:
 def _parts(rows: Sequence[list[Line]]) -> Iterator[str]:
     """Yield the tables in a block, as Markdown, and the paragraphs between them."""
     rows = list(map(_regrouped, rows))
-    start = plain = 0
+    start = 0
+    text_start = 0
     while start < len(rows):
-        is_written = rows[start][0].text.startswith(_TABLE)
-        stop = start + 1 if is_written else _end_of_table(rows, start)
-        columns = _columns(rows[start:stop])
-        if not is_written and len(columns) < 2:
-            start += 1
-            continue
-        yield from filter(None, [_text(rows[plain:start])])
-        if is_written:
-            yield rows[start][0].text
+        if rows[start][0].text.startswith(_TABLE):
+            stop = start + 1
+            tables = [rows[start][0].text]
         else:
-            yield from _markdown(_joined(rows[start:stop], [_cells(row, columns) for row in rows[start:stop]]))
-        start = plain = stop
-    yield from filter(None, [_text(rows[plain:])])
+            stop = _end_of_table(rows, start)
+            columns = _columns(rows[start:stop])
+            if len(columns) < 2:
+                start += 1
+                continue
+            cell_rows = [_cells(row, columns) for row in rows[start:stop]]
+            tables = list(_markdown(_joined(rows[start:stop], cell_rows)))
+        text = _text(rows[text_start:start])
+        if text:
+            yield text
+        yield from tables
+        start = stop
+        text_start = stop
+    text = _text(rows[text_start:])
+    if text:
+        yield text
 
 
 def _regrouped(row: list[Line]) -> list[Line]:
-    """Join a list marker with its item, and split two or more numbers at the end of a line into cells."""
+    """Join a list marker with its item, and split several numbers at a line's end into cells."""
     if len(row) == 2 and _MARKER.fullmatch(row[0].text) and not _is_figure(row[1].text):
         mark, item = row
         row = [item._replace(left=mark.left, text=f"{mark.text} {item.text}", gaps=())]
     parts = list[Line]()
     for line in row:
+        rest = line
         # A sentence does not end with two numbers.
-        if found := _FIGURES.search(line.text):
-            for start, blank in line.gaps:
-                if start >= found.start() and line.text:
-                    *before, line = line.cut(*blank)
+        figures = _FIGURES.search(line.text)
+        if figures:
+            for start, gap in line.gaps:
+                if start >= figures.start() and rest.text:
+                    *before, rest = rest.cut(*gap)
                     parts += before
-        parts.append(line)
+        parts.append(rest)
     return parts
 
 
 def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
-    """Return the index after the last row of the table that starts at `start`; `start` if there is no table."""
+    """Return the index after the last row of the table that starts at `start`.
+
+    If there is no table, it is `start`.
+    """
     if len(rows[start]) < 2:
         return start
     stop = start + 1
     for index in range(start + 1, len(rows)):
-        row, above = rows[index], rows[index - 1]
-        step, height = row[0].middle - above[0].middle, max(row[0].height, above[0].height)
+        row = rows[index]
+        above = rows[index - 1]
+        step = row[0].middle - above[0].middle
+        height = max(row[0].height, above[0].height)
         if row[0].text.startswith(_TABLE) or step > _ROW_GAP * height:
             break
         if len(row) > 1:
@@ -250,98 +347,160 @@ def _end_of_table(rows: Sequence[list[Line]], start: int) -> int:
             break
     # Cells of the last row may have further lines, each below exactly one of them.
     while stop < len(rows) and stop - start > 1:
-        row, (line, *others) = rows[stop - 1], rows[stop]
+        row = rows[stop - 1]
+        line, *others = rows[stop]
         is_near = line.middle - row[0].middle <= _GAP * row[0].height
-        if others or not is_near or sum(map(line.overlaps, row)) != 1 or not line.text[:1].islower():
+        is_below_one = sum(map(line.overlaps, row)) == 1
+        if others or not is_near or not is_below_one or not line.text[:1].islower():
             break
         stop += 1
     return stop
 
 
 def _columns(rows: Sequence[list[Line]]) -> list[tuple[float, float]]:
-    """Return the left and right edges of the columns of a table; empty if the rows have no gaps at the same places."""
+    """Return the left and right edges of a table's columns.
+
+    They are empty if the rows have no gaps at the same places.
+    """
     most = max(map(len, rows), default=0)
-    for width in range(most, 1, -1):
-        full = [row for row in rows if len(row) >= width]
-        columns: list[tuple[float, float]] = []
-        for line in sorted(line for row in full for line in row):
-            if columns and line.left < columns[-1][1]:
-                columns[-1] = columns[-1][0], max(columns[-1][1], line.right)
-            else:
-                columns.append((line.left, line.right))
-        gutter = min((begin - end for (_, end), (begin, _) in pairwise(columns)), default=0)
+    for count in range(most, 1, -1):
+        full = [row for row in rows if len(row) >= count]
+        lines = sorted(chain.from_iterable(full))
+        columns = _spans(lines)
+        if len(columns) < count or len(full) < 2:
+            continue
+        gutters = [begin - end for (_, end), (begin, _) in pairwise(columns)]
         # In two justified lines, gaps may align by chance.
-        is_sure = (
-            len(full) > 2
-            or gutter > _SURE_GUTTER * full[0][0].height
-            or any(_is_figure(line.text) for row in full for line in row)
-        )
-        if len(columns) >= width and len(full) > 1 and is_sure:
+        if len(full) > 2 or min(gutters, default=0) > _SURE_GUTTER * full[0][0].height:
+            return columns
+        if any(_is_figure(line.text) for line in lines):
             return columns
     return []
 
 
+def _spans(lines: Sequence[Line]) -> list[tuple[float, float]]:
+    """Return the left and right edges of groups of overlapping lines; `lines` are sorted."""
+    spans: list[tuple[float, float]] = []
+    for line in lines:
+        if spans and line.left < spans[-1][1]:
+            left, right = spans[-1]
+            spans[-1] = left, max(right, line.right)
+        else:
+            spans.append((line.left, line.right))
+    return spans
+
+
 def _markdown(cells: Sequence[Cells]) -> Iterator[str]:
-    """Yield a table as Markdown; two columns without a header become lines with a label and a value."""
-    width, count = len(cells[0]), 0
-    if not any(map(_is_figure, cells[0][1:])) and not cells[0][0].endswith(":"):
-        count = 1
-        while count < min(_HEADER_ROWS, len(cells) - 1):
-            above, row = cells[count - 1][1:], cells[count]
-            is_whole = all(above) and len(set(above)) == len(above)
-            if is_whole or not any(row[1:]) or any(map(_is_figure, row)):
-                break
-            count += 1
+    """Yield a table as Markdown.
+
+    Two columns without a header become lines with a label and a value.
+    """
+    first, *_ = cells
+    width = len(first)
+    header_rows = 0
+    if not any(map(_is_figure, first[1:])) and not first[0].endswith(":"):
+        header_rows = _header_rows(cells)
     elif width == 2:
-        yield "\n".join(": ".join(filter(None, [label.rstrip(" :"), value])) for label, value in cells)
+        lines = list[str]()
+        for label, value in cells:
+            entry = (label.rstrip(" :"), value)
+            lines.append(": ".join(filter(None, entry)))
+        yield "\n".join(lines)
         return
-    header = [" / ".join(dict.fromkeys(filter(None, names))) for names in zip(*cells[:count], strict=True)]
-    yield from table_of([header or [""] * width, *cells[count:]])
+    header = [""] * width
+    if header_rows:
+        header = list(map(joined_names, zip(*cells[:header_rows], strict=True)))
+    yield from table_of([header, *cells[header_rows:]])
+
+
+def _header_rows(cells: Sequence[Cells]) -> int:
+    """Return the number of header rows of a table whose first row is one of them."""
+    count = 1
+    while count < min(_HEADER_ROWS, len(cells) - 1):
+        names = cells[count - 1][1:]
+        row = cells[count]
+        is_complete = all(names) and len(set(names)) == len(names)
+        if is_complete or not any(row[1:]) or any(map(_is_figure, row)):
+            break
+        count += 1
+    return count
 
 
 def _cells(row: Sequence[Line], columns: Sequence[tuple[float, float]]) -> Cells:
     """Return the cells of a row; a cell that spans several columns is repeated in each."""
-    cells = [""] * len(columns)
+    parts = list[Line]()
     for line in row:
-        below = [index for index, (left, right) in enumerate(columns) if line.left < right and left < line.right]
-        parts = [line]
-        for index, following in pairwise(below):
-            # The gap before a wide number can be as narrow as a space.
-            *before, last = parts
-            pair = last.cut(columns[index][1] - 1, columns[following][0] + 1)
-            is_cell = any(part.text.isdigit() or _is_figure(part.text) for part in pair)
-            parts = [*before, *pair] if is_cell else parts
-        for part in parts:
-            overlaps = [min(part.right, right) - max(part.left, left) for left, right in columns]
-            most = max(overlaps)
-            for index, overlap in enumerate(overlaps):
-                left, right = columns[index]
-                if overlap == most or overlap > _COVERED * (right - left):
-                    cells[index] = f"{cells[index]} {part.text}".strip()
+        parts += _parts_of_cells(line, columns)
+    cells = [""] * len(columns)
+    for part in parts:
+        overlaps = [min(part.right, right) - max(part.left, left) for left, right in columns]
+        most = max(overlaps)
+        for index, (left, right) in enumerate(columns):
+            overlap = overlaps[index]
+            if overlap == most or overlap > _COVERED * (right - left):
+                cells[index] = f"{cells[index]} {part.text}".strip()
     return cells
+
+
+def _parts_of_cells(line: Line, columns: Sequence[tuple[float, float]]) -> list[Line]:
+    """Split a line between two columns if one of the parts is a number.
+
+    The gap before a wide number can be as narrow as a space.
+    """
+    spanned = list[tuple[float, float]]()
+    for left, right in columns:
+        if line.left < right and left < line.right:
+            spanned.append((left, right))
+    parts = list[Line]()
+    rest = line
+    for (_, end), (begin, _) in pairwise(spanned):
+        pair = rest.cut(end - 1, begin + 1)
+        if any(part.text.isdigit() or _is_figure(part.text) for part in pair):
+            *before, rest = pair
+            parts += before
+    return [*parts, rest]
 
 
 def _joined(rows: Sequence[list[Line]], cell_rows: Sequence[Cells]) -> list[Cells]:
     """Return the cells of each row of a table, which may be printed on several lines."""
-    steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)]
-    close = _PADDED * min(steps, default=0)
+    steps = _steps(rows)
     has_figures = [any(map(_is_figure, cells)) for cells in cell_rows]
-    pairs = list(zip(steps, pairwise(has_figures), strict=True))
-    if max(steps, default=0) <= close or any(step < close and all(both) for step, both in pairs):
-        # The line distances do not show where rows start.
-        close = 0
+    close = _PADDED * min(steps, default=0)
+    # Whether the line distances show where rows start.
+    is_padded = max(steps, default=0) > close
+    for step, (above_has, below_has) in zip(steps, pairwise(has_figures), strict=True):
+        if step < close and above_has and below_has:
+            is_padded = False
+    if not is_padded:
+        close = 0.0
     joined = [cell_rows[0]]
-    for index, (step, both) in enumerate(pairs, 1):
-        cells, height = cell_rows[index], rows[index][0].height
+    for index, step in enumerate(steps, 1):
+        above = joined[-1]
+        cells = cell_rows[index]
+        height = rows[index][0].height
+        continues = step < 0.8 * height
+        if step < close:
+            has_figure = has_figures[index - 1] or has_figures[index]
+            continues = continues or not has_figure or _is_partial(cells, above)
         first = next(filter(None, cells), " ")
-        is_partial = any(above and not cell for above, cell in zip(joined[-1], cells, strict=True))
-        is_same = step < 0.8 * height or (step < close and (is_partial or not any(both)))
-        goes_on = first[0].islower() and step < _GAP * height and not both[1]
-        if is_same or goes_on:
-            joined[-1] = [f"{above} {cell}".strip() for above, cell in zip(joined[-1], cells, strict=True)]
+        if first[0].islower() and step < _GAP * height and not has_figures[index]:
+            continues = True
+        if continues:
+            pairs = zip(above, cells, strict=True)
+            joined[-1] = [f"{upper} {lower}".strip() for upper, lower in pairs]
         else:
             joined.append(cells)
     return joined
+
+
+def _is_partial(cells: Cells, above: Cells) -> bool:
+    """Whether a row has an empty cell below a filled one."""
+    return any(upper and not cell for upper, cell in zip(above, cells, strict=True))
+
+
+def _steps(rows: Sequence[list[Line]]) -> list[float]:
+    """Return the distance from each row to the next one."""
+    return [following[0].middle - row[0].middle for row, following in pairwise(rows)]
 
 
 def _is_figure(cell: str) -> bool:
@@ -351,15 +510,22 @@ def _is_figure(cell: str) -> bool:
 
 def _text(rows: Sequence[list[Line]]) -> str:
     """Return the text of these rows as paragraphs."""
-    steps = [after[0].middle - row[0].middle for row, after in pairwise(rows)] or [0.0]
-    usual = median(steps)
-    text = ""
-    for row, following in pairwise([*rows, *rows[-1:]]):
+    if not rows:
+        return ""
+    steps = _steps(rows)
+    usual = median(steps or [0.0])
+    text = _row_text(rows[0])
+    for step, (row, following) in zip(steps, pairwise(rows), strict=True):
         smaller, larger = sorted((row[0].height, following[0].height))
-        step = following[0].middle - row[0].middle
-        is_last = step > min(_GAP * usual, _FAR * larger) or larger > _OTHER_SIZE * smaller
-        text += " ".join(line.text for line in row) + ("\n\n" if is_last else "\n")
+        is_far = step > min(_GAP * usual, _FAR * larger)
+        if is_far or larger > _OTHER_SIZE * smaller:
+            text += "\n"
+        text += f"\n{_row_text(following)}"
     return "\n\n".join(map(_paragraphs, text.strip().split("\n\n")))
+
+
+def _row_text(row: list[Line]) -> str:
+    return " ".join(line.text for line in row)
 
 
 def _paragraphs(page: str) -> str:
@@ -368,10 +534,21 @@ def _paragraphs(page: str) -> str:
     width = max(map(len, lines), default=0)
     text = ""
     for line, following in pairwise([*lines, ""]):
-        is_last = not line or not following or len(line) < _SHORT_LINE * width or bool(_SECTION.match(following))
-        if not is_last and not following[0].islower():
-            # The next word would have fitted on the line.
-            is_last = len(line) + len(following.split()[0]) < _ROOM * width
-        text += line + ("\n\n" if is_last else "\n")
+        text += f"{line}\n"
+        if _ends_paragraph(line, following, width):
+            text += "\n"
     text = re.sub(r"(?<=[^\W\d_])-\n(?=[a-zß-ÿ])", "", text)
     return re.sub(r"(?<!\n)\n(?!\n)", " ", text).strip()
+
+
+def _ends_paragraph(line: str, following: str, width: int) -> bool:
+    """Whether a paragraph ends with a line, on a page whose longest line has `width` characters."""
+    if not line or not following or len(line) < _SHORT_LINE * width:
+        return True
+    if _SECTION.match(following):
+        return True
+    if following[0].islower():
+        return False
+    # The next word would have fitted on the line.
+    next_word, *_ = following.split()
+    return len(line) + len(next_word) < _ROOM * width

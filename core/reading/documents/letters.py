@@ -1,10 +1,10 @@
-"""Reads the letters and ruled lines of a PDF page: letters become lines and cells, ruled lines become table grids."""
+"""Reads a PDF page: letters become lines and cells, ruled lines become table grids."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ctypes import POINTER, byref, c_double, c_float, c_ushort, cast, create_string_buffer
 from typing import Any, NamedTuple
 
@@ -49,8 +49,12 @@ class _Run:
     """Consecutive letters on one baseline without a wide gap."""
 
     def __init__(self, turned: int, base: float, size: float, left: float) -> None:
-        """`turned`: rotation in quarter turns; `base`: position of the baseline; `size`: height of the letters."""
-        self.turned, self.base, self.size, self.left, self.right = turned, base, size, left, left
+        """`turned`: rotation in quarter turns; `base`: baseline; `size`: height of the letters."""
+        self.turned = turned
+        self.base = base
+        self.size = size
+        self.left = left
+        self.right = left
         self.text = ""
         self.shift = 0.0
         """Height of the last letters above the baseline; negative if below."""
@@ -73,76 +77,80 @@ class _Run:
             self.text += " "
             self.gaps.append((len(self.text), (self.right, left)))
         if shift != self.shift:
-            if shift:
-                self.text += RAISED if shift > 0 else LOWERED
+            if shift > 0:
+                self.text += RAISED
+            elif shift < 0:
+                self.text += LOWERED
             self.shift = shift
         self.text += text
-        self.left, self.right = min(self.left, left), max(self.right, right)
+        self.left = min(self.left, left)
+        self.right = max(self.right, right)
+
+    def rebase(self, base: float, size: float) -> None:
+        """Continue on the baseline of larger letters, since the text so far is a superscript."""
+        self.text = f"{RAISED}{self.text}"
+        self.shift = self.base - base
+        self.base = base
+        self.size = size
 
     def line(self) -> Line:
         """Return the run as a line; a quarter of its height is below the baseline."""
         bottom = 0.25 * self.size - self.base
-        text = self.text + (END if self.shift else "")
+        text = self.text
+        if self.shift:
+            text += END
         return Line(self.left, bottom - self.size, self.right, bottom, text, tuple(self.gaps))
+
+
+class _Word(NamedTuple):
+    """A word or a letter, as on the rotated page."""
+
+    text: str
+    turned: int | None
+    """Rotation in quarter turns; None for any other angle, for which there is no position."""
+    left: float
+    right: float
+    base: float
+    """Position of the baseline."""
+    size: float
+    """Height of the letters."""
+    is_spaced: bool
+    """Whether it follows a space."""
+    is_broken: bool
+    """Whether it follows a line break."""
 
 
 def letters_of(page: pypdfium2.PdfPage) -> Letters:
     """Return the letters of a page, as lines with their positions."""
     text = page.get_textpage()
-    raw, box, x, y = text.raw, pdfium.FS_RECTF(), c_double(), c_double()
-    at_box, at_x, at_y = byref(box), byref(x), byref(y)
-    characters = _characters(raw, text.count_chars())
-    runs, skewed = list[_Run](), ""
+    characters = _characters(text.raw, text.count_chars())
+    runs = list[_Run]()
     run: _Run | None = None
-    known = turned = None
-    base = size = last_left = last_right = 0.0
-    is_spaced = is_broken = False
-    # The first and last letter of a word are enough; querying every letter takes three times as long.
-    rest = [found.span() for found in _WORD.finditer(characters)][::-1]
-    while rest:
-        start, stop = rest.pop()
-        word = characters[start:stop]
-        if word.isspace():
-            if word in "\r\n":
-                is_broken = True
-            else:
-                is_spaced = True
+    skewed = ""
+    last_left = last_right = 0.0
+    for word in _words(text.raw, characters):
+        if word.turned is None:
+            if word.is_spaced and skewed:
+                skewed += " "
+            skewed += word.text
             continue
-        pdfium.FPDFText_GetLooseCharBox(raw, start, at_box)
-        left, right, bounds = box.left, box.right, (box.bottom, box.top)
-        if bounds != known:
-            known = bounds
-            pdfium.FPDFText_GetCharOrigin(raw, start, at_x, at_y)
-            quarter = pdfium.FPDFText_GetCharAngle(raw, start) / (math.pi / 2)
-            turned = round(quarter) % 4 if abs(quarter - round(quarter)) < _SKEWED else None
-            base, size = y.value, bounds[1] - bounds[0]
-        if stop - start > 1:
-            pdfium.FPDFText_GetLooseCharBox(raw, stop - 1, at_box)
-            if turned != 0 or (box.bottom, box.top) != bounds:
-                rest += [(index, index + 1) for index in range(start, stop)][::-1]
-                continue
-            left, right = min(left, box.left), max(right, box.right)
-        if turned is None:
-            skewed += f" {word}" if is_spaced and skewed else word
-            is_spaced = False
-            continue
-        if turned:
-            left, right, base, size = _turned_box(raw, start, turned)
-            known = None
-        gap = max(left - last_right, last_left - right)
-        is_spaced = is_spaced or (is_broken and gap > _WORD_GAP * size)
-        is_near = run is not None and run.turned == turned and gap < _CELL_GAP * max(size, run.size)
-        shift = _shift(run, base, size, gap) if run and is_near else None
+        gap = max(word.left - last_right, last_left - word.right)
+        last_left = word.left
+        last_right = word.right
+        is_spaced = word.is_spaced
+        if word.is_broken and gap > _WORD_GAP * word.size:
+            is_spaced = True
+        shift: float | None = None
+        if run and run.turned == word.turned:
+            shift = _shift(run, word, gap)
         if run is None or shift is None:
-            run = _Run(turned, base, size, left)
+            run = _Run(word.turned, word.base, word.size, word.left)
             runs.append(run)
-        elif shift and size > run.size:
-            # The line started with a superscript.
-            run.text, run.shift = f"{RAISED}{run.text}", -shift
-            run.base, run.size = base, size
-        run.add(word, left, right, shift if shift and size <= run.size and base != run.base else 0.0, is_spaced)
-        last_left, last_right = left, right
-        is_spaced = is_broken = False
+            shift = 0.0
+        elif shift and word.size > run.size:
+            run.rebase(word.base, word.size)
+            shift = 0.0
+        run.add(word.text, word.left, word.right, shift, is_spaced)
     text.close()
     lines: list[list[Line]] = [[], [], [], []]
     for run in runs:
@@ -150,6 +158,60 @@ def letters_of(page: pypdfium2.PdfPage) -> Letters:
         if line.text and line.height > 0:
             lines[run.turned].append(line)
     return Letters(lines, skewed, len(_UNKNOWN.findall(characters)))
+
+
+def _words(raw: Any, characters: str) -> Iterator[_Word]:
+    """Yield the words of a page, and the letters of those whose letters have different heights.
+
+    The first and last letter of a word are enough; querying every letter takes three times as long.
+    """
+    box = pdfium.FS_RECTF()
+    at_box = byref(box)
+    x = c_double()
+    y = c_double()
+    at_x = byref(x)
+    at_y = byref(y)
+    known: tuple[float, float] | None = None
+    turned: int | None = None
+    base = size = 0.0
+    is_spaced = is_broken = False
+    rest = [match.span() for match in _WORD.finditer(characters)]
+    rest.reverse()
+    while rest:
+        start, stop = rest.pop()
+        text = characters[start:stop]
+        if text.isspace():
+            if text in "\r\n":
+                is_broken = True
+            else:
+                is_spaced = True
+            continue
+        pdfium.FPDFText_GetLooseCharBox(raw, start, at_box)
+        left = box.left
+        right = box.right
+        bounds = (box.bottom, box.top)
+        if bounds != known:
+            known = bounds
+            pdfium.FPDFText_GetCharOrigin(raw, start, at_x, at_y)
+            base = y.value
+            size = box.top - box.bottom
+            turned = _quarter_turns(pdfium.FPDFText_GetCharAngle(raw, start))
+        if stop - start > 1:
+            pdfium.FPDFText_GetLooseCharBox(raw, stop - 1, at_box)
+            if turned != 0 or (box.bottom, box.top) != bounds:
+                # Look at each letter.
+                for index in range(stop - 1, start - 1, -1):
+                    rest.append((index, index + 1))
+                continue
+            left = min(left, box.left)
+            right = max(right, box.right)
+        if turned:
+            left, right, base, size = _turned_box(raw, start, turned)
+            known = None
+        yield _Word(text, turned, left, right, base, size, is_spaced, is_broken)
+        is_spaced = False
+        if turned is not None:
+            is_broken = False
 
 
 def _characters(raw: Any, count: int) -> str:
@@ -163,19 +225,45 @@ def _characters(raw: Any, count: int) -> str:
     return _HYPHENS.sub("-", characters)
 
 
-def _shift(run: _Run, base: float, size: float, gap: float) -> float | None:
-    """Return the height of a letter above the baseline of a run; None if it does not continue the run."""
-    larger, shift = max(size, run.size), base - run.base
+def _quarter_turns(angle: float) -> int | None:
+    """Return the rotation of a letter in quarter turns, from 0 to 3; None for any other angle."""
+    turns = angle / (math.pi / 2)
+    if abs(turns - round(turns)) < _SKEWED:
+        return round(turns) % 4
+    return None
+
+
+def _shift(run: _Run, word: _Word, gap: float) -> float | None:
+    """Return the height of a word above the baseline of a run.
+
+    None if the word does not continue the run.
+    """
+    larger = max(word.size, run.size)
+    is_near = gap < _CELL_GAP * larger
+    if not is_near:
+        return None
+    shift = word.base - run.base
     if abs(shift) < _SAME_BASE * larger:
         return 0.0
-    is_raised = abs(shift) < _MOST_RAISED * larger and (size <= run.size or (shift < 0 and not run.shift))
-    return shift if is_raised and gap < 2 * _WORD_GAP * larger else None
+    is_shifted = abs(shift) < _MOST_RAISED * larger and gap < 2 * _WORD_GAP * larger
+    if not is_shifted:
+        return None
+    if word.size <= run.size:
+        return shift
+    # A larger letter may follow a superscript with which the line started.
+    is_after_raised = shift < 0 and not run.shift
+    return shift if is_after_raised else None
 
 
 def _turned_box(raw: Any, index: int, turned: int) -> tuple[float, float, float, float]:
-    """Return left, right, baseline and size of a rotated letter in the coordinates of the rotated page."""
-    left, right, bottom, top, x, y = (c_double() for _ in range(6))
+    """Return left, right, baseline and size of a rotated letter, as on the rotated page."""
+    left = c_double()
+    right = c_double()
+    bottom = c_double()
+    top = c_double()
     pdfium.FPDFText_GetCharBox(raw, index, byref(left), byref(right), byref(bottom), byref(top))
+    x = c_double()
+    y = c_double()
     pdfium.FPDFText_GetCharOrigin(raw, index, byref(x), byref(y))
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(raw, index, byref(matrix))
@@ -187,38 +275,67 @@ def _turned_box(raw: Any, index: int, turned: int) -> tuple[float, float, float,
     return -top.value, -bottom.value, x.value, size
 
 
+class _Rule(NamedTuple):
+    """A vertical ruled line; positions grow downwards."""
+
+    top: float
+    bottom: float
+    x: float
+
+
 def grids_of(page: pypdfium2.PdfPage) -> list[tuple[Sequence[float], Sequence[float]]]:
-    """Return the ruled tables of a page, from top to bottom: x of each vertical line, and y of each horizontal line."""
-    # Vertical ruled lines as (top, bottom, x), and horizontal ones as y; a box gives two of each.
-    upright, level = list[tuple[float, float, float]](), list[float]()
-    left, low, right, high = (c_float() for _ in range(4))
-    bounds = byref(left), byref(low), byref(right), byref(high)
-    for index in range(min(pdfium.FPDFPage_CountObjects(page), _MOST_OBJECTS)):
-        drawn = pdfium.FPDFPage_GetObject(page, index)
-        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH:
-            pdfium.FPDFPageObj_GetBounds(drawn, *bounds)
-            if high.value - low.value > _THICK:
-                upright += [(-high.value, -low.value, x) for x in (left.value, right.value)]
-            if right.value - left.value > _THICK:
-                level += [-high.value, -low.value]
-    groups = list[list[tuple[float, float, float]]]()
+    """Return the ruled tables of a page, from top to bottom.
+
+    Each is the x of its vertical lines, and the y of its horizontal lines.
+    """
+    vertical, horizontal = _ruled_lines(page)
+    groups = list[list[_Rule]]()
     bottom = -math.inf
-    for rule in sorted(upright):
-        if not groups or rule[0] > bottom + _THICK:
+    for rule in sorted(vertical):
+        if not groups or rule.top > bottom + _THICK:
             groups.append([])
         groups[-1].append(rule)
-        bottom = max(bottom, rule[1])
+        bottom = max(bottom, rule.bottom)
     grids = list[tuple[Sequence[float], Sequence[float]]]()
     for group in groups:
-        top, bottom = group[0][0] - _THICK, max(rule[1] for rule in group) + _THICK
-        grid = _distinct(rule[2] for rule in group), _distinct(rule for rule in level if top < rule < bottom)
-        if min(map(len, grid)) > 2:
-            grids.append(grid)
+        top = group[0].top - _THICK
+        bottom = max(rule.bottom for rule in group) + _THICK
+        columns = _distinct([rule.x for rule in group])
+        rows = _distinct([y for y in horizontal if top < y < bottom])
+        if len(columns) > 2 and len(rows) > 2:
+            grids.append((columns, rows))
     return grids
 
 
+def _ruled_lines(page: pypdfium2.PdfPage) -> tuple[list[_Rule], list[float]]:
+    """Return the vertical ruled lines of a page, and the y of the horizontal ones.
+
+    A box counts as two of each.
+    """
+    vertical = list[_Rule]()
+    horizontal = list[float]()
+    left = c_float()
+    low = c_float()
+    right = c_float()
+    high = c_float()
+    bounds = byref(left), byref(low), byref(right), byref(high)
+    count = min(pdfium.FPDFPage_CountObjects(page), _MOST_OBJECTS)
+    for index in range(count):
+        drawn = pdfium.FPDFPage_GetObject(page, index)
+        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH:
+            continue
+        pdfium.FPDFPageObj_GetBounds(drawn, *bounds)
+        top = -high.value
+        bottom = -low.value
+        if bottom - top > _THICK:
+            vertical += [_Rule(top, bottom, left.value), _Rule(top, bottom, right.value)]
+        if right.value - left.value > _THICK:
+            horizontal += [top, bottom]
+    return vertical, horizontal
+
+
 def _distinct(values: Iterable[float]) -> list[float]:
-    """Return the sorted values without those that are within the thickness of a line of the one before."""
+    """Return the sorted values without those that are within a line's thickness of another."""
     distinct = list[float]()
     for value in sorted(values):
         if not distinct or value > distinct[-1] + _THICK:

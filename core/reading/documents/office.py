@@ -1,10 +1,10 @@
-"""Opens office documents and e-books (ZIP packages) within limits, and reads their title and date."""
+"""Opens office documents and e-books (ZIP packages) within limits; reads title and date."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from io import BytesIO
 from posixpath import dirname, join, normpath
 from typing import NamedTuple
@@ -26,7 +26,9 @@ SMALL_BYTES = 20_000_000
 _PROLOG_BYTES = 65_536
 
 # A prolog without a document type declaration, which could declare entities.
-_PLAIN_PROLOG = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z_]", re.DOTALL)
+_PLAIN_PROLOG = re.compile(
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?>\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z_]", re.DOTALL
+)
 _CONTENT_TYPES = "[Content_Types].xml"
 _MAIN_MEMBERS: dict[str, DocumentKind] = {
     "word/document.xml": "docx",
@@ -37,9 +39,12 @@ _MAIN_MEMBERS: dict[str, DocumentKind] = {
 }
 # Documents with macros, and slide shows; the libraries accept only the plain content types.
 _AS_PLAIN = (
-    (b"vnd.ms-word.document.macroEnabled", b"vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    (
+        b"vnd.ms-word.document.macroEnabled",
+        b"vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
     (b"presentationml.slideshow.main", b"presentationml.presentation.main"),
-)  # fmt: skip
+)
 
 
 def open_archive(data: bytes) -> ZipFile:
@@ -48,22 +53,36 @@ def open_archive(data: bytes) -> ZipFile:
     if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         if "EncryptedPackage".encode("utf-16-le") in data:
             raise Unreadable("encrypted", "it is encrypted with a password")
-        raise Unreadable("broken", "it is in an Office format from before 2007, with a newer extension")
+        raise Unreadable(
+            "broken", "it is in an Office format from before 2007, with a newer extension"
+        )
     try:
         archive = ZipFile(BytesIO(data))
     except (BadZipFile, ValueError, NotImplementedError) as error:
-        raise Unreadable("broken", "its format does not match its extension, or it is incomplete") from error
+        raise Unreadable(
+            "broken", "its format does not match its extension, or it is incomplete"
+        ) from error
+    unpacked = 0
+    is_encrypted = False
+    is_unusual = False
     members = archive.infolist()
-    unpacked = sum(member.file_size for member in members)
-    if any(member.flag_bits & 1 for member in members):
+    for member in members:
+        unpacked += member.file_size
+        if member.flag_bits & 1:
+            is_encrypted = True
+        # Other methods are rare, and the library unpacks them without an output limit.
+        if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            is_unusual = True
+    if is_encrypted:
         raise Unreadable("encrypted", "it is encrypted")
-    # Other methods are rare, and the library unpacks them without an output limit.
-    if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
+    if is_unusual:
         raise Unreadable("broken", "it has an unusual compression method")
     if len(members) > _MEMBERS:
-        raise Unreadable("too large", f"it contains {len(members)} files, more than {_MEMBERS}")
+        count = len(members)
+        raise Unreadable("too large", f"it contains {count} files, more than {_MEMBERS}")
     if unpacked > max(SMALL_BYTES, _RATIO * len(data)):
-        raise Unreadable("too large", f"its {len(data)} bytes unpack to {unpacked}, more than {_RATIO} times as much")
+        sizes = f"its {len(data)} bytes unpack to {unpacked}"
+        raise Unreadable("too large", f"{sizes}, more than {_RATIO} times as much")
     return archive
 
 
@@ -73,7 +92,10 @@ def kind_of_archive(data: bytes) -> DocumentKind | None:
         names = set(ZipFile(BytesIO(data)).namelist())
     except (BadZipFile, ValueError, NotImplementedError):
         return None
-    return next((kind for name, kind in _MAIN_MEMBERS.items() if name in names), None)
+    for name, kind in _MAIN_MEMBERS.items():
+        if name in names:
+            return kind
+    return None
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:
@@ -95,13 +117,17 @@ def read_xml(archive: ZipFile, name: str) -> etree._Element:
 
 
 def check_prolog(archive: ZipFile, name: str) -> None:
-    """Reject XML that declares entities or refers to other files; office programs do not write such XML."""
+    """Reject XML that declares entities or refers to other files.
+
+    Office programs do not write such XML.
+    """
     with archive.open(name) as member:
         # Also match UTF-16 and UTF-32.
         head = member.read(_PROLOG_BYTES).replace(b"\0", b"")
     if head and not _PLAIN_PROLOG.match(head):
-        fault = "declares XML entities" if b"<!DOCTYPE" in head else "is not XML"
-        raise Unreadable("broken", f"{name} in it {fault}")
+        if b"<!DOCTYPE" in head:
+            raise Unreadable("broken", f"{name} in it declares XML entities")
+        raise Unreadable("broken", f"{name} in it is not XML")
 
 
 def replace_members(file: BytesIO, parts: Mapping[str, bytes]) -> None:
@@ -115,7 +141,9 @@ def replace_members(file: BytesIO, parts: Mapping[str, bytes]) -> None:
 
 def local_name(element: etree._Element) -> str:
     """Return the tag without its namespace; empty for comments and processing instructions."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    if not isinstance(element.tag, str):
+        return ""
+    return element.tag.rpartition("}")[2]
 
 
 class Office(NamedTuple):
@@ -126,7 +154,8 @@ class Office(NamedTuple):
     title: str
     """Title from its properties; empty if missing or uninformative."""
     changed: str
-    """Modification date (ISO); not the date of creation, which may be that of a template. Empty if there is none."""
+    """Modification date (ISO); not the date of creation, which may be that of a template. Empty if
+    there is none."""
 
 
 def open_office(data: bytes) -> Office:
@@ -136,20 +165,19 @@ def open_office(data: bytes) -> Office:
     if _CONTENT_TYPES not in names:
         raise Unreadable("broken", "it is not an office document")
     # Sheets are read row by row, all other parts at once.
-    kept = (info for info in archive.infolist() if _is_kept(info.filename))
-    if sum(info.file_size for info in kept if not info.filename.startswith("xl/worksheets/")) > UNPACKED_BYTES:
+    unpacked = 0
+    for member in archive.infolist():
+        name = member.filename
+        if _is_kept(name) and not name.startswith("xl/worksheets/"):
+            unpacked += member.file_size
+    if unpacked > UNPACKED_BYTES:
         raise Unreadable("too large", f"unpacked it is larger than {UNPACKED_BYTES} bytes")
     for name in filter(_is_kept, names):
         check_prolog(archive, name)
     parts = dict[str, bytes]()
-    for name in (name for name in names if name.endswith(".rels")):
-        root = read_xml(archive, name)
-        # Keep only the relations to existing, readable parts of the same file.
-        for relation in list(root):
-            target = normpath(join("/", dirname(dirname(name)), relation.get("Target", ""))).lstrip("/")
-            if relation.get("TargetMode") == "External" or target not in names or not _is_kept(target):
-                root.remove(relation)
-        parts[name] = bytes(etree.tostring(root))
+    for name in names:
+        if name.endswith(".rels"):
+            parts[name] = _inner_relations(archive, name, names)
     check_prolog(archive, _CONTENT_TYPES)
     types = read_member(archive, _CONTENT_TYPES)
     for special, plain in _AS_PLAIN:
@@ -158,9 +186,24 @@ def open_office(data: bytes) -> Office:
     replace_members(file, {_CONTENT_TYPES: types, **parts})
     for name in sorted(names):
         if name == "docProps/core.xml" or name.endswith(".psmdcp"):
-            fields = {local_name(field): (field.text or "").strip() for field in read_xml(archive, name)}
-            return Office(file, informative_title(fields.get("title", "")), iso_date(fields.get("modified", "")))
+            fields = dict[str, str]()
+            for field in read_xml(archive, name):
+                fields[local_name(field)] = (field.text or "").strip()
+            title = informative_title(fields.get("title", ""))
+            return Office(file, title, iso_date(fields.get("modified", "")))
     return Office(file, "", "")
+
+
+def _inner_relations(archive: ZipFile, name: str, names: Collection[str]) -> bytes:
+    """Return a member's relations to existing, readable parts of the same file."""
+    root = read_xml(archive, name)
+    for relation in list(root):
+        path = join("/", dirname(dirname(name)), relation.get("Target", ""))
+        target = normpath(path).lstrip("/")
+        is_external = relation.get("TargetMode") == "External"
+        if is_external or target not in names or not _is_kept(target):
+            root.remove(relation)
+    return bytes(etree.tostring(root))
 
 
 def _is_kept(name: str) -> bool:

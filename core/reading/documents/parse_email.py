@@ -22,33 +22,52 @@ def parse_email(data: bytes) -> Extract:
     """Return subject, date and text of an e-mail, preferably its plain text."""
     message = message_from_bytes(data, policy=default)
     subject = _header(message, "Subject")
-    headers = [f"{name}: {value}" for name in ("From", "To", "Cc", "Date") if (value := _header(message, name))]
+    headers = list[str]()
+    for name in ("From", "To", "Cc", "Date"):
+        value = _header(message, name)
+        if value:
+            headers.append(f"{name}: {value}")
     if not headers and not subject:
         raise Unreadable("broken", "it is not an e-mail")
-    plain, html, attached = list[str](), list[str](), list[str]()
+    plain = list[str]()
+    html = list[str]()
+    attached = list[str]()
     for part in _parts(message):
         if part.get_content_type() == "message/rfc822":
-            inner = cast("list[EmailMessage]", part.get_payload())
-            attached.append(f"the e-mail {_header(inner[0], 'Subject')!r}" if inner else "an e-mail")
+            attached.append(_attached_email(part))
         elif part.get_content_disposition() == "attachment" or part.get_filename():
-            attached.append(" ".join(clean_text(part.get_filename() or part.get_content_type()).split()))
+            name = part.get_filename() or part.get_content_type()
+            attached.append(" ".join(clean_text(name).split()))
         # A multipart message without parts is a text.
         elif part.get_content_maintype() in ("text", "multipart"):
-            data = cast("bytes | None", part.get_payload(decode=True)) or b""
+            content = cast("bytes | None", part.get_payload(decode=True)) or b""
             charset = part.get_content_charset("")
             if part.get_content_subtype() == "html":
-                html.append(visible_text(data, charset).strip())
+                html.append(visible_text(content, charset).strip())
             else:
-                plain.append(clean_text(decode(data, charset)).strip())
-    blocks = [f"# {subject}" if subject else "", "\n".join(headers), *(plain if any(plain) else html)]
+                plain.append(clean_text(decode(content, charset)).strip())
+    blocks = list[str]()
+    if subject:
+        blocks.append(f"# {subject}")
+    blocks.append("\n".join(headers))
+    blocks += plain if any(plain) else html
     if attached:
         blocks.append(f"Attached: {', '.join(attached)}")
+    text = "\n\n".join(filter(None, blocks))
     sender = parseaddr(_header(message, "From"))[1].rpartition("@")[2]
     try:
         date = parsedate_to_datetime(_header(message, "Date")).date().isoformat()
     except _MALFORMED:
         date = ""
-    return Extract(subject, "\n\n".join(filter(None, blocks)), date, publisher=sender)
+    return Extract(subject, text, date, publisher=sender)
+
+
+def _attached_email(part: EmailMessage) -> str:
+    """Return the name of an attached e-mail, its subject."""
+    inner = cast("list[EmailMessage]", part.get_payload())
+    if not inner:
+        return "an e-mail"
+    return f"the e-mail {_header(inner[0], 'Subject')!r}"
 
 
 def _header(message: EmailMessage, name: str) -> str:

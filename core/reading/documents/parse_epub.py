@@ -24,8 +24,10 @@ def parse_epub(data: bytes) -> Extract:
     names = set(archive.namelist())
     if _CONTAINER not in names:
         raise Unreadable("broken", "it is not an EPUB file")
+    path = ""
     root_file = next(read_xml(archive, _CONTAINER).iter("{*}rootfile"), None)
-    path = root_file.get("full-path", "") if root_file is not None else ""
+    if root_file is not None:
+        path = root_file.get("full-path", "")
     if path not in names:
         raise Unreadable("broken", "it is an EPUB file without a manifest")
     package = read_xml(archive, path)
@@ -33,7 +35,9 @@ def parse_epub(data: bytes) -> Extract:
     chapters = list[str]()
     for reference in package.iter("{*}itemref"):
         item = items.get(reference.get("idref", ""))
-        if item is None or item.get("media-type", _PAGES[0]) not in _PAGES or "nav" in item.get("properties", ""):
+        if item is None or item.get("media-type", _PAGES[0]) not in _PAGES:
+            continue
+        if "nav" in item.get("properties", ""):
             continue
         name = normpath(join(dirname(path), unquote(item.get("href", ""))))
         if name in names:
@@ -41,14 +45,20 @@ def parse_epub(data: bytes) -> Extract:
     if _ENCRYPTION in names:
         # Often only the fonts are encrypted, which does not matter.
         references = read_xml(archive, _ENCRYPTION).iter("{*}CipherReference")
-        if set(chapters) & {unquote(reference.get("URI", "")) for reference in references}:
+        encrypted = {unquote(reference.get("URI", "")) for reference in references}
+        if encrypted.intersection(chapters):
             raise Unreadable("encrypted", "it is encrypted")
     texts = (visible_text(read_member(archive, name)) for name in chapters)
-    title, date = _stated(package, "title"), iso_date(_stated(package, "date"))
-    return Extract(title, "\n\n".join(up_to_limit(texts)), date, date_kind="publication" if date else "")
+    text = "\n\n".join(up_to_limit(texts))
+    title = _stated(package, "title")
+    date = iso_date(_stated(package, "date"))
+    return Extract(title, text, date, date_kind="publication" if date else "")
 
 
 def _stated(package: etree._Element, name: str) -> str:
     """Return a field of the book's metadata; empty if it is missing."""
-    found = (" ".join("".join(element.itertext()).split()) for element in package.iter(f"{{*}}{name}"))
-    return next(filter(None, found), "")
+    for element in package.iter(f"{{*}}{name}"):
+        words = " ".join("".join(element.itertext()).split())
+        if words:
+            return words
+    return ""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from lxml import etree
 from pptx import Presentation
@@ -22,42 +21,67 @@ _ENDS = (*SENTENCE_ENDS, *UNSPACED_ENDS, ":", "：")
 
 
 def parse_pptx(data: bytes) -> Extract:
-    """Return title (or else that of the first slide with one), text and modification date of a presentation."""
+    """Return title, text and modification date of a presentation.
+
+    Without a title of its own, it has that of the first slide with one.
+    """
     office = open_office(data)
     slides = Presentation(office.file).slides
-    blocks = chain.from_iterable(_slide(slide, number) for number, slide in enumerate(slides, 1))
-    first = next((title for title in map(_title, slides) if title), "")
-    return Extract(office.title or first, "\n\n".join(up_to_limit(blocks)), changed=office.changed)
+    first_title = next(filter(None, map(_title, slides)), "")
+    text = "\n\n".join(up_to_limit(_blocks(slides)))
+    return Extract(office.title or first_title, text, changed=office.changed)
 
 
-def _slide(slide: Any, number: int) -> Iterator[str]:
+def _blocks(slides: Iterable[Any]) -> Iterator[str]:
+    for number, slide in enumerate(slides, 1):
+        yield f"## {_title(slide) or f'Slide {number}'}"
+        yield from _slide(slide)
+
+
+def _slide(slide: Any) -> Iterator[str]:
+    """Yield the text of a slide below its title, and its notes."""
     title = slide.shapes.title
-    yield f"## {_title(slide) or f'Slide {number}'}"
-    rest = (shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id)
-    yield from chain.from_iterable(map(_shape, _in_reading_order(rest)))
+    shapes = list(slide.shapes)
+    if title is not None:
+        shapes = [shape for shape in shapes if shape.shape_id != title.shape_id]
+    for shape in _in_reading_order(shapes):
+        yield from _shape(shape)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         yield from _paragraphs(slide.notes_slide.notes_text_frame)
 
 
 def _title(slide: Any) -> str:
     title = slide.shapes.title
-    is_text = title is not None and title.has_text_frame
-    return " ".join(" ".join(map(_text, title.text_frame.paragraphs)).split()) if is_text else ""
+    if title is None or not title.has_text_frame:
+        return ""
+    words = " ".join(map(_text, title.text_frame.paragraphs)).split()
+    return " ".join(words)
 
 
 def _in_reading_order(shapes: Iterable[Any]) -> list[Any]:
-    """Sort shapes from top to bottom, then from left to right; shapes without a position come first."""
-    return sorted(shapes, key=lambda shape: ((shape.top or 0) // _EMU_PER_LINE, shape.left or 0))
+    """Sort shapes from top to bottom, then from left to right.
+
+    Shapes without a position come first.
+    """
+    return sorted(shapes, key=_position)
+
+
+def _position(shape: Any) -> tuple[int, int]:
+    top = shape.top or 0
+    return top // _EMU_PER_LINE, shape.left or 0
 
 
 def _shape(shape: Any) -> Iterator[str]:
     if hasattr(shape, "shapes"):
-        yield from chain.from_iterable(map(_shape, _in_reading_order(shape.shapes)))
+        for inner in _in_reading_order(shape.shapes):
+            yield from _shape(inner)
     elif shape.has_text_frame:
         yield from _paragraphs(shape.text_frame)
     elif getattr(shape, "has_table", False):
-        rows = [[cell for cell in row.cells if not cell.is_spanned] for row in shape.table.rows]
-        yield from tables_of_cells([list(map(_cell, row)) for row in rows])
+        rows = list[list[Cell]]()
+        for row in shape.table.rows:
+            rows.append([_cell(cell) for cell in row.cells if not cell.is_spanned])
+        yield from tables_of_cells(rows)
     elif getattr(shape, "has_chart", False):
         yield from _chart(shape.chart.element)
 
@@ -68,57 +92,113 @@ def _cell(cell: Any) -> Cell:
 
 
 def _text(paragraph: Any) -> str:
-    """Return the text of a paragraph, with superscripts and subscripts marked by control characters."""
+    """Return the text of a paragraph.
+
+    Control characters mark superscripts and subscripts.
+    """
     text = ""
     for part in paragraph._p:
-        words = "\n" if local_name(part) == "br" else part.findtext("{*}t") or ""
-        raised = int(getattr(part.find("{*}rPr"), "attrib", {}).get("baseline", "0").rstrip("%") or 0)
-        text += f"{RAISED if raised > 0 else LOWERED}{words}{END}" if raised and words else words
+        words = part.findtext("{*}t") or ""
+        if local_name(part) == "br":
+            words = "\n"
+        baseline = 0
+        properties = part.find("{*}rPr")
+        if properties is not None:
+            baseline = int(properties.get("baseline", "0").rstrip("%") or 0)
+        if words and baseline > 0:
+            words = f"{RAISED}{words}{END}"
+        elif words and baseline < 0:
+            words = f"{LOWERED}{words}{END}"
+        text += words
     return text
 
 
 def _paragraphs(frame: Any) -> Iterator[str]:
     for paragraph in frame.paragraphs:
-        if text := " ".join(_text(paragraph).split()):
-            # Anything but a sentence is a list item, at any level.
-            is_sentence = text.rstrip(CLOSING_QUOTES).endswith(_ENDS)
-            yield text if is_sentence and not paragraph.level else f"- {text}"
+        text = " ".join(_text(paragraph).split())
+        if not text:
+            continue
+        # Anything but a sentence is a list item, at any level.
+        is_sentence = text.rstrip(CLOSING_QUOTES).endswith(_ENDS)
+        if is_sentence and not paragraph.level:
+            yield text
+        else:
+            yield f"- {text}"
+
+
+class _Series(NamedTuple):
+    """A series of a chart: its name, and its labels and values by index."""
+
+    name: str
+    labels: dict[int, str]
+    values: dict[int, str]
 
 
 def _chart(chart: etree._Element) -> Iterator[str]:
     """Yield the title of a chart of any kind, and tables with a column per series."""
-    # Axes have titles too.
-    titles = (title for title in chart.iter("{*}title") if local_name(title.getparent()) == "chart")
-    title = next(titles, None)
-    if title is not None and (words := _words(title, "t")):
-        yield words
-    series = [{local_name(part): part for part in element} for element in chart.iter("{*}ser")]
-    labels = [_points(parts.get("cat", parts.get("xVal"))) for parts in series]
-    values = [_points(parts.get("val", parts.get("yVal"))) for parts in series]
-    names = [_words(parts["tx"], "v") if "tx" in parts else "" for parts in series]
-    for shared in {tuple(points.items()): points for points in labels}.values():
-        columns = [index for index, points in enumerate(labels) if points == shared]
-        positions = sorted({*shared, *chain.from_iterable(values[index] for index in columns)})
-        rows = [
-            [shared.get(position, ""), *(values[index].get(position, "") for index in columns)]
-            for position in positions
-        ]
-        if rows:
-            yield from table_of([["", *(names[index] for index in columns)], *rows])
+    title = _chart_title(chart)
+    if title:
+        yield title
+    series = list(map(_series, chart.iter("{*}ser")))
+    # Series with the same labels share a table.
+    distinct = {tuple(part.labels.items()): part.labels for part in series}
+    for labels in distinct.values():
+        columns = [part for part in series if part.labels == labels]
+        yield from _chart_table(labels, columns)
+
+
+def _chart_title(chart: etree._Element) -> str:
+    for title in chart.iter("{*}title"):
+        # Axes have titles too.
+        if local_name(title.getparent()) == "chart":
+            return _words(title, "t")
+    return ""
+
+
+def _series(element: etree._Element) -> _Series:
+    parts = {local_name(part): part for part in element}
+    name = ""
+    if "tx" in parts:
+        name = _words(parts["tx"], "v")
+    labels = _points(parts.get("cat", parts.get("xVal")))
+    values = _points(parts.get("val", parts.get("yVal")))
+    return _Series(name, labels, values)
+
+
+def _chart_table(labels: Mapping[int, str], columns: Sequence[_Series]) -> Iterator[str]:
+    """Yield a table of series that have the same labels."""
+    positions = set(labels)
+    for series in columns:
+        positions.update(series.values)
+    if not positions:
+        return
+    rows = [["", *(series.name for series in columns)]]
+    for position in sorted(positions):
+        row = [labels.get(position, "")]
+        for series in columns:
+            row.append(series.values.get(position, ""))
+        rows.append(row)
+    yield from table_of(rows)
 
 
 def _points(part: etree._Element | None) -> dict[int, str]:
-    """Return the values or labels of a series by index; for multi-level labels, the lowest level."""
-    found: dict[int, str] = {}
-    for point in part.iter("{*}pt") if part is not None else ():
+    """Return the values or labels of a series by index.
+
+    For multi-level labels, the lowest level.
+    """
+    points = dict[int, str]()
+    if part is None:
+        return points
+    for point in part.iter("{*}pt"):
         words = _words(point, "v")
-        is_number = local_name(point.getparent()).startswith("num")
-        # Sheets write "#N/A" for missing numbers.
-        with suppress(ValueError):
-            words = shown_number(float(words)) if is_number else words
-        found.setdefault(int(point.get("idx", "0")), words)
-    return found
+        if local_name(point.getparent()).startswith("num"):
+            # Sheets write "#N/A" for missing numbers.
+            with suppress(ValueError):
+                words = shown_number(float(words))
+        points.setdefault(int(point.get("idx", "0")), words)
+    return points
 
 
 def _words(parent: etree._Element, name: str) -> str:
-    return " ".join("".join(element.text or "" for element in parent.iter(f"{{*}}{name}")).split())
+    text = "".join(element.text or "" for element in parent.iter(f"{{*}}{name}"))
+    return " ".join(text.split())

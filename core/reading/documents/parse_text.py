@@ -1,4 +1,4 @@
-"""Parses plain text, Markdown, reStructuredText and CSV; finds titles and dates in files of any kind."""
+"""Parses plain text, Markdown, reStructuredText and CSV; finds titles and dates in any file."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ _LINE_CHARACTERS = 150
 """Maximum length of a first line that counts as the title."""
 
 _PROGRAM_TITLES = re.compile(
-    r"^(?:untitled|unbenannt|ohne titel|sans titre|sin t[íi]tulo|microsoft (?:word|powerpoint|excel)\b|power ?point[- ]"
+    r"^(?:untitled|unbenannt|ohne titel|sans titre|sin t[íi]tulo"
+    r"|microsoft (?:word|powerpoint|excel)\b|power ?point[- ]"
     r"|présentation powerpoint|presentación de powerpoint|slide \d)"
-    r"|^(?:document|dokument|documento|word document|presentation|präsentation|présentation|presentación|slide|book"
+    r"|^(?:document|dokument|documento|word document"
+    r"|presentation|präsentation|présentation|presentación|slide|book"
     r"|mappe|classeur|libro|workbook|title|titel|\(?anonymous\)?|\(?unspecified\)?)[ -]?\d*$"
     r"|\.[a-z]\w{1,4}$",
     re.IGNORECASE,
@@ -33,7 +35,8 @@ _PROGRAM_TITLES = re.compile(
 _SENTENCE_END = re.compile(rf"(?:[,;{UNSPACED_ENDS}]|\w[-\u00ad‐]|(?:^|\s)[^\sA-Z]\S*\.)$")
 _FARTHEST = 1000
 """Maximum number of characters to search for the end of a title."""
-# The part after a bar is dropped, unless the part before is a single word, which may be the site's name.
+# The part after a bar is dropped, unless the part before is a single word, which may be the site's
+# name.
 _SECOND_PART = re.compile(r"^(\S+\s.*?\S)\s\|\s.*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _EMPHASIS = re.compile(
@@ -51,7 +54,16 @@ _PROGRAM_DATES = {
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^([^\n]+)\n(?:=+|-+|~+|\*+)[ \t]*$", re.MULTILINE)
-_DATES = ("updated", "lastmod", "last_modified_at", "modified", "date", "published", "pubdate", "created")
+_DATES = (
+    "updated",
+    "lastmod",
+    "last_modified_at",
+    "modified",
+    "date",
+    "published",
+    "pubdate",
+    "created",
+)
 _CELL_CHARACTERS = 100_000
 """Maximum length of a CSV cell; a longer one means an unclosed quotation mark."""
 _SAMPLED_LINES = 50
@@ -59,8 +71,10 @@ _SHORT_LINE = 4
 """Minimum length of a heading's underline, unless the heading is shorter."""
 # A line after an empty line, with a line of repeated punctuation below or on both sides.
 _ADORNED = re.compile(
-    r"(?:^(?P<over>(?P<upper>[!-/:-@[-`{-~])(?P=upper){3,})[ \t]*\n[ \t]*(?P<title>\S[^\n]*)\n(?P=over)[ \t]*$"
-    r"|(?:\A|(?<=\n\n))(?P<words>[^\W_][^\n]*)\n(?P<under>(?P<lower>[!-/:-@[-`{-~])(?P=lower)+)[ \t]*$)\n?",
+    r"(?:^(?P<over>(?P<upper>[!-/:-@[-`{-~])(?P=upper){3,})[ \t]*\n"
+    r"[ \t]*(?P<title>\S[^\n]*)\n(?P=over)[ \t]*$"
+    r"|(?:\A|(?<=\n\n))(?P<words>[^\W_][^\n]*)\n"
+    r"(?P<under>(?P<lower>[!-/:-@[-`{-~])(?P=lower)+)[ \t]*$)\n?",
     re.MULTILINE,
 )
 
@@ -69,86 +83,131 @@ def plain_title(title: str) -> str:
     """Return the title in one line, without Markdown."""
     first = _SIGNS_BEFORE.sub("", " ".join(title[:_FARTHEST].split()))
     words = _LINK.sub(r"\1", _SECOND_PART.sub(r"\1", first))
-    words = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[6], words)
+    words = _EMPHASIS.sub(lambda emphasis: emphasis[2] or emphasis[4] or emphasis[6], words)
     line = _ESCAPED.sub(r"\1", _ENDS.sub("", words.strip())).strip()
-    return line if any(map(str.isalnum, line)) else ""
+    if not any(map(str.isalnum, line)):
+        return ""
+    return line
 
 
 def informative_title(title: str) -> str:
-    """Return the title in one line; empty if it is a program's default or says nothing about the content."""
+    """Return the title in one line.
+
+    Empty if it is a program's default or says nothing about the content.
+    """
     line = " ".join(title.split())
-    return line if any(map(str.isalpha, line)) and not _PROGRAM_TITLES.search(line) else ""
+    if not any(map(str.isalpha, line)) or _PROGRAM_TITLES.search(line):
+        return ""
+    return line
 
 
 def first_line(text: str) -> str:
     """Return the first line as a title; empty if it is too long, has no words, or is a sentence."""
-    line = plain_title(re.split(r"[\n\f]", text.lstrip(), maxsplit=1)[0])
-    is_title = len(line) <= _LINE_CHARACTERS and not _SENTENCE_END.search(line)
-    return line if is_title and any(map(str.isalpha, line)) else ""
+    first, *_ = re.split(r"[\n\f]", text.lstrip(), maxsplit=1)
+    line = plain_title(first)
+    if len(line) > _LINE_CHARACTERS or _SENTENCE_END.search(line):
+        return ""
+    if not any(map(str.isalpha, line)):
+        return ""
+    return line
 
 
 def iso_date(field: str) -> str:
-    """Return the date at the start of a field (ISO 8601); empty if there is none or it is a program's default."""
-    found = date_at(field.strip(), 0)
-    return found.iso if found and found.iso not in _PROGRAM_DATES else ""
+    """Return the date at the start of a field (ISO 8601).
+
+    Empty if there is none or it is a program's default.
+    """
+    date = date_at(field.strip(), 0)
+    if not date or date.iso in _PROGRAM_DATES:
+        return ""
+    return date.iso
 
 
 def stated_date(fields: Mapping[str, object]) -> tuple[str, DateKind]:
     """Return the date in the fields of a file and its kind; both empty if there is none."""
     for name in _DATES:
-        if date := iso_date(str(fields.get(name) or "")):
-            return date, "document" if name in ("date", "created") else "publication"
+        date = iso_date(str(fields.get(name) or ""))
+        if date and name in ("date", "created"):
+            return date, "document"
+        if date:
+            return date, "publication"
     return "", ""
 
 
 def parse_markdown(text: str) -> Extract:
-    """Return the text, with title and date from the front matter; the first heading replaces a missing title."""
-    found = _FRONT_MATTER.match(text)
-    pairs = (line.partition(":") for line in (found.group(1) if found else "").splitlines())
-    fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
-    body = text[found.end() :] if found else text
+    """Return the text, with title and date from the front matter.
+
+    The first heading replaces a missing title.
+    """
+    body = text
+    fields = dict[str, str]()
+    front_matter = _FRONT_MATTER.match(text)
+    if front_matter:
+        body = text[front_matter.end() :]
+        for line in front_matter[1].splitlines():
+            name, _, value = line.partition(":")
+            fields[name.strip().lower()] = value.strip().strip("\"'")
+    title = fields.get("title") or first_heading(body)
     date, kind = stated_date(fields)
     # If there is only front matter, it is the text.
-    shown = body if body.strip() else text
-    title, publisher = fields.get("title") or first_heading(body), fields.get("publisher", "")
-    return Extract(title, shown, date, date_kind=kind, publisher=publisher)
+    if not body.strip():
+        body = text
+    return Extract(title, body, date, date_kind=kind, publisher=fields.get("publisher", ""))
 
 
 def parse_text(text: str) -> Extract:
     """Return the text, with its first line as title if a blank line or an underline follows."""
     _, _, rest = text.lstrip().partition("\n")
     second = rest.partition("\n")[0].strip()
-    is_apart = bool(rest) and not second.strip("=-~*#")
-    return Extract(first_line(text) if is_apart else "", text)
+    title = ""
+    if rest and not second.strip("=-~*#"):
+        title = first_line(text)
+    return Extract(title, text)
 
 
 def parse_rst(text: str) -> Extract:
-    """Return the text with Markdown headings, whose levels follow the order in which the underlines first occur."""
+    """Return the text with Markdown headings.
+
+    Their levels follow the order in which the underlines first occur.
+    """
     levels: list[str] = []
 
-    def heading(found: re.Match[str]) -> str:
-        if found["under"] and len(found["under"]) < min(_SHORT_LINE, len(found["words"].rstrip())):
-            return found[0]
-        style = f"{found['upper']} twice" if found["upper"] else found["lower"]
+    def heading(adorned: re.Match[str]) -> str:
+        if adorned["over"]:
+            style = f"{adorned['upper']} twice"
+            title = adorned["title"]
+        else:
+            style = adorned["lower"]
+            title = adorned["words"]
+            if len(adorned["under"]) < min(_SHORT_LINE, len(title.rstrip())):
+                return adorned[0]
         if style not in levels:
             levels.append(style)
-        return f"{'#' * min(levels.index(style) + 1, 6)} {found['title'] or found['words']}\n\n"
+        level = min(levels.index(style) + 1, 6)
+        return f"{'#' * level} {title}\n\n"
 
-    shown = _ADORNED.sub(heading, text)
-    if stated := re.search(r"^:title:[ \t]+(\S.*)$", text, re.IGNORECASE | re.MULTILINE):
-        return Extract(stated.group(1), shown)
-    return Extract(first_heading(shown) if levels else "", shown)
+    markdown = _ADORNED.sub(heading, text)
+    stated = re.search(r"^:title:[ \t]+(\S.*)$", text, re.IGNORECASE | re.MULTILINE)
+    title = ""
+    if stated:
+        title = stated[1]
+    elif levels:
+        title = first_heading(markdown)
+    return Extract(title, markdown)
 
 
 def parse_csv(text: str) -> Extract:
     """Return the text of a CSV file, which has neither title nor date."""
     text = text.lstrip("\n")
     declared = re.match(r"sep=(.)\n", text, re.IGNORECASE)
-    text = text[declared.end() :] if declared else text
-    lines = text.split("\n", _SAMPLED_LINES)[:_SAMPLED_LINES]
-    delimiter = declared.group(1) if declared else max(",;\t|", key=lambda delimiter: _evenness(lines, delimiter))
+    if declared:
+        delimiter = declared[1]
+        text = text[declared.end() :]
+    else:
+        delimiter = _delimiter(text)
     csv.field_size_limit(_CELL_CHARACTERS)
-    rows = partial(csv.reader, text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True)
+    lines = text.splitlines(keepends=True)
+    rows = partial(csv.reader, lines, delimiter=delimiter, skipinitialspace=True)
     try:
         blocks = list(up_to_limit(tables_of(rows(quoting=csv.QUOTE_MINIMAL))))
     except csv.Error:
@@ -160,13 +219,29 @@ def parse_csv(text: str) -> Extract:
 def first_heading(text: str) -> str:
     """Return the first heading of a Markdown text; empty if there is none."""
     heading = _HEADING.search(text) or _UNDERLINED.search(text)
-    return heading.group(1).rstrip() if heading else ""
+    if not heading:
+        return ""
+    return heading[1].rstrip()
+
+
+def _delimiter(text: str) -> str:
+    """Return the character that separates the cells of a CSV file."""
+    lines = text.split("\n", _SAMPLED_LINES)[:_SAMPLED_LINES]
+    return max(",;\t|", key=lambda delimiter: _evenness(lines, delimiter))
 
 
 def _evenness(lines: list[str], delimiter: str) -> tuple[int, int, int]:
-    """Rate a delimiter: fewest quotation marks in cells, then most rows of the same width, then widest rows."""
-    rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-    marks = sum(cell.count('"') for row in rows for cell in row)
-    widths = Counter(len(row) for row in rows if len(row) > 1)
-    width, rows_of_it = widths.most_common(1)[0] if widths else (0, 0)
-    return -marks, rows_of_it, width
+    """Rate a delimiter.
+
+    Fewest quotation marks in cells, then most rows of the same width, then widest rows.
+    """
+    marks = 0
+    widths = Counter[int]()
+    for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True):
+        marks += sum(cell.count('"') for cell in row)
+        if len(row) > 1:
+            widths[len(row)] += 1
+    if not widths:
+        return -marks, 0, 0
+    [(width, count)] = widths.most_common(1)
+    return -marks, count, width

@@ -1,7 +1,10 @@
-"""Child processes that parse untrusted bytes: shared, limited, killed if they hang, stopped when idle.
+"""Child processes that parse untrusted bytes.
 
-Parsers can block the interpreter for seconds and use up all memory. The children are started with `python -m` because
-multiprocessing would rerun the user's script in each, which breaks notebooks and scripts without a main guard.
+They are shared, limited, killed if they hang, and stopped when idle.
+
+Parsers can block the interpreter for seconds and use up all memory. The children are started with
+`python -m` because multiprocessing would rerun the user's script in each, which breaks notebooks
+and scripts without a main guard.
 """
 
 from __future__ import annotations
@@ -40,10 +43,12 @@ _NOTICE_SECONDS = 0.1
 
 # Only these environment variables are passed to the child, so no keys or tokens.
 _ENVIRONMENT = (
-    "PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMPDIR",
-    "PLAYWRIGHT_BROWSERS_PATH", "XDG_CACHE_HOME", "LOCALAPPDATA",
+    "PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP",
+    "TMPDIR", "PLAYWRIGHT_BROWSERS_PATH", "XDG_CACHE_HOME", "LOCALAPPDATA",
 )  # fmt: skip
-_SAMPLE = b"<html><body>%b</body></html>" % (b"<p>A page that is long enough to load all libraries.</p>" * 50)
+_SAMPLE = b"<html><body>%b</body></html>" % (
+    b"<p>A page that is long enough to load all libraries.</p>" * 50
+)
 
 
 class _File(NamedTuple):
@@ -67,7 +72,10 @@ class Parser:
         today: str = "",
         idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
-        """`seconds`: time limit per megabyte of a file; `today`: ISO date, later dates are not dates of a file."""
+        """`seconds`: time limit per megabyte of a file.
+
+        `today`: ISO date, later dates are not dates of a file.
+        """
         self.max_bytes = max_bytes
         self._today = today
         self._is_closed = False
@@ -103,18 +111,22 @@ class Parser:
 
     def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
         """Parse (content, name) pairs in one request, which is much faster for small files."""
+        if not files:
+            return []
         requests = [_File(data, name, today=self._today) for data, name in files]
         try:
-            extracts = self._parse(requests) if files else []
+            extracts = self._parse(requests)
         except Unreadable:
-            # Parse each file alone, so that one that crashes the parser or takes too long does not cost the others.
-            extracts = [self._parse_alone(request) for request in requests]
+            # Parse each file alone, so that one that crashes the parser or takes too long does not
+            # cost the others.
+            extracts = list(map(self._parse_alone, requests))
         return list(map(_logged, requests, extracts))
 
     def start(self) -> None:
         """Start a child process per CPU in advance; returns at once."""
+        sample = _File(_SAMPLE, "sample.html")
         for _ in range(min(len(self._workers), os.cpu_count() or 1)):
-            threading.Thread(target=self._parse_alone, args=[_File(_SAMPLE, "sample.html")], daemon=True).start()
+            threading.Thread(target=self._parse_alone, args=[sample], daemon=True).start()
 
     def close(self) -> None:
         """Kill the child processes immediately, even while they parse."""
@@ -122,7 +134,8 @@ class Parser:
         ended: list[_Worker] = []
         while len(ended) < len(self._workers):
             try:
-                # A worker is returned once the thread that uses it has noticed that its child process is gone.
+                # A worker is returned once the thread that uses it has noticed that its child
+                # process is gone.
                 ended.append(self._idle.get(timeout=_NOTICE_SECONDS))
             except queue.Empty:
                 for worker in self._workers:
@@ -139,7 +152,10 @@ class Parser:
             return error
 
     def _parse(self, files: Sequence[_File]) -> list[Extract | Unreadable]:
-        """Parse files in one child process, and once more in a new one if it crashes. Raises `Unreadable`."""
+        """Parse files in one child process, and once more in a new one if it crashes.
+
+        Raises `Unreadable`.
+        """
         for file in files:
             if not file.data:
                 raise Unreadable("empty", "it is empty")
@@ -154,7 +170,8 @@ class Parser:
             except Unreadable as error:
                 if error.reason != "crashed" or self._is_closed:
                     raise
-            # Retry in a new child process, since the old one may have timed out or been killed from outside.
+            # Retry in a new child process, since the old one may have timed out or been killed from
+            # outside.
             return worker.parse(files)
         finally:
             self._idle.put(worker)
@@ -181,23 +198,34 @@ class _Worker:
         """Parse files in the child process. Raises `Unreadable` if it takes too long or exits."""
         if self._process is not None and self._process.poll() is not None:
             self.stop()
-        process = self._process = self._process or start_child(_WORKER, str(self._idle_seconds))
+        process = self._process or start_child(_WORKER, str(self._idle_seconds))
+        self._process = process
         assert process.stdin and process.stdout
-        seconds = self._seconds * (1 + sum(len(file.data) for file in files) // _TIMED_BYTES)
+        size = sum(len(file.data) for file in files)
+        seconds = self._seconds * (1 + size // _TIMED_BYTES)
         scan_seconds = _SCAN_FACTOR * seconds
-        headers = [{**file._asdict(), "data": len(file.data)} for file in files]
+        headers = list[dict[str, Any]]()
+        for file in files:
+            headers.append({**file._asdict(), "data": len(file.data)})
         request = {"seconds": seconds, "scan_seconds": scan_seconds, "files": headers}
-        answers, scans = list[dict[str, Any]](), 0
+        answers = list[dict[str, Any]]()
+        scans = 0
         self._is_late = False
         timer = self._started_timer(seconds)
         try:
             send(process.stdin, request, b"".join(file.data for file in files))
-            while len(answers) < len(files) and (message := receive(process.stdout)):
-                if SCANS not in message[0]:
-                    answers.append(message[0])
+            while len(answers) < len(files):
+                message = receive(process.stdout)
+                if message is None:
+                    break
+                answer, _ = message
+                if SCANS not in answer:
+                    answers.append(answer)
                 elif scans <= PAGES:
-                    # Each page with OCR extends the time limit, up to the maximum number of such pages.
-                    scans, seconds = scans + 1, scan_seconds
+                    # Each page with OCR extends the time limit, up to the maximum number of such
+                    # pages.
+                    scans += 1
+                    seconds = scan_seconds
                     timer.cancel()
                     timer = self._started_timer(seconds)
         except OSError:
@@ -206,7 +234,8 @@ class _Worker:
         finally:
             timer.cancel()
         if len(answers) == len(files) and not self._is_late:
-            # Not in the loop: an error there would leave answers in the pipe, which the next files would be given.
+            # Not in the loop: an error there would leave answers in the pipe, which the next files
+            # would be given.
             return list(map(_extract_of, answers))
         self.stop()
         if self._is_late:
@@ -225,12 +254,14 @@ class _Worker:
 
     def interrupt(self) -> None:
         """Kill the child process, even while another thread waits for its response."""
-        if process := self._process:
+        process = self._process
+        if process:
             process.kill()
 
     def stop(self) -> None:
         """Stop an idle child process."""
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is None:
             return
         try:
@@ -240,32 +271,45 @@ class _Worker:
             process.communicate()
 
 
-def start_child(module: str, *arguments: str, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Run a module of this package as a child process with pipes, without the user's keys in its environment."""
-    names = [name for name in os.environ if name in _ENVIRONMENT or name.startswith("PYTHON")]
+def start_child(
+    module: str, *arguments: str, stderr: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
+    """Run a module of this package as a child process with pipes.
+
+    The user's keys are not in its environment.
+    """
+    environment = dict[str, str]()
+    for name, value in os.environ.items():
+        if name in _ENVIRONMENT or name.startswith("PYTHON"):
+            environment[name] = value
     # -P: a file in the working directory must not replace a module.
     return subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, "-P", "-m", module, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env={name: os.environ[name] for name in names},
+        env=environment,
     )
 
 
 def _extract_of(answer: Mapping[str, Any]) -> Extract | Unreadable:
     if "reason" in answer:
         return Unreadable(answer["reason"], answer["message"], str(answer.get("trace", "")))
+    # JSON has no tuples.
     links = tuple(PageLink(*link) for link in answer["links"])
-    return Extract(**{**answer, "links": links, "signs": tuple(answer["signs"])})
+    signs = tuple(answer["signs"])
+    return Extract(**{**answer, "links": links, "signs": signs})
 
 
 def _logged(file: _File, extract: Extract | Unreadable) -> Extract | Unreadable:
     """Log why a file gave no text, with the traceback if a parser failed."""
     if isinstance(extract, Unreadable):
-        is_failure = extract.reason in ("broken", "crashed", "timed out", "too large")
-        # Messages from registered parsers may contain control characters.
-        why = f"{extract}\n{clean_text(extract.trace)}" if extract.trace else extract.reason
-        level = logging.WARNING if is_failure else logging.INFO
+        level = logging.INFO
+        if extract.reason in ("broken", "crashed", "timed out", "too large"):
+            level = logging.WARNING
+        why: str = extract.reason
+        if extract.trace:
+            # Messages from registered parsers may contain control characters.
+            why = f"{extract}\n{clean_text(extract.trace)}"
         logging.getLogger(__name__).log(level, "%r gave no text: %s", file.name, why)
     return extract

@@ -1,7 +1,10 @@
-"""Converts superscripts and subscripts to plain text: exponents become `^n`, footnote marks are dropped, others stay.
+"""Converts superscripts and subscripts to plain text.
 
-Parsers enclose a superscript in the control characters `RAISED` and `END`, and a subscript in `LOWERED` and `END`.
-These are replaced once the whole text is known, because only its footnotes show which numbers are footnote marks.
+Exponents become `^n`, footnote marks are dropped, others stay.
+
+Parsers enclose a superscript in the control characters `RAISED` and `END`, and a subscript in
+`LOWERED` and `END`. These are replaced once the whole text is known, because only its footnotes
+show which numbers are footnote marks.
 """
 
 from __future__ import annotations
@@ -9,23 +12,31 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from itertools import pairwise
+from typing import NamedTuple
 
 RAISED, LOWERED, NOTE, END = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-"""Control characters (Unicode noncharacters). `NOTE` replaces `RAISED` if the markup says that a superscript refers to
-a note."""
+"""Control characters (Unicode noncharacters). `NOTE` replaces `RAISED` if the markup says that a
+superscript refers to a note."""
 
 _NEAR = 60
 """Number of characters before and after a superscript that show what it means."""
 
 _SIGNS = re.compile(f"([{RAISED}{LOWERED}{NOTE}{END}])")
-_LABEL = re.compile(rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{END}]{{1,5}}?)\s*{END}", re.MULTILINE)
+_LABEL = re.compile(
+    rf"(?:^|(?<=\s))[{RAISED}{NOTE}]\s*([^{RAISED}{LOWERED}{NOTE}{END}]{{1,5}}?)\s*{END}",
+    re.MULTILINE,
+)
 # A footnote mark, such as `3`, `a`, `*`, `[note 2]` or `1,2`.
 _SINGLE_MARK = r"(?:(?:note|nb|fn|anm\.?)\s*)?(?:[1-9]\d{0,2}|[a-zA-Z]|[*†‡§¶#]{1,3})"
-_MARK = re.compile(rf"[\[(]?{_SINGLE_MARK}(?:\s*(?:[,;–-]|\]\s*\[)\s*{_SINGLE_MARK})*[\])]?", re.IGNORECASE)
+_MARK = re.compile(
+    rf"[\[(]?{_SINGLE_MARK}(?:\s*(?:[,;–-]|\]\s*\[)\s*{_SINGLE_MARK})*[\])]?", re.IGNORECASE
+)
 _SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,]\d+)?|[-−–]\w|\d?[+−–-]")
 """A signed exponent, or an ion's charge."""
 _POWER = re.compile(r"\d{1,3}(?:[.,]\d+)?|[a-z](?:\s?[+−-]\s?\d)?")
-_TEN_OR_UNIT = re.compile(r"(?<![\d.,])10$|(?:[\d/·*]|\bper)\s?(?:[kcdmnµμ]?m|ft|in|yd|mi|sec|min|[kmµμ]?[gs]|h|K)$")
+_TEN_OR_UNIT = re.compile(
+    r"(?<![\d.,])10$|(?:[\d/·*]|\bper)\s?(?:[kcdmnµμ]?m|ft|in|yd|mi|sec|min|[kmµμ]?[gs]|h|K)$"
+)
 _TERM = re.compile(
     r"(?<![^\W_])(?:[^\W\d_]|[A-Z]{2,3}|[kcdmnµμ]m)$|\w\s?[+*/^·×−-]\s?\w+\)$|[=×·^√]\s?[\d.,]+$|\d\.10$"
 )
@@ -37,78 +48,111 @@ _ROMAN = re.compile(r"(?<![^\W_])[IVXLCDM]+$")
 
 
 def resolve_raised(text: str, notes: Collection[str]) -> str:
-    """Return the text without control characters; `notes` are the marks of the document's footnotes."""
+    """Return the text without control characters; `notes` are the marks of its footnotes."""
     if END not in text:
         return text
-    written, before = list[str](), ""
-    for (sign, words), following in pairwise([*_pieces(text), ("", "")]):
-        if sign:
-            behind = "" if following[0] else following[1][:_NEAR]
-            words = _resolved(sign, " ".join(words.split()), before, behind, notes)
-        written.append(words)
+    resolved = list[str]()
+    before = ""
+    for piece, following in pairwise([*_pieces(text), _Piece("", "")]):
+        words = piece.words
+        if piece.sign:
+            behind = ""
+            if not following.sign:
+                behind = following.words[:_NEAR]
+            words = _resolved(piece.sign, " ".join(words.split()), before, behind, notes)
+        resolved.append(words)
         before = (before + words)[-_NEAR:]
-    return "".join(written)
+    return "".join(resolved)
 
 
 def footnote_marks(text: str) -> frozenset[str]:
-    """Return the marks with which footnotes begin: superscripts at the start of a line or after a space."""
-    return frozenset(found[1] for found in _LABEL.finditer(text)) if END in text else frozenset()
+    """Return the marks with which footnotes begin.
 
-
-def _pieces(text: str) -> list[tuple[str, str]]:
-    """Split a text into pairs of a control character (empty for text on the line) and words.
-
-    A superscript inside another counts as part of it, and adjacent ones of the same kind are merged.
+    They are superscripts at the start of a line or after a space.
     """
-    pieces, sign, depth = list[tuple[str, str]](), "", 0
+    if END not in text:
+        return frozenset()
+    return frozenset(_LABEL.findall(text))
+
+
+class _Piece(NamedTuple):
+    """A part of a text."""
+
+    sign: str
+    """The control character before it; empty for text on the line."""
+    words: str
+
+
+def _pieces(text: str) -> list[_Piece]:
+    """Split a text at its superscripts and subscripts.
+
+    A superscript inside another counts as part of it, and adjacent ones of the same kind are
+    merged.
+    """
+    pieces = list[_Piece]()
+    sign = ""
+    depth = 0
     for part in filter(None, _SIGNS.split(text)):
         if part == END:
             depth = max(depth - 1, 0)
         elif _SIGNS.match(part):
-            sign = sign if depth else part
+            if not depth:
+                sign = part
             depth += 1
         else:
-            sign = sign if depth else ""
-            if pieces and pieces[-1][0] == sign:
-                part = pieces.pop()[1] + part
-            pieces.append((sign, part))
+            if not depth:
+                sign = ""
+            if pieces and pieces[-1].sign == sign:
+                part = pieces.pop().words + part
+            pieces.append(_Piece(sign, part))
     return pieces
 
 
 def _resolved(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
-    """Return the plain text of a superscript or subscript between the texts `before` and `behind`."""
+    """Return the plain text of a superscript or subscript, given the texts next to it."""
     if not words:
         return ""
     if sign == LOWERED:
-        shown = f"_{words}" if before[-1:].isdigit() and words[0].isdigit() else words
+        plain = words
+        if before[-1:].isdigit() and words[0].isdigit():
+            plain = f"_{words}"
     else:
-        shown = _raised(sign, words, before, behind, notes)
+        plain = _raised(sign, words, before, behind, notes)
     # Two numbers must not become one.
-    return f"{shown} " if (shown or before)[-1:].isdigit() and behind[:1].isdigit() else shown
+    if (plain or before)[-1:].isdigit() and behind[:1].isdigit():
+        return f"{plain} "
+    return plain
 
 
 def _raised(sign: str, words: str, before: str, behind: str, notes: Collection[str]) -> str:
     """Return the plain text of a superscript; empty for a footnote mark."""
+    is_mark = _MARK.fullmatch(words) is not None
+    is_number = words.isdigit()
     if not before[-1:].strip():
         # A footnote's label or an isotope's mass number.
         return f"{words} " if behind[:1].isalpha() else words
-    if sign == NOTE and _MARK.fullmatch(words):
+    if sign == NOTE and is_mark:
         return ""
-    if behind[:1] in ("/", "⁄") and words.isdigit() and not before[-1].isalpha():
+    if behind[:1] in ("/", "⁄") and is_number and not before[-1].isalpha():
+        # The numerator of a fraction.
         return f" {words}"
     if _ORDINAL.fullmatch(words) or (words == "e" and _ROMAN.search(before)):
         return words
     if _is_exponent(words, before, behind, is_note=words in notes):
         return f"^{words.replace('−', '-').replace('–', '-')}"
-    if len(words) == 2 and words.isdigit() and words not in notes and _MONEY.search(before):
+    if len(words) == 2 and is_number and words not in notes and _MONEY.search(before):
+        # Cents.
         return words if before.endswith((".", ",")) else f".{words}"
-    if _MARK.fullmatch(words):
+    if is_mark:
         return ""
-    return f"^{words}" if words.isdigit() else f" {words}"
+    return f"^{words}" if is_number else f" {words}"
 
 
 def _is_exponent(words: str, before: str, behind: str, is_note: bool) -> bool:
-    """Whether a superscript is a power or a charge; `is_note`: a footnote of the document has the same mark."""
+    """Whether a superscript is a power or a charge.
+
+    `is_note`: a footnote of the document has the same mark.
+    """
     if _SIGNED.fullmatch(words):
         return True
     if not _POWER.fullmatch(words):
@@ -116,4 +160,8 @@ def _is_exponent(words: str, before: str, behind: str, is_note: bool) -> bool:
     is_digit = words[0].isdigit()
     if _TEN_OR_UNIT.search(before):
         return is_digit or before.endswith("10")
-    return not is_note and bool(_TERM.search(before) or (before[-1].isdigit() and is_digit and _OPERATOR.match(behind)))
+    if is_note:
+        return False
+    if _TERM.search(before):
+        return True
+    return before[-1].isdigit() and is_digit and _OPERATOR.match(behind) is not None

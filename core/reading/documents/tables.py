@@ -1,9 +1,11 @@
-"""Writes tables as Markdown: repeats merged cells, joins header rows, and splits long tables under repeated headers."""
+"""Writes tables as Markdown: repeats merged cells, joins header rows, splits long tables."""
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from ..records import TEXT_CHARACTERS
@@ -38,19 +40,24 @@ def cell_text(text: str) -> str:
     return " ".join(_DIGITS_MEET.sub("; ", text.strip()).split())
 
 
+def joined_names(names: Iterable[str]) -> str:
+    """Join the names above a column, from several header rows, without repetitions."""
+    return " / ".join(dict.fromkeys(filter(None, names)))
+
+
 def tables_of_cells(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
     """Yield a table as Markdown; merged cells are repeated and header rows joined.
 
-    A cell that spans a whole row becomes a line above the rows that follow. Two columns without column headers become
-    lines with a label and a value.
+    A cell that spans a whole row becomes a line above the rows that follow. Two columns without
+    column headers become lines with a label and a value.
     """
-    grid = [row for row in _grid(rows) if any(cell.text for cell in row)]
+    grid = [row for row in _grid(rows) if any(map(_text, row))]
     width = max(map(len, grid), default=0)
-    depth = 0
-    while len(grid) - depth > 1 and _is_line(grid[depth], width):
-        depth += 1
-    yield from (row[0].text for row in grid[:depth])
-    header, body = _header_and_body(grid[depth:], width)
+    title_rows = 0
+    while len(grid) - title_rows > 1 and _is_line(grid[title_rows], width):
+        yield grid[title_rows][0].text
+        title_rows += 1
+    header, body = _header_and_body(grid[title_rows:], width)
     block = [header]
     for row in body:
         if _is_line(row, width):
@@ -58,13 +65,16 @@ def tables_of_cells(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
             yield row[0].text
             block = [header]
         else:
-            block.append([cell.text for cell in row])
+            block.append(list(map(_text, row)))
     if len(block) > 1 or not body:
         yield from _table(block)
 
 
 def tables_of(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the tables of a sheet as Markdown, up to the maximum length of a text; empty rows separate tables."""
+    """Yield the tables of a sheet as Markdown, up to the maximum length of a text.
+
+    Empty rows separate tables.
+    """
     block: list[Sequence[str]] = []
     length = 0
     for row in rows:
@@ -73,7 +83,8 @@ def tables_of(rows: Iterable[Sequence[str]]) -> Iterator[str]:
             block.append(cells)
         elif block:
             yield from table_of(block)
-            block, length = [], 0
+            block = []
+            length = 0
         length += sum(map(len, cells))
         if length > TEXT_CHARACTERS:
             break
@@ -96,19 +107,29 @@ def shown_number(number: float) -> str:
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table as Markdown, its first row as header; rows before it with a single cell become text above."""
-    used = sorted({column for row in rows for column, cell in enumerate(row) if cell})
-    filled = [[row[column] if column < len(row) else "" for column in used] for row in rows]
-    width = max(map(len, filled), default=0)
+    """Yield a table as Markdown, its first row as header.
+
+    Rows before it with a single cell become text above.
+    """
+    used = set[int]()
+    for row in rows:
+        used.update(column for column, cell in enumerate(row) if cell)
+    filled = deque[list[str]]()
+    for row in rows:
+        cells = dict(enumerate(row))
+        filled.append([cells.get(column, "") for column in sorted(used)])
+    width = len(used)
     while filled and (width == 1 or (filled[0][0] and not any(filled[0][1:]))):
-        yield "".join(filled.pop(0))
+        yield "".join(filled.popleft())
     if not filled:
         return
-    top = f"{_line(filled[0])}\n|{' --- |' * width}"
+    top = f"{_line(filled.popleft())}\n|{' --- |' * width}"
+    is_repeated = len(top) <= _LONG_HEADER
     piece = top
-    for row in filled[1:]:
+    for row in filled:
         line = _line(row)
-        if len(top) <= _LONG_HEADER and len(piece) > len(top) and len(piece) + len(line) > _PIECE_CHARACTERS:
+        is_full = len(piece) + len(line) > _PIECE_CHARACTERS
+        if is_repeated and len(piece) > len(top) and is_full:
             yield piece
             piece = top
         piece += f"\n{line}"
@@ -116,7 +137,16 @@ def table_of(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _line(row: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    cells = [cell.replace("|", "\\|") for cell in row]
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(cell: Cell) -> str:
+    return cell.text
+
+
+def _is_heading(cell: Cell) -> bool:
+    return cell.is_heading
 
 
 def _is_line(row: list[Cell], width: int) -> bool:
@@ -125,29 +155,56 @@ def _is_line(row: list[Cell], width: int) -> bool:
 
 
 def _table(block: list[list[str]]) -> Iterator[str]:
-    if len(block[0]) == 2 and not any(block[0]):
-        yield "\n".join(": ".join(filter(None, row)) for row in block[1:])
-    elif len(block) > 1 or any(block[0]):
+    header, *body = block
+    if any(header):
+        yield from table_of(block)
+    elif len(header) == 2:
+        yield "\n".join(": ".join(filter(None, row)) for row in body)
+    elif body:
         yield from table_of(block)
 
 
 def _header_and_body(grid: list[list[Cell]], width: int) -> tuple[list[str], list[list[Cell]]]:
-    """Return the column headers and the rows below; the headers are empty if the table has only row headers."""
-    is_header = [all(cell.is_heading for cell in row) and not _is_line(row, width) for row in grid]
-    depth = is_header.index(False) if False in is_header else 1
-    if not depth and any(cell.is_heading for row in grid for cell in row):
+    """Return the column headers and the rows below.
+
+    The headers are empty if the table has only row headers.
+    """
+    depth = _depth_of_header(grid, width)
+    if not depth:
         return [""] * width, grid
-    first, second = [*grid, [], []][:2]
-    if any(cell.columns > 1 for cell in first):
-        has_figures = any(_FIGURE.search(cell.text) for cell in second if cell not in first)
-        depth = max(depth, 1 if has_figures else 2, *(cell.rows for cell in first))
-    depth = min(max(depth, 1), _MOST_HEADINGS, max(len(grid) - 1, 1))
-    columns = ([row[index].text for row in grid[:depth] if index < len(row)] for index in range(width))
-    return [" / ".join(dict.fromkeys(filter(None, column))) for column in columns], grid[depth:]
+    columns: list[list[str]] = [[] for _ in range(width)]
+    for row in grid[:depth]:
+        for index, cell in enumerate(row):
+            columns[index].append(cell.text)
+    return list(map(joined_names, columns)), grid[depth:]
+
+
+def _depth_of_header(grid: list[list[Cell]], width: int) -> int:
+    """Return the number of header rows; 0 if the table has only row headers."""
+    depth = 0
+    while depth < len(grid) and _is_header(grid[depth], width):
+        depth += 1
+    if depth == len(grid):
+        depth = 1
+    if not depth and any(map(_is_heading, chain.from_iterable(grid))):
+        return 0
+    if grid and any(cell.columns > 1 for cell in grid[0]):
+        # The second row names the columns below each merged cell, unless it has numbers.
+        names_rows = 2
+        second = grid[1] if len(grid) > 1 else []
+        for cell in second:
+            if cell not in grid[0] and _FIGURE.search(cell.text):
+                names_rows = 1
+        depth = max(depth, names_rows, *(cell.rows for cell in grid[0]))
+    return min(max(depth, 1), _MOST_HEADINGS, max(len(grid) - 1, 1))
+
+
+def _is_header(row: list[Cell], width: int) -> bool:
+    return all(map(_is_heading, row)) and not _is_line(row, width)
 
 
 def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Return the rows of a table with each merged cell repeated in all rows and columns that it spans."""
+    """Return a table's rows; each merged cell is in all rows and columns that it spans."""
     grid = [dict[int, Cell]() for _ in rows]
     room = _MOST_REPEATED
     for line, row in enumerate(rows):
@@ -155,12 +212,19 @@ def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
         for cell in row:
             while column in grid[line]:
                 column += 1
-            columns, height = max(1, min(cell.columns, _MOST_COLUMNS)), max(1, min(cell.rows, len(rows) - line))
+            columns = max(1, min(cell.columns, _MOST_COLUMNS))
+            height = max(1, min(cell.rows, len(rows) - line))
             room -= columns * height - 1
-            columns, height = (columns, height) if room >= 0 else (1, 1)
+            if room < 0:
+                columns = 1
+                height = 1
             kept = cell._replace(columns=columns, rows=height)
             for below in range(line, line + height):
                 grid[below].update(dict.fromkeys(range(column, column + columns), kept))
             column += columns
     empty = Cell("")
-    return [[row.get(column, empty) for column in range(max(row, default=-1) + 1)] for row in grid]
+    expanded = list[list[Cell]]()
+    for cells in grid:
+        width = max(cells, default=-1) + 1
+        expanded.append([cells.get(column, empty) for column in range(width)])
+    return expanded

@@ -1,4 +1,7 @@
-"""The child process that parses untrusted bytes, with limited memory and time: answers requests from standard input."""
+"""The child process that parses untrusted bytes, with limited memory and time.
+
+It answers requests from standard input.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ _WHOLE: frozenset[DocumentKind] = frozenset({"json", "notebook"})
 _BINARY: frozenset[DocumentKind] = frozenset({"pptx", "xlsx", "epub", "email", "opendocument"})
 """Kinds whose parsers take only the bytes of a file."""
 _RECORDS: frozenset[DocumentKind] = frozenset({"json", "jsonl"})
-"""Kinds whose text is not searched for the file's date, because each record may have a date of its own."""
+"""Kinds whose text is not searched for the file's date, because each record may have a date of its
+own."""
 _TABLES: frozenset[DocumentKind] = frozenset({"csv", "xlsx"})
 """Kinds in which only the text above the first table is searched for the file's date."""
 
@@ -48,7 +52,8 @@ _MODULES: dict[DocumentKind, str] = {
 _LENGTHS = struct.Struct(">IQ")
 """Start of a message: the lengths of its header and its body."""
 SCANS = "scans"
-"""Key of the message with which a child asks for more time, before each page with OCR or 100 pages of a PDF."""
+"""Key of the message with which a child asks for more time, before each page with OCR or 100 pages
+of a PDF."""
 
 
 def parse(
@@ -61,22 +66,16 @@ def parse(
     keeps_links: bool = False,
     on_scan: Callable[[], None] = lambda: None,
 ) -> Extract:
-    """Parse a file or, if `address` is given, a web page, for which links and signs are returned too.
+    """Parse a file or, if `address` is given, a web page, with its links and signs.
 
-    Archives and PDF files are known by their content, others by `kind`, or else by the extension of `name`. `charset`
-    is the declared one; dates after `today` (ISO) are ignored. With `keeps_links`, the text of pages and Word documents
-    contains links as Markdown. `on_scan` is called before each page with OCR, and for every 100 pages of a PDF. Raises
-    `Unreadable`.
+    Archives and PDF files are known by their content, others by `kind`, or else by the extension of
+    `name`. `charset` is the declared one; dates after `today` (ISO) are ignored. With
+    `keeps_links`, the text of pages and Word documents contains links as Markdown. `on_scan` is
+    called before each page with OCR, and for every 100 pages of a PDF. Raises `Unreadable`.
     """
     if not data.strip():
         raise Unreadable("empty", "it is empty")
-    kind = kind or kind_of_file(name)
-    if kind != "registered" and data.startswith(b"PK\x03\x04"):
-        from .office import kind_of_archive
-
-        kind = kind_of_archive(data) or kind
-    elif kind != "registered" and data.startswith(b"%PDF-"):
-        kind = "pdf"
+    kind = _kind_of(data, kind or kind_of_file(name))
     if kind is None:
         raise Unreadable("unknown format", "its format is not known")
     try:
@@ -87,32 +86,58 @@ def parse(
             raise Unreadable("unknown format", "its format is not known") from error
         raise
     notes = footnote_marks(extract.text)
-    extract = extract._replace(title=resolve_raised(extract.title, notes), text=resolve_raised(extract.text, notes))
+    title = resolve_raised(extract.title, notes)
     # Clean page by page, because cleaning turns page breaks into line ends.
-    pages = [
-        re.sub(r"\n{3,}", "\n\n", clean_text(page)).strip() + "\n\n" * page.endswith("\n\n")
-        for page in extract.text.split(PAGE_END)
-    ]
-    text = PAGE_END.join(pages).rstrip()
+    pages = resolve_raised(extract.text, notes).split(PAGE_END)
+    text = PAGE_END.join(map(_clean_page, pages)).rstrip()
     # A web page without text is returned if it has signs, which say why.
-    if not any(character.isalnum() for character in text) and not extract.signs:
+    if not any(map(str.isalnum, text)) and not extract.signs:
         raise Unreadable("empty", "there is no text in it")
     is_cut = extract.is_cut or len(text) > TEXT_CHARACTERS
-    shown = extract._replace(text=text[:TEXT_CHARACTERS].rstrip(), is_cut=is_cut, changed="")
+    extract = extract._replace(title=title, text=text[:TEXT_CHARACTERS].rstrip(), is_cut=is_cut)
     if address:
-        return _page(shown, name, address, today)
+        return _page(extract, name, address, today)
+    return _document(extract, name, kind, today)
+
+
+def _kind_of(data: bytes, kind: DocumentKind | None) -> DocumentKind | None:
+    """Return the kind of a file by its content, or else `kind`."""
+    if kind == "registered":
+        return kind
+    if data.startswith(b"PK\x03\x04"):
+        from .office import kind_of_archive
+
+        return kind_of_archive(data) or kind
+    if data.startswith(b"%PDF-"):
+        return "pdf"
+    return kind
+
+
+def _clean_page(page: str) -> str:
+    """Return the text of a page with single blank lines, also one at its end if there is any."""
+    text = re.sub(r"\n{3,}", "\n\n", clean_text(page)).strip()
+    if page.endswith("\n\n"):
+        text += "\n\n"
+    return text
+
+
+def _document(extract: Extract, name: str, kind: DocumentKind, today: str) -> Extract:
+    """Complete the title, date and period of a file."""
     title = plain_title(clean_text(extract.title))
-    title = title if len(title) <= PARSED_TITLE_CHARACTERS else ""
-    beginning = "" if kind in _RECORDS else shown.text
+    if len(title) > PARSED_TITLE_CHARACTERS:
+        title = ""
+    beginning = extract.text
+    if kind in _RECORDS:
+        beginning = ""
     if kind in _TABLES:
-        beginning = beginning.partition("|")[0]
-    found = dated(title, PurePath(name).name, beginning, today)
+        beginning, _, _ = beginning.partition("|")
+    stated = dated(title, PurePath(name).name, beginning, today)
     if extract.date:
-        found = found._replace(date=extract.date, date_kind=extract.date_kind or "document")
-    elif not found.date and extract.changed != today:
-        # A modification date of today says nothing about the content.
-        found = found._replace(date=extract.changed, date_kind="changed" if extract.changed else "")
-    return shown._replace(title=title or _name_in_words(name), **found._asdict())
+        stated = stated._replace(date=extract.date, date_kind=extract.date_kind or "document")
+    # A modification date of today says nothing about the content.
+    elif not stated.date and extract.changed and extract.changed != today:
+        stated = stated._replace(date=extract.changed, date_kind="changed")
+    return extract._replace(title=title or _name_in_words(name), changed="", **stated._asdict())
 
 
 def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
@@ -120,16 +145,24 @@ def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     from .parse_html import ordered_links
 
     title = " ".join(clean_text(extract.title).split())[:PARSED_TITLE_CHARACTERS]
-    # Today's date does not count, because portals show the current date.
-    days = (found.date for found in statements(extract.text, of_page=True) if len(found.date) == DAY)
-    date = extract.date or next((day for day in days if day < (today or "9999")), "")
+    date = extract.date or _day_of_page(extract.text, today)
     return extract._replace(
         title=title or _name_in_words(name),
         date=date,
         date_kind="publication" if date else "",
         period=period_of(title, extract.text),
         links=ordered_links(extract.links, extract.text, address),
+        changed="",
     )
+
+
+def _day_of_page(text: str, today: str) -> str:
+    """Return the first day that a web page states; empty if there is none."""
+    for statement in statements(text, of_page=True):
+        # Today's date does not count, because portals show the current date.
+        if len(statement.date) == DAY and statement.date < (today or "9999"):
+            return statement.date
+    return ""
 
 
 def _parse_kind(
@@ -141,30 +174,33 @@ def _parse_kind(
     keeps_links: bool,
     on_scan: Callable[[], None],
 ) -> Extract:
-    """Call the parser of this kind: with the bytes and its options, or with decoded text if it is not in the table."""
+    """Call the parser of this kind: with the bytes and its options, or with decoded text."""
     if kind == "registered":
-        return Extract("", load_registered(PARSERS, PurePath(name).suffix.lower()[1:])(data))
+        registered_parser = load_registered(PARSERS, PurePath(name).suffix.lower()[1:])
+        return Extract("", registered_parser(data))
     # Parsers are loaded on demand, so that a child process starts fast.
     module = import_module(f".{_MODULES.get(kind, f'parse_{kind}')}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
-    recogniser = Recogniser(WEB_PAGES if address else PAGES, on_scan)
-    options: dict[DocumentKind, dict[str, Any]] = {
-        **{binary: {} for binary in _BINARY},
-        "docx": {"keeps_links": keeps_links},
-        "html": {"charset": charset, "address": address, "keeps_links": keeps_links},
-        "image": {"recogniser": recogniser},
-        "pdf": {"recogniser": recogniser},
-    }
-    if kind in options:
-        return parser(data, **options[kind])
-    most = _JSON_BYTES if kind in _WHOLE else TEXT_BYTES
-    if kind in _WHOLE and len(data) > most:
-        raise Unreadable("too large", f"its {len(data)} bytes of {kind} are more than {most}")
-    return parser(clean_text(decode(data, charset, most)))._replace(is_cut=len(data) > most)
+    if kind in _BINARY:
+        return parser(data)
+    if kind == "docx":
+        return parser(data, keeps_links=keeps_links)
+    if kind == "html":
+        return parser(data, charset=charset, address=address, keeps_links=keeps_links)
+    if kind in ("image", "pdf"):
+        return parser(data, recogniser=Recogniser(WEB_PAGES if address else PAGES, on_scan))
+    most = TEXT_BYTES
+    if kind in _WHOLE:
+        most = _JSON_BYTES
+        if len(data) > most:
+            raise Unreadable("too large", f"its {len(data)} bytes of {kind} are more than {most}")
+    text = clean_text(decode(data, charset, most))
+    return parser(text)._replace(is_cut=len(data) > most)
 
 
 def _name_in_words(name: str) -> str:
-    return (re.sub(r"[-_\s]+", " ", PurePath(name).stem).strip() or name)[:PARSED_TITLE_CHARACTERS]
+    words = re.sub(r"[-_\s]+", " ", PurePath(name).stem).strip()
+    return (words or name)[:PARSED_TITLE_CHARACTERS]
 
 
 def send(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
@@ -182,7 +218,8 @@ def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
     if len(lengths) < _LENGTHS.size:
         return None
     header_length, body_length = _LENGTHS.unpack(lengths)
-    header, body = stream.read(header_length), stream.read(body_length)
+    header = stream.read(header_length)
+    body = stream.read(body_length)
     if len(header) < header_length or len(body) < body_length:
         return None
     return json.loads(header), body
@@ -201,7 +238,9 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _SCAN_BYTES))
-    idle_seconds = float(sys.argv[1]) if len(sys.argv) > 1 else threading.TIMEOUT_MAX
+    idle_seconds = threading.TIMEOUT_MAX
+    if len(sys.argv) > 1:
+        idle_seconds = float(sys.argv[1])
     while True:
         idle = threading.Timer(idle_seconds, os._exit, (0,))
         idle.daemon = True
@@ -220,7 +259,10 @@ def main() -> None:
 
 
 def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds: float) -> None:
-    """Parse one file and send its text, or the reason why it has none; `header` holds the arguments of `parse`."""
+    """Parse one file and send its text, or the reason why it has none.
+
+    `header` holds the arguments of `parse`.
+    """
 
     def on_scan() -> None:
         _limit_time(scan_seconds)
@@ -234,7 +276,8 @@ def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds
         send(answers, {"reason": "too large", "message": "reading it takes too much memory"})
     except Exception as error:  # noqa: BLE001 - parsers may raise anything on untrusted bytes
         # The error message may quote the file.
-        message, trace = f"it cannot be parsed ({type(error).__name__})", "".join(format_tb(error.__traceback__))
+        message = f"it cannot be parsed ({type(error).__name__})"
+        trace = "".join(format_tb(error.__traceback__))
         send(answers, {"reason": "broken", "message": message, "trace": trace})
     else:
         send(answers, extract._asdict())
@@ -246,8 +289,9 @@ def _limit_time(seconds: float) -> None:
         import resource
 
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        most = int(usage.ru_utime + usage.ru_stime + 2 * seconds) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        soft = int(usage.ru_utime + usage.ru_stime + 2 * seconds) + 1
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 if __name__ == "__main__":
