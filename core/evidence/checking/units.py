@@ -91,8 +91,10 @@ class ReportUnit(NamedTuple):
 
     @property
     def raw_words(self) -> str:
-        """Its words without markers and emphasis; for a cell, without row label and column
-        header."""
+        """Its words without markers and emphasis.
+
+        For a cell, they are without row label and column header.
+        """
         return _words(self.raw)
 
     @property
@@ -280,80 +282,109 @@ class _Cell(NamedTuple):
     """The source numbers in its markers."""
 
 
+class _Row(NamedTuple):
+    """A row of a table."""
+
+    start: int
+    """Offset in the text of the report, in characters."""
+    line: str
+    """As written."""
+    cells: list[_Cell]
+    """Its cells; a rule has none."""
+
+
 def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Iterator[ReportUnit]:
     """Yield the header of a table, its row labels and its other cells that have words."""
-    header_start, header_line = rows[0]
-    header = list[_Cell]()
-    if not _RULE.fullmatch(header_line):
-        header = _cut(header_line, header_start)
-    body = list[tuple[int, str, list[_Cell]]]()
+    header = _row(*rows[0])
+    body = list[_Row]()
     # A column that contains only citations is in no source.
     worded = set[int]()
-    for line_start, line in rows[1:]:
-        if _RULE.fullmatch(line):
-            continue
-        cells = _cut(line, line_start)
-        body.append((line_start, line, cells))
-        for column, cell in enumerate(cells):
+    for start, line in rows[1:]:
+        row = _row(start, line)
+        body.append(row)
+        for column, cell in enumerate(row.cells):
             if cell.words or not cell.numbers:
                 worded.add(column)
+    head = _head(header, worded, sources)
+    if tokens(head.raw_words):
+        yield head
+    for row in body:
+        yield from _units_of_row(row, header, head, worded, sources)
 
-    quoted_header = _row_of(header, worded)
+
+def _row(start: int, line: str) -> _Row:
+    """Return a row of a table, which begins at this offset of the report."""
+    cells = list[_Cell]()
+    if not _RULE.fullmatch(line):
+        cells = _cut(line, start)
+    return _Row(start, line, cells)
+
+
+def _head(header: _Row, worded: Collection[int], sources: Mapping[int, str]) -> ReportUnit:
+    """Return the header of a table as a unit, with the words of the columns `worded`."""
+    raw = ""
+    raw_start = header.start
     # A header that is empty or has only escaped bars has no cells.
-    raw_header = ""
-    raw_start = header_start
-    if header:
-        raw_start = header[0].start
-        raw_end = header[-1].start + len(header[-1].raw)
-        raw_header = header_line[raw_start - header_start : raw_end - header_start]
-    if tokens(_words(raw_header)):
-        cited = _keys(marker_numbers(raw_header), sources)
-        yield ReportUnit(
-            raw_header,
-            raw_start,
-            quoted_header,
-            cited,
-            bool(cited),
-            header_line,
-            header_start,
-            kind="head",
-        )
+    if header.cells:
+        last = header.cells[-1]
+        raw_start = header.cells[0].start
+        raw_end = last.start + len(last.raw)
+        raw = header.line[raw_start - header.start : raw_end - header.start]
+    cited = _keys(marker_numbers(raw), sources)
+    return ReportUnit(
+        raw,
+        raw_start,
+        _quoted(header, worded),
+        cited,
+        bool(cited),
+        header.line,
+        header.start,
+        kind="head",
+    )
 
-    for line_start, line, cells in body:
-        of_row = _numbers_of_row(cells)
-        quoted_row = _row_of(cells, worded)
-        for column, cell in enumerate(cells):
-            if not tokens(cell.words):
-                continue
-            above = list[str]()
-            of_column: tuple[int, ...] = ()
-            if column:
-                above.append(cells[0].words)
-            if column < len(header):
-                above.append(header[column].words)
-                of_column = header[column].numbers
-            name = ", ".join(filter(None, above))
-            numbers = cell.numbers or of_row or of_column
-            cited = _keys(numbers, sources)
-            unit = ReportUnit(
-                cell.raw,
-                cell.start,
-                f"{name}: {cell.words}" if name else cell.words,
-                cited,
-                bool(cited) or UNKNOWN in numbers,
-                line,
-                line_start,
-                rows=(quoted_header, quoted_row),
-                kind="cell",
-                around=f"{quoted_header}\n{quoted_row}".strip(),
-                rests_on=(raw_start, cells[0].start),
+
+def _units_of_row(
+    row: _Row,
+    header: _Row,
+    head: ReportUnit,
+    worded: Collection[int],
+    sources: Mapping[int, str],
+) -> Iterator[ReportUnit]:
+    """Yield the label of a row and its other cells that have words; `head` is the header's unit."""
+    of_row = _numbers_of_row(row.cells)
+    quoted = _quoted(row, worded)
+    for column, cell in enumerate(row.cells):
+        if not tokens(cell.words):
+            continue
+        above = list[str]()
+        of_column: tuple[int, ...] = ()
+        if column:
+            above.append(row.cells[0].words)
+        if column < len(header.cells):
+            above.append(header.cells[column].words)
+            of_column = header.cells[column].numbers
+        name = ", ".join(filter(None, above))
+        numbers = cell.numbers or of_row or of_column
+        cited = _keys(numbers, sources)
+        unit = ReportUnit(
+            cell.raw,
+            cell.start,
+            f"{name}: {cell.words}" if name else cell.words,
+            cited,
+            bool(cited) or UNKNOWN in numbers,
+            row.line,
+            row.start,
+            rows=(head.text, quoted),
+            kind="cell",
+            around=f"{head.text}\n{quoted}".strip(),
+            rests_on=(head.start, row.cells[0].start),
+        )
+        if column == 0 and not cell.numbers:
+            # It names its row.
+            unit = unit._replace(
+                text=cell.words, is_cited=False, rows=(), kind="label", rests_on=(head.start,)
             )
-            if column == 0 and not cell.numbers:
-                # It names its row.
-                unit = unit._replace(
-                    text=cell.words, is_cited=False, rows=(), kind="label", rests_on=(raw_start,)
-                )
-            yield unit
+        yield unit
 
 
 def _numbers_of_row(cells: Sequence[_Cell]) -> tuple[int, ...]:
@@ -367,9 +398,10 @@ def _numbers_of_row(cells: Sequence[_Cell]) -> tuple[int, ...]:
     return cells[0].numbers if cells else ()
 
 
-def _row_of(cells: Sequence[_Cell], columns: Collection[int]) -> str:
+def _quoted(row: _Row, columns: Collection[int]) -> str:
     """Return the words of a row in these columns, as a source would have them."""
-    return " | ".join(cell.words for column, cell in enumerate(cells) if column in columns)
+    words = (cell.words for column, cell in enumerate(row.cells) if column in columns)
+    return " | ".join(words)
 
 
 def _cut(line: str, line_start: int) -> list[_Cell]:
