@@ -226,11 +226,10 @@ def _of_line(line: str, text: str, part: _Part, title: str = "") -> list[StatedD
 
 
 def _kind(before: str, after: str, most: int, *, is_whole: bool) -> DateKind:
-    """Return the kind of date that a label before or just after a date names; empty if there is no
-    label.
+    """Return the kind of date that a label before or just after a date names.
 
-    At most `most` words may precede the label. Some kinds need a date whose sentence begins the
-    line or ends with the date (`is_whole`).
+    It is empty if there is no label. At most `most` words may precede the label. Some kinds need a
+    date whose sentence begins the line or ends with the date (`is_whole`).
     """
     for kind in _KINDS:
         lead = most
@@ -517,8 +516,10 @@ def _ordinals() -> dict[str, int]:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """Return the patterns of subject lines, ranges and periods, by name; compiling them at import
-    would be too slow."""
+    """Return the patterns of subject lines, ranges and periods, by name.
+
+    Compiling them at import would be too slow.
+    """
     month = f"(?:{'|'.join(sorted(all_month_names(), key=len, reverse=True))})"
     day = r"(?:\s\d{1,2}(?:,|(?=\s\D)))?"
     until = rf"\W*{_any('range_words')}\W*(?:\w{{1,3}}\W+){{0,2}}"

@@ -88,8 +88,10 @@ def language_by_words(words: Sequence[str], threshold: Threshold) -> str:
 
 
 def language_beyond_doubt(text: str) -> str:
-    """Return the ISO 639-1 code of a text's language if its common words leave no doubt; else
-    empty."""
+    """Return the ISO 639-1 code of a text's language if its common words leave no doubt.
+
+    Otherwise it is empty.
+    """
     found = language_by_words(sought_words(text), _BEYOND_DOUBT)
     return found if found in _TOLD_BY_WORDS else ""
 

@@ -75,13 +75,13 @@ class Known(NamedTuple):
 def prove(
     unit: ReportUnit, words: str, calculation: Calculation, sources: Mapping[str, Known]
 ) -> Proof:
-    """Return the proof of a unit by `words` that a model quotes: are they in the sources, with all
-    the unit's numbers?
+    """Return the proof of a unit by `words` that a model quotes.
 
-    Line breaks and ellipses separate words from different passages. `sources` are by key, cited
-    ones first. Numbers, months and units of measure are compared by value; they may also be in the
-    heading or table header above the words, or in the source's title and date, and numbers may
-    follow from `calculation`. Quotations must be verbatim.
+    They prove it if they are in the sources, with all the unit's numbers. Line breaks and ellipses
+    separate words from different passages. `sources` are by key, cited ones first. Numbers, months
+    and units of measure are compared by value; they may also be in the heading or table header
+    above the words, or in the source's title and date, and numbers may follow from `calculation`.
+    Quotations must be verbatim.
     """
     pieces = [piece for piece in _PIECES.split(words) if tokens(piece)]
     if not pieces:
@@ -111,8 +111,7 @@ def prove(
 
 
 def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
-    """Return a message about a number, month or quotation of a unit that no source has near its
-    words.
+    """Return a message about a number, month or quotation that no source has near a unit's words.
 
     It is empty if the sources have them all.
     """
@@ -139,12 +138,11 @@ def unproved(
     around: str = "",
     texts: Sequence[SourceText] = (),
 ) -> str:
-    """Return a message about a number, month or unit of measure of a unit that the evidence lacks;
-    empty if it has all.
+    """Return a message about a number, month or unit of measure that the evidence of a unit lacks.
 
-    `evidence` are the quoted words. Years, months and units of measure may also be in the text
-    `around` them; units of measure, and numbers that belong to names (the 7 of "Route 7"), anywhere
-    in `texts`. Counts in words (two studies) need no evidence.
+    It is empty if the evidence has all. `evidence` are the quoted words. Years, months and units of
+    measure may also be in the text `around` them; units of measure, and numbers that belong to
+    names (the 7 of "Route 7"), anywhere in `texts`. Counts in words (two studies) need no evidence.
     """
     claim = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text)
     is_prose = unit.kind not in ("head", "label", "cell")
@@ -261,8 +259,10 @@ def _has_other_rate(claim: str, evidence: str) -> bool:
 
 
 def stands_in(words: str, text: str) -> bool:
-    """Whether a text has these words; capitals, layout, markup, digit grouping and kinds of signs
-    do not matter."""
+    """Whether a text has these words.
+
+    Capitals, layout, markup, digit grouping and kinds of signs do not matter.
+    """
     return bool(tokens(words)) and comparable(words) in comparable(text)
 
 
@@ -287,8 +287,10 @@ def _texts_of(sources: Mapping[str, Known]) -> list[SourceText]:
 def _passages_with(
     piece: str, unit: ReportUnit, sources: Mapping[str, Known]
 ) -> list[ProofPassage]:
-    """Return the passages that have `piece`: those of all sources that the unit cites, or the first
-    one."""
+    """Return the passages that have `piece` in the sources that the unit cites.
+
+    If there are none, only the first passage of other sources is returned.
+    """
     by_key = dict[str, ProofPassage]()
     for key, known in sources.items():
         for text in known.texts:
@@ -303,8 +305,10 @@ def _passages_with(
 
 
 def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
-    """Return the fewest neighbouring sentences of a source that have `piece`; `piece` alone if it
-    spans windows."""
+    """Return the fewest neighbouring sentences of a source that have `piece`.
+
+    The passage is `piece` alone if it spans windows.
+    """
     windows = text.windows
     for number in windows.best(piece, _LIKELIEST):
         window = windows.windows[number]
@@ -318,8 +322,10 @@ def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
 
 
 def _narrowest_span(piece: str, text: SourceText, window: Window) -> tuple[int, int]:
-    """Return the (start, end) offsets of the fewest sentences of a window that have `piece`; else
-    its own."""
+    """Return the (start, end) offsets of the fewest sentences of a window that have `piece`.
+
+    If there are none, these are its own.
+    """
     within = list[SourceSentence]()
     for sentence in text.sentences:
         if window.start <= sentence.start and sentence.end <= window.end:
@@ -343,13 +349,12 @@ def _misquoted(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
 
 
 def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
-    """Cite the source of each uncited statement whose source can be identified; `sources` by
-    number.
+    """Cite the source of each uncited statement whose source can be identified.
 
-    Small models often state what a source says but omit its number, which would make every
-    statement unsupported. That is the first source with a verbatim match, or the only source that
-    has all of the statement's numbers, months and names and half of its words in one or two
-    windows. A statement without numbers and names needs a verbatim match.
+    `sources` are by number. Small models often state what a source says but omit its number, which
+    would make every statement unsupported. The source is the first one with a verbatim match, or
+    the only source that has all of the statement's numbers, months and names and half of its words
+    in one or two windows. A statement without numbers and names needs a verbatim match.
     """
     edits = list[Edit]()
     for unit in report_units(text, {}):
@@ -362,8 +367,10 @@ def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
 
 
 def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
-    """Return the number of the source that states a unit; None if there is none, or no single
-    one."""
+    """Return the number of the source that states a unit.
+
+    None if there is none, or no single one.
+    """
     verbatim = unit.text.rstrip(" .!")
     for number, known in sources.items():
         if any(stands_in(verbatim, text.text) for text in known.texts):
@@ -376,8 +383,10 @@ def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
 
 
 def _says(known: Known, unit: ReportUnit, unit_names: list[str]) -> bool:
-    """Whether one or two windows of a source's text prove a unit and have its names and half of its
-    words."""
+    """Whether one or two windows of a source's text prove a unit.
+
+    They also need its names and half of its words.
+    """
     wanted = words_and_figures(unit.text)
     for text in known.texts:
         windows = text.windows

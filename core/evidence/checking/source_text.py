@@ -100,8 +100,10 @@ class Windows:
         return most / len(wanted)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
-        """Return the texts of these windows and the opening, neighbours joined; or a whole short
-        text."""
+        """Return the texts of these windows and the opening, neighbours joined.
+
+        A short text is returned whole if most of it would be shown.
+        """
         wanted = {*numbers}
         for number, window in enumerate(self.windows):
             if window.start < _OPENING:
@@ -143,8 +145,7 @@ class Windows:
 
 
 def rarity_weight(key: str, total: int, count: int) -> float:
-    """Return the weight in a comparison of a stem or number that `count` of `total` parts of a text
-    have."""
+    """Return the weight of a stem or number that `count` of `total` parts of a text have."""
     weight = math.log(1 + total / count)
     if key[0].isdigit():
         weight *= _NUMBER_WEIGHT
@@ -167,8 +168,10 @@ def comparable(text: str) -> str:
 
 
 def _short_spans(text: str, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) offsets of a text's sentences; those longer than `longest` characters
-    are cut."""
+    """Yield the (start, end) offsets of a text's sentences.
+
+    Those longer than `longest` characters are cut.
+    """
     for start, end in sentence_spans(text):
         while end - start > longest:
             cut = text.rfind(" ", start + longest // 2, start + longest)
@@ -225,8 +228,10 @@ def unwrap(text: str) -> str:
 
 
 def _is_wrapped(line: str, following: str, width: int) -> bool:
-    """Whether a sentence continues on the following line; `width` is the length of the block's
-    longest line."""
+    """Whether a sentence continues on the following line.
+
+    `width` is the length of the block's longest line.
+    """
     plain = line.rstrip()
     first_word = next(iter(following.split(maxsplit=1)), "")
     if not plain or not first_word or _TITLE.match(line) or _APART.match(following):

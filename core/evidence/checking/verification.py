@@ -78,8 +78,10 @@ class Verifier:
         self._passages: dict[tuple[str, str], CitedPassage] = {}
 
     def passage(self, unit: ReportUnit, source: str) -> CitedPassage:
-        """Return the passage of a source that has most of a unit's words; an empty one if the
-        source has no text."""
+        """Return the passage of a source that has most of a unit's words.
+
+        It is empty if the source has no text.
+        """
         key = (unit.text, source)
         if key not in self._passages:
             self._passages[key] = self._best(unit, source)
@@ -182,8 +184,10 @@ def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
 
 
 def _most_similar(unit: ReportUnit, source: SourceText) -> PassageMatch:
-    """Return the neighbouring sentences that have most of a unit's words; the first if none has
-    any."""
+    """Return the neighbouring sentences that have most of a unit's words.
+
+    The first is returned if none has any.
+    """
     sentences = source.sentences
     wanted = words_and_figures(unit.text[:_LONGEST])
     weights = dict[str, float]()
@@ -208,11 +212,10 @@ def _most_similar(unit: ReportUnit, source: SourceText) -> PassageMatch:
 
 
 def find_quote(unit: ReportUnit, source: SourceText) -> PassageMatch | None:
-    """Return where a source has a unit word for word, as a whole sentence, line or table row; None
-    if nowhere.
+    """Return where a source has a unit word for word, as a whole sentence, line or table row.
 
-    White space and emphasis do not matter. The unit may begin with the heading or title above the
-    quote: "Report of May: It rained."
+    None if nowhere. White space and emphasis do not matter. The unit may begin with the heading or
+    title above the quote: "Report of May: It rained."
     """
     if unit.rows:
         header, row = unit.rows
@@ -365,8 +368,10 @@ def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tupl
 
 
 def _fault_of(passage: CitedPassage, texts: Sequence[SourceText]) -> str:
-    """Return a message if a passage is no longer in the text that it was quoted from; else
-    empty."""
+    """Return a message if a passage is no longer in the text that it was quoted from.
+
+    Otherwise it is empty.
+    """
     if not passage.content_hash:
         return ""
     source = passage.source

@@ -42,12 +42,16 @@ CitedPiece = str | Cited
 
 
 class CitationStream:
-    """Splits streamed text into text and citations; the result does not depend on the chunk
-    boundaries."""
+    """Splits streamed text into text and citations.
+
+    The result does not depend on the chunk boundaries.
+    """
 
     def __init__(self, numbers: Mapping[int, str]) -> None:
-        """`numbers`: the keys of the sources that may be cited, by number; may grow during the
-        stream."""
+        """`numbers`: the keys of the sources that may be cited, by number.
+
+        They may grow during the stream.
+        """
         self._numbers = numbers
         self._markers = KnownMarkers(numbers)
         self.cited: dict[int, str] = {}

@@ -62,7 +62,8 @@ def _lists() -> str:
     """Return the pattern of source lists: entries below a heading, or numbered lines with an
     address."""
     level = r" {0,3}(?:(?P<level>#{1,6}) +|\*\*|__)?(?:[\d一二三四五六七八九十]+[.)、．]\s*)?"
-    names = f"sources?|{'|'.join(own.sources for own in all_labels().values())}|{_HEADINGS}"
+    ours = "|".join(labels.sources for labels in all_labels().values())
+    names = f"sources?|{ours}|{_HEADINGS}"
     heading = rf"(?:(?<=\n\n)(?:-|\*|_){{3,}}\s*\n)?^{level}(?:{names})[ :：#*_]*\n(?:[=-]+\n)?"
     introduction = rf"(?:\s*(?!{_ENTRY}|{_ITEM}|#)[^\[\n\0]{{1,200}}\n)?"
     numbered = rf"(?:\s*^(?:(?P=level)#+ .*\n\s*)?{_ENTRY}$)++(?!\n\s*{_NUMBER})"
@@ -142,8 +143,10 @@ class _Numbering:
         return ours
 
     def _number(self, text: str, wanted: int = UNKNOWN) -> int:
-        """Return our number of the source with this address or title, `wanted` if several have it;
-        else `UNKNOWN`."""
+        """Return our number of the source with this address or title, `wanted` if several have it.
+
+        Otherwise `UNKNOWN`.
+        """
         numbers = self._names.get(_name(text), [UNKNOWN])
         return wanted if wanted in numbers else numbers[0]
 

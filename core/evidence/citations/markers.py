@@ -208,11 +208,11 @@ class _Undecided(Exception):
 
 
 class MarkerScanner:
-    """Splits streamed Markdown into text and citation markers; the result does not depend on the
-    chunk boundaries.
+    """Splits streamed Markdown into text and citation markers.
 
-    Plain text is passed on at once. After a bracket or backtick, a line is buffered until it is
-    certain whether code or a link begins there; both must end on the line on which they begin.
+    The result does not depend on the chunk boundaries. Plain text is passed on at once. After a
+    bracket or backtick, a line is buffered until it is certain whether code or a link begins there;
+    both must end on the line on which they begin.
     """
 
     def __init__(self) -> None:

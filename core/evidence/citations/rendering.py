@@ -95,8 +95,10 @@ def link_to(source: Source, quote: str = "", page: int = 0) -> str:
 
 
 def safe_link(location: str) -> str:
-    """Return a web or file address, encoded so that Markdown cannot misparse it; empty for any
-    other address."""
+    """Return a web or file address, encoded so that Markdown cannot misparse it.
+
+    It is empty for any other address.
+    """
     stripped = location.strip()
     if not _LINKABLE.match(stripped):
         return ""
@@ -117,9 +119,8 @@ def plain_citations(text: str) -> str:
     for part in scan(text):
         line_start = plain.rfind("\n") + 1
         is_marker = isinstance(part, Marker)
-        words = part
-        if isinstance(part, Marker):
-            words = bracketed(part)
+        words = bracketed(part) if isinstance(part, Marker) else part
+        if is_marker:
             start = plain.rfind("\n", 0, max(line_start - 1, 0)) + 1
             plain = plain[:start] + _DEFINES.sub(r"\1\\:", plain[start:])
         if (is_marker or was_marker) and plain[-1:] + words[:1] in _CLASHES:
@@ -133,11 +134,11 @@ def plain_citations(text: str) -> str:
 
 
 def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = None) -> str:
-    """Return a Markdown list of the sources, with their link definitions below; empty if there are
-    no sources.
+    """Return a Markdown list of the sources, with their link definitions below.
 
-    An entry has the number, title, path or host, kind of publisher, date, standing, and how the
-    source was read unless completely. `reader` as in `links_of`.
+    It is empty if there are no sources. An entry has the number, title, path or host, kind of
+    publisher, date, standing, and how the source was read unless completely. `reader` as in
+    `links_of`.
     """
     if not sources:
         return ""
@@ -219,8 +220,10 @@ def plain_line(text: str) -> str:
 
 
 def shown_title(source: Source) -> str:
-    """Return the title of a source in one line, not escaped; if it is empty or an address, the host
-    or file name."""
+    """Return the title of a source in one line, not escaped.
+
+    If it is empty or an address, it is the host or file name.
+    """
     title = _visible(source.title)
     if not title or _ADDRESS.fullmatch(title):
         # A title that looks like an address might not be the linked address.

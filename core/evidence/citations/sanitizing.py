@@ -152,8 +152,10 @@ def _changed(text: str, positions: Sequence[int], edits: Sequence[Edit]) -> Sani
 
 
 def _first_edits(text: str, links: Mapping[str, str]) -> list[Edit]:
-    """Return the edits for the first parser that finds active markup in a text; empty if none
-    does."""
+    """Return the edits for the first parser that finds active markup in a text.
+
+    The list is empty if none does.
+    """
     for parser in _parsers():
         edits = _edits(text, parser, links)
         if edits:

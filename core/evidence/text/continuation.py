@@ -37,8 +37,10 @@ class Continuation:
         self._is_first = not before
 
     def feed(self, words: str) -> str:
-        """Process the next chunk; return the text to append to the truncated one, as far as it is
-        certain."""
+        """Process the next chunk.
+
+        Return the text to append to the truncated one, as far as it is certain.
+        """
         if self._is_first:
             words = words.lstrip()
             self._is_first = not words

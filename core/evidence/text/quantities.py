@@ -241,8 +241,10 @@ def _is_one_of(value: float, others: Iterable[float]) -> bool:
 
 
 def _result(expression: str) -> float | None:
-    """Evaluate an expression of numbers, operators and brackets; None if it contains anything
-    else."""
+    """Evaluate an expression of numbers, operators and brackets.
+
+    None if it contains anything else.
+    """
 
     def evaluate(node: ast.expr) -> float:
         match node:
@@ -304,8 +306,10 @@ def numbers_in(text: str) -> list[Number]:
 
 
 def _both_years(found: re.Match[str]) -> str:
-    """Return both years of a range such as 2024-26; other text, such as the month 2024-05,
-    stays."""
+    """Return both years of a range such as 2024-26.
+
+    Other text, such as the month 2024-05, stays.
+    """
     first, first_short, sign, last_short = found.groups()
     if last_short <= first_short:
         return found[0]

@@ -140,8 +140,10 @@ def split_passages(text: str) -> list[TextSpan]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) offsets of headings and paragraphs; paragraphs longer than a passage
-    are cut."""
+    """Yield the (start, end) offsets of headings and paragraphs.
+
+    Paragraphs longer than a passage are cut.
+    """
     start = 0
     for gap in _GAP.finditer(text):
         end = gap.start()
@@ -200,8 +202,10 @@ def sections_of(markdown: str) -> list[Section]:
 
 
 def paragraphs_of(section: Section) -> Iterator[Section]:
-    """Yield the paragraphs of a section, which blank lines separate; each has the section's
-    heading."""
+    """Yield the paragraphs of a section, which blank lines separate.
+
+    Each has the section's heading.
+    """
     for match in re.finditer(r"(?:[^\n]*\S[^\n]*(?:\n|$))+", section.text):
         yield Section(section.start + match.start(), match[0], section.heading)
 
@@ -250,12 +254,11 @@ class Sentence(NamedTuple):
 
 
 def sentences_of(text: str) -> list[Sentence]:
-    """Return the sentences of a text in order; a line break ends a sentence, and code blocks are
-    skipped.
+    """Return the sentences of a text in order.
 
-    Citation markers belong to the sentence before them. Headings stay whole, and so do lines that
-    begin with a marker, since they are entries of a source list. Offsets refer to the text after
-    `settle_fences`.
+    A line break ends a sentence, and code blocks are skipped. Citation markers belong to the
+    sentence before them. Headings stay whole, and so do lines that begin with a marker, since they
+    are entries of a source list. Offsets refer to the text after `settle_fences`.
     """
     sentences = list[Sentence]()
     start = 0
@@ -349,10 +352,11 @@ def _ends(plain: str) -> Iterator[int]:
         if blank:
             end = blank.end()
         following = plain[end : end + _NEAR]
-        is_end = _may_open(following)
         if sign["full_stop"]:
             before = plain[max(0, sign.start() - _NEAR) : sign.start()]
             is_end = ends_sentence(before, following)
+        else:
+            is_end = _may_open(following)
         if is_end:
             yield end
     for gap in _BEHIND_MARKER.finditer(plain):

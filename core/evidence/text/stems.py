@@ -68,16 +68,20 @@ def index_term(word: str, language: str) -> str:
 
 
 def stemmer_version() -> int:
-    """Return a checksum of the versions of the stemmer and of Unicode; other versions may give
-    other stems."""
+    """Return a checksum of the versions of the stemmer and of Unicode.
+
+    Other versions may give other stems.
+    """
     import Stemmer
 
     return crc32(f"{Stemmer.version()} {unicodedata.unidata_version}".encode())
 
 
 class _Stems(dict[str, str]):
-    """The index terms of words in one language, computed on first access; at most `_CACHED` are
-    kept."""
+    """The index terms of words in one language, computed on first access.
+
+    At most `_CACHED` are kept.
+    """
 
     def __init__(self, language: str) -> None:
         import Stemmer
@@ -106,8 +110,10 @@ class _Stems(dict[str, str]):
 
 @cache
 def _stems_of(language: str) -> _Stems:
-    """Return the index terms of a language; languages without a stemmer share those of the code
-    ""."""
+    """Return the index terms of a language.
+
+    Languages without a stemmer share those of the code "".
+    """
     if language and language not in STEMMED:
         return _stems_of("")
     return _Stems(language)
@@ -156,8 +162,10 @@ def unaccented_words(text: str) -> list[str]:
 
 
 def unaccented(word: str) -> str:
-    """Return the word without accents and vowel points; words in unspaced scripts stay
-    unchanged."""
+    """Return the word without accents and vowel points.
+
+    Words in unspaced scripts stay unchanged.
+    """
     if word.isascii() or is_unspaced(word):
         return word
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
@@ -203,8 +211,10 @@ def _pairs(characters: list[str]) -> list[str]:
 
 @cache
 def _with_marks(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern in which `MARKS` means all combining marks; listing them at import would be
-    too slow."""
+    """Compile a pattern in which `MARKS` means all combining marks.
+
+    Listing them at import would be too slow.
+    """
     return re.compile(pattern.replace("MARKS", marks()))
 
 

@@ -310,8 +310,10 @@ def date_at(words: str, position: int) -> WrittenDate | None:
 
 
 def dates_in(words: str) -> Iterator[WrittenDate]:
-    """Yield the dates in a text from left to right; parts of a longer date, number or word do not
-    count."""
+    """Yield the dates in a text from left to right.
+
+    Parts of a longer date, number or word do not count.
+    """
     position = 0
     # Every date has a year.
     for year in _ANY_YEAR.finditer(words):
@@ -336,8 +338,10 @@ def _may_begin(words: str, position: int) -> bool:
 
 
 def _iso(found: re.Match[str]) -> str:
-    """Return the date matched by one of `_forms`, as far as it is certain; empty if there is no
-    such date."""
+    """Return the date matched by one of `_forms`, as far as it is certain.
+
+    It is empty if there is no such date.
+    """
     parts = found.groupdict()
     year = int(parts["year"])
     if not FIRST_YEAR <= year <= LAST_YEAR:
@@ -361,11 +365,10 @@ def _iso(found: re.Match[str]) -> str:
         # 03/05/2024: only the year is certain if both numbers can be a month.
         return str(year)
 
+    month = int(parts.get("month") or 0)
     if "name" in parts:
         # A case-insensitive pattern matches a dotless "ı" with "i"; the table does not.
         month = all_month_names().get(parts["name"].casefold(), 0)
-    else:
-        month = int(parts.get("month") or 0)
     if not month:
         return str(year)
     if parts.get("day"):
@@ -383,8 +386,10 @@ def _day(year: int, month: int, day: int) -> str:
 
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of dates; the first that matches at an offset gives the longest date
-    there."""
+    """Return the patterns of dates.
+
+    The first that matches at an offset gives the longest date there.
+    """
     name = f"(?P<name>{_alternatives(all_month_names())})"
     sure_name = f"(?P<name>{_alternatives(sure_month_names())})"
     day = r"(?P<day>\d{1,2})"
