@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import chain
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,13 +17,14 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 _TOLD_BY_WORDS = frozenset({"de", "en", "es", "fr", "nl"})
-"""Languages that common words tell from all close relatives, since those have tables too; Bulgarian has none."""
+"""Languages that common words tell from all close relatives, since those have tables too; Bulgarian
+has none."""
 _WITH_COMMON_WORDS = ("en", "de", "nl", "fr", "es", "it", "pt", "sv", "da", "no", "fi", "ru")
 COMMON = "ar bn cs da de el en es fa fi fr he hi hu id it ja ko nl no pl pt ro ru sv th tr uk vi zh"
 """ISO 639-1 codes of the languages that most questions are in."""
 OTHERS = (
-    "af am az be bg ca cy et eu ga gl gu hr hy is ka kk km kn lo lt lv mk ml mn mr ms my ne pa ps si sk sl sq sr sw "
-    "ta te tl ur uz"
+    "af am az be bg ca cy et eu ga gl gu hr hy is ka kk km kn lo lt lv mk ml mn mr ms my ne pa ps "
+    "si sk sl sq sr sw ta te tl ur uz"
 )
 """ISO 639-1 codes of the other languages that can be detected."""
 _OTHERS_WEIGHT = 0.3
@@ -34,9 +34,17 @@ _SURE = 0.7
 _FOREIGN = 0.9
 """Minimum likelihood of another language if a text is said to be in the wrong one."""
 _LEAST_LETTERS = 60
-"""Minimum letters of a text whose language is judged; Chinese, Japanese and Korean characters count three times."""
+"""Minimum letters of a text whose language is judged; Chinese, Japanese and Korean characters count
+three times."""
 _SIMILAR = (
-    *({"da", "nn", "no"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"cs", "sk"}, {"af", "nl"}),
+    *(
+        {"da", "nn", "no"},
+        {"bs", "hr", "sh", "sr"},
+        {"id", "ms"},
+        {"gl", "pt"},
+        {"cs", "sk"},
+        {"af", "nl"},
+    ),
     *({"bg", "mk"}, {"hi", "mr", "ne"}, {"fa", "ps"}),
 )
 """Languages that are too similar to tell one from the other for certain."""
@@ -63,16 +71,27 @@ _BEYOND_DOUBT = Threshold(3, 0.25, 3)
 
 
 def language_by_words(words: Sequence[str], threshold: Threshold) -> str:
-    """Return the ISO 639-1 code of the language with most common words among `words`; empty if that is not clear."""
+    """Return the ISO 639-1 code of the language with most common words among `words`.
+
+    It is empty if that is not clear.
+    """
     owners = _owners()
-    hits = Counter(chain.from_iterable(owners[word] for word in words if word in owners))
-    (best, most), (_, next_most) = [*hits.most_common(2), ("", 0), ("", 0)][:2]
-    is_clear = most >= max(threshold.fewest, threshold.share * len(words), threshold.ahead * next_most)
-    return best if is_clear else ""
+    hits = Counter[str]()
+    for word in words:
+        for language in owners.get(word, ()):
+            hits[language] += 1
+    ranked = [*hits.most_common(2), ("", 0), ("", 0)]
+    best, most = ranked[0]
+    _, next_most = ranked[1]
+    least = max(threshold.fewest, threshold.share * len(words), threshold.ahead * next_most)
+    return best if most >= least else ""
 
 
 def language_beyond_doubt(text: str) -> str:
-    """Return the ISO 639-1 code of a text's language if its common words leave no doubt; else empty."""
+    """Return the ISO 639-1 code of a text's language if its common words leave no doubt.
+
+    Otherwise it is empty.
+    """
     found = language_by_words(sought_words(text), _BEYOND_DOUBT)
     return found if found in _TOLD_BY_WORDS else ""
 
@@ -86,23 +105,34 @@ def common_words() -> Mapping[str, frozenset[str]]:
 @cache
 def _owners() -> Mapping[str, tuple[str, ...]]:
     """Return the languages in which each common word is common."""
-    lists = common_words()
-    words = frozenset(chain.from_iterable(lists.values()))
-    return {word: tuple(code for code, common in lists.items() if word in common) for word in words}
+    owners = defaultdict[str, list[str]](list)
+    for code, words in common_words().items():
+        for word in words:
+            owners[word].append(code)
+    return {word: tuple(codes) for word, codes in owners.items()}
 
 
 def detect_language(question: str) -> str:
-    """Return the ISO 639-1 code of a question's language; empty if uncertain, as for a list of names."""
+    """Return the ISO 639-1 code of a question's language.
+
+    It is empty if uncertain, as for a list of names.
+    """
     prose = prose_of(question) or question
-    # A few common words tell English from all other languages, but not the others from their relatives.
+    # A few common words tell English from all other languages, but not the others from their
+    # relatives.
     if language_beyond_doubt(prose) == "en":
         return "en"
-    code, likelihood = _likeliest(_likelihoods(prose.lower() if prose.isupper() else prose, ""))
+    if prose.isupper():
+        prose = prose.lower()
+    code, likelihood = _likeliest(_likelihoods(prose, ""))
     return code if likelihood >= _SURE else ""
 
 
 def is_written_in(passage: str, code: str) -> bool | None:
-    """Whether a Markdown text is written in the language with this ISO 639-1 code; None if uncertain."""
+    """Whether a Markdown text is written in the language with this ISO 639-1 code.
+
+    None if uncertain.
+    """
     prose = prose_of(passage)
     letters = sum(map(str.isalpha, prose)) + 2 * len(_DENSE.findall(prose))
     if not code or letters < _LEAST_LETTERS:
@@ -119,15 +149,20 @@ def is_written_in(passage: str, code: str) -> bool | None:
 
 
 def foreign_sections(markdown: str, code: str) -> list[Section]:
-    """Return the sections of a Markdown text that are certainly not in the language with this ISO 639-1 code.
+    """Return the parts of a Markdown text that are certainly not in a language.
 
-    Of a section that is not as a whole in another language, the paragraphs that are. Short texts and text that is not
-    prose (see `prose_of`) do not count; if `code` is empty, the result is empty.
+    `code` is the ISO 639-1 code of the language; if it is empty, the result is empty. A part is a
+    section, or a paragraph of a section that is not in another language as a whole. Short texts and
+    text that is not prose (see `prose_of`) do not count.
     """
     foreign = list[Section]()
     for section in sections_of(markdown):
-        parts = [section] if is_written_in(section.text, code) is False else paragraphs_of(section)
-        foreign += (part for part in parts if part is section or is_written_in(part.text, code) is False)
+        if is_written_in(section.text, code) is False:
+            foreign.append(section)
+            continue
+        for paragraph in paragraphs_of(section):
+            if is_written_in(paragraph.text, code) is False:
+                foreign.append(paragraph)
     return foreign
 
 
@@ -136,16 +171,30 @@ def _likeliest(likelihoods: Mapping[str, float]) -> tuple[str, float]:
 
 
 def _likelihoods(prose: str, code: str) -> dict[str, float]:
-    """Return the geometric mean of each language's likelihoods (see `_ranked`) for the prose with and without names."""
-    whole, nameless = _ranked(prose, code), _ranked(without_names(prose), code)
-    return _scaled({language: sqrt(whole[language] * nameless[language]) for language in whole})
+    """Return the likelihood of each language for the prose.
+
+    It is the geometric mean of those with and without names (see `_ranked`).
+    """
+    whole = _ranked(prose, code)
+    nameless = _ranked(without_names(prose), code)
+    means = dict[str, float]()
+    for language in whole:
+        means[language] = sqrt(whole[language] * nameless[language])
+    return _scaled(means)
 
 
 def _ranked(text: str, code: str) -> dict[str, float]:
-    """Return the likelihood of each language of a text by our priors, with the language `code` as a common one."""
-    weights = {**dict.fromkeys(OTHERS.split(), _OTHERS_WEIGHT), **dict.fromkeys([*COMMON.split(), code], 1.0)}
-    ranked = _identifier().rank(text)
-    return _scaled({language: value * weights[language] for language, value in ranked if language in weights})
+    """Return the likelihood of each language of a text by our priors.
+
+    The language `code` counts as a common one.
+    """
+    weights = dict.fromkeys(OTHERS.split(), _OTHERS_WEIGHT)
+    weights.update(dict.fromkeys([*COMMON.split(), code], 1.0))
+    likelihoods = dict[str, float]()
+    for language, likelihood in _identifier().rank(text):
+        if language in weights:
+            likelihoods[language] = likelihood * weights[language]
+    return _scaled(likelihoods)
 
 
 def _scaled(values: Mapping[str, float]) -> dict[str, float]:

@@ -42,21 +42,40 @@ class Standing(NamedTuple):
 
 def standing_of(title: str, name: str, text: str) -> Standing:
     """Return the standing of a document, according to its title, file name and first lines."""
-    lines, stem = text[:HEAD].splitlines(), name.rpartition(".")[0]
-    in_title, in_name = (frozenset(tokens(_APART.sub(" ", words))) for words in (title, stem))
+    lines = text[:HEAD].splitlines()
+    stem = name.rpartition(".")[0]
+    is_draft = (
+        _is_draft_by_name(title, stem)
+        or _is_draft_by_title(title, stem)
+        or any(map(_DRAFT_LINE.search, lines))
+    )
+    superseded_by = ""
+    superseded = next(filter(None, map(_SUPERSEDED.search, lines)), None)
+    if superseded:
+        superseded_by = superseded["by"]
+    return Standing(is_draft, superseded_by, in_force_from(title, text))
+
+
+def _is_draft_by_name(title: str, stem: str) -> bool:
+    """Whether a file name says that it is a draft.
+
+    A file name that repeats the title says nothing more: "draft-horses" with the title "Draft
+    horses".
+    """
+    in_name = {*tokens(_APART.sub(" ", stem))}
+    in_title = {*tokens(_APART.sub(" ", title))}
+    return not _DRAFT.isdisjoint(in_name - in_title)
+
+
+def _is_draft_by_title(title: str, stem: str) -> bool:
+    """Whether a part of a title says that it is a draft."""
     # A document that has no title gets its file name, without separators, as title.
     is_named_only = title == " ".join(_APART.sub(" ", stem).split())
     marked = _VERSION.sub(" ", stem if is_named_only else title)
     parts = [tokens(part) for part in _APART.split(marked) if part.strip()]
-    has_parts = len(parts) > 1 or len(tokens(marked)) == 1
-    is_draft = (
-        # A file name that repeats the title says nothing more: "draft-horses" with the title "Draft horses".
-        not _DRAFT.isdisjoint(in_name - in_title)
-        or (has_parts and any(len(words) <= _MARK_WORDS and not _DRAFT.isdisjoint(words) for words in parts))
-        or any(map(_DRAFT_LINE.search, lines))
-    )
-    found = next(filter(None, map(_SUPERSEDED.search, lines)), None)
-    return Standing(is_draft, found["by"] if found else "", in_force_from(title, text))
+    if len(parts) < 2 and len(tokens(marked)) != 1:
+        return False
+    return any(len(words) <= _MARK_WORDS and not _DRAFT.isdisjoint(words) for words in parts)
 
 
 def asks_for_draft(question: str) -> bool:

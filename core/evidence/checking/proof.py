@@ -1,9 +1,10 @@
-"""Checks whether quoted words are in the sources and prove a unit's numbers; adds citations that are missing."""
+"""Checks whether quoted words are in the sources and prove a unit's numbers; adds citations that
+are missing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..citations.citing import Edit, with_edits
@@ -20,7 +21,7 @@ from ..text.quantities import (
     numbers_in,
 )
 from ..text.words import QUOTED, dates_in, names, stems, tokens
-from .source_text import SourceText, comparable, words_and_figures
+from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit, report_units
 
 _SHORTEST_QUOTATION = 3
@@ -71,43 +72,58 @@ class Known(NamedTuple):
     """Its title and date."""
 
 
-def prove(unit: ReportUnit, words: str, calculation: Calculation, sources: Mapping[str, Known]) -> Proof:
-    """Return the proof of a unit by `words` that a model quotes: are they in the sources, with all the unit's numbers?
+def prove(
+    unit: ReportUnit, words: str, calculation: Calculation, sources: Mapping[str, Known]
+) -> Proof:
+    """Return the proof of a unit by `words` that a model quotes.
 
-    Line breaks and ellipses separate words from different passages. `sources` are by key, cited ones first. Numbers,
-    months and units of measure are compared by value; they may also be in the heading or table header above the words,
-    or in the source's title and date, and numbers may follow from `calculation`. Quotations must be verbatim.
+    They prove it if they are in the sources, with all the unit's numbers. Line breaks and ellipses
+    separate words from different passages. `sources` are by key, cited ones first. Numbers, months
+    and units of measure are compared by value; they may also be in the heading or table header
+    above the words, or in the source's title and date, and numbers may follow from `calculation`.
+    Quotations must be verbatim.
     """
     pieces = [piece for piece in _PIECES.split(words) if tokens(piece)]
-    # The passages that have each piece.
-    found = list[list[ProofPassage]]()
+    if not pieces:
+        return Proof((), "no words of a source were given for it")
+    quoted = list[ProofPassage]()
+    is_complete = True
     for piece in pieces:
-        texts = ((key, text) for key, known in sources.items() for text in known.texts if _holds(text, piece))
-        by_key = {key: _passage_with(piece, key, text) for key, text in texts}
-        if not by_key:
-            described = (key for key, known in sources.items() if stands_in(piece, known.about))
-            by_key = {key: ProofPassage(key, piece) for key in described}
-        # All cited sources count, or else the first other source.
-        own = [passage for key, passage in by_key.items() if key in unit.sources]
-        found.append(own or [*by_key.values()][:1])
-    passages = tuple(dict.fromkeys(passage for each in found for passage in each))
-    if not pieces or not all(found):
-        return Proof(passages, "its words are in no source" if pieces else "no words of a source were given for it")
-    evidence = " ".join(f"{passage.words} {passage.above} {sources[passage.source].about}" for passage in passages)
+        with_piece = _passages_with(piece, unit, sources)
+        quoted += with_piece
+        is_complete = is_complete and bool(with_piece)
+    passages = tuple(dict.fromkeys(quoted))
+    if not is_complete:
+        return Proof(passages, "its words are in no source")
+
+    evidence = list[str]()
+    around = list[str]()
+    texts = list[SourceText]()
+    for passage in passages:
+        known = sources[passage.source]
+        evidence.append(f"{passage.words} {passage.above} {known.about}")
+        around.append(passage.around)
+        texts += known.texts
     # A title may name the year; a table header may name the year of each column.
-    titles = (known.about for key, known in sources.items() if key in unit.sources)
-    around = " ".join([*(passage.around for passage in passages), *titles])
-    read = [text for passage in passages for text in sources[passage.source].texts]
-    fault = unproved(unit, evidence, calculation, around, read)
+    around += [known.about for key, known in sources.items() if key in unit.sources]
+    fault = unproved(unit, " ".join(evidence), calculation, " ".join(around), texts)
     return Proof(passages, fault or _misquoted(unit, sources))
 
 
 def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
-    """Return a message about a number, month or quotation of a unit that no source has near its words; else empty."""
-    texts = [text for known in sources.values() for text in known.texts]
-    near = (words for text in texts for _, words in text.windows.joined(text.windows.best(unit.text, _LIKELIEST)))
-    evidence = " ".join([*near, *(known.about for known in sources.values())])
-    return unproved(unit, evidence, Calculation(), texts=texts) or _misquoted(unit, sources)
+    """Return a message about a number, month or quotation that no source has near a unit's words.
+
+    It is empty if the sources have them all.
+    """
+    texts = _texts_of(sources)
+    evidence = list[str]()
+    for text in texts:
+        similar = text.windows.best(unit.text, _LIKELIEST)
+        evidence += text.windows.texts(similar)
+    for known in sources.values():
+        evidence.append(known.about)
+    fault = unproved(unit, " ".join(evidence), Calculation(), texts=texts)
+    return fault or _misquoted(unit, sources)
 
 
 def has_something_to_look_up(unit: ReportUnit) -> bool:
@@ -116,70 +132,137 @@ def has_something_to_look_up(unit: ReportUnit) -> bool:
 
 
 def unproved(
-    unit: ReportUnit, evidence: str, calculation: Calculation, around: str = "", texts: Sequence[SourceText] = ()
+    unit: ReportUnit,
+    evidence: str,
+    calculation: Calculation,
+    around: str = "",
+    texts: Sequence[SourceText] = (),
 ) -> str:
-    """Return a message about a number, month or unit of measure of a unit that the evidence lacks; empty if it has all.
+    """Return a message about a number, month or unit of measure that the evidence of a unit lacks.
 
-    `evidence` are the quoted words. Years, months and units of measure may also be in the text `around` them; units of
-    measure, and numbers that belong to names (the 7 of "Route 7"), anywhere in `texts`. Counts in words (two studies)
-    need no evidence.
+    It is empty if the evidence has all. `evidence` are the quoted words. Years, months and units of
+    measure may also be in the text `around` them; units of measure, and numbers that belong to
+    names (the 7 of "Route 7"), anywhere in `texts`. Counts in words (two studies) need no evidence.
     """
     claim = unit.raw_words if unit.kind == "cell" else _NUMBERED.sub("", unit.text)
-    wide = f"{evidence} {around}"
-    numbers, shares = numbers_in(evidence), fractions_in(evidence)
-    # A year needs no word "year" beside it.
-    is_dated = any(number.is_year for number in numbers_in(wide))
-    measures = measures_in(wide) | ({"year"} if is_dated else set())
-    # Columns of shares or changes hold calculated values.
-    measures |= {"%"} if unit.kind == "head" else set()
-    # A date needs no word "day" beside it.
-    measures |= {"day"} if any(len(date.iso) == len("2026-05-04") for date in dates_in(claim)) else set()
-    years = {number.value for number in numbers_in(around) if number.is_year}
-
-    def is_known(measure: str) -> bool:
-        return measure in measures or any(measure in measures_in(text.text) for text in texts)
-
-    def is_given(number: Number) -> bool:
-        is_share = number.measure == "%" and any(is_about(number, share) for share in shares)
-        if is_share or number.value in years:
-            return True
-        return any(is_same_quantity(number, other, evidence, is_known) for other in numbers)
-
     is_prose = unit.kind not in ("head", "label", "cell")
-    stated = [number for number in numbers_in(claim) if not (is_prose and number.is_count)]
-    missing = [number for number in stated if not is_given(number)]
-    missing = [number for number in missing if not (number.name and any(_holds(text, number.name) for text in texts))]
-    # In a table header, "half" names a quantity, such as half a year.
-    fractions = [] if unit.kind == "head" else fractions_in(claim)
-    missing += [number for number in fractions if not any(is_about(number, other) for other in (*numbers, *shares))]
-    named = f"{wide} {unit.text} {unit.around}"
-    results = calculation.results([*numbers, *shares], lambda words: stands_in(words, named)) if missing else []
+    wide = f"{evidence} {around}"
+    measures = _measures_given(unit, claim, wide)
+    given = _Evidence(evidence, around, measures, texts)
+
+    has_figures = False
+    missing = list[Number]()
+    for number in numbers_in(claim):
+        if is_prose and number.is_count:
+            continue
+        has_figures = True
+        if not given.has(number):
+            missing.append(number)
+    if unit.kind != "head":
+        # In a table header, "half" names a quantity, such as half a year.
+        for fraction in fractions_in(claim):
+            if not given.has_fraction(fraction):
+                missing.append(fraction)
+
+    results = list[float]()
+    if missing:
+        named = f"{wide} {unit.text} {unit.around}"
+        known = [*given.numbers, *given.shares]
+        results = calculation.results(known, lambda item: stands_in(item, named))
     is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
-    wanted = [number._replace(measure="%") if is_percent else number for number in missing]
-    unproved_numbers = [number for number in wanted if not follows(number, results)]
-    if unproved_numbers:
-        tried = ", and the calculations given do not lead to it" if calculation.lines else ""
-        return f"{round(unproved_numbers[0].figure, 2):g} is not in those words{tried}"
+    for number in missing:
+        wanted = number._replace(measure="%") if is_percent else number
+        if not follows(wanted, results):
+            fault = f"{round(number.figure, 2):g} is not in those words"
+            if calculation.lines:
+                fault += ", and the calculations given do not lead to it"
+            return fault
+
     if months_in(claim) - months_in(wide):
         return "its month is not in those words"
-    if results or (is_prose and not stated):
+    if results or (is_prose and not has_figures):
         # A calculation may change the unit of measure; "daily operation" states no quantity.
         return ""
-    lacks_unit = measures_alone_in(claim) - measures or _has_other_rate(claim, wide)
-    return "its unit of measure is not in those words" if lacks_unit else ""
+    if measures_alone_in(claim) - measures or _has_other_rate(claim, wide):
+        return "its unit of measure is not in those words"
+    return ""
+
+
+def _measures_given(unit: ReportUnit, claim: str, wide: str) -> set[str]:
+    """Return the units of measure that a text gives, and those that the unit may use without it."""
+    measures = {*measures_in(wide)}
+    if any(number.is_year for number in numbers_in(wide)):
+        # A year needs no word "year" beside it.
+        measures.add("year")
+    if unit.kind == "head":
+        # Columns of shares or changes hold calculated values.
+        measures.add("%")
+    for date in dates_in(claim):
+        if len(date.iso) == len("2026-05-04"):
+            # A date needs no word "day" beside it.
+            measures.add("day")
+    return measures
+
+
+class _Evidence:
+    """The numbers in quoted words, with what the text around them and whole sources add."""
+
+    def __init__(
+        self, words: str, around: str, measures: Collection[str], texts: Sequence[SourceText]
+    ) -> None:
+        self.numbers = numbers_in(words)
+        self.shares = fractions_in(words)
+        self._words = words
+        self._years = {number.value for number in numbers_in(around) if number.is_year}
+        self._measures = measures
+        self._texts = texts
+
+    def has(self, number: Number) -> bool:
+        """Whether it has this number, or a name to which the number belongs."""
+        if number.value in self._years:
+            return True
+        if number.measure == "%" and _is_about_any(number, self.shares):
+            return True
+        for other in self.numbers:
+            if is_same_quantity(number, other, self._words, self._has_measure):
+                return True
+        return bool(number.name) and _any_holds(self._texts, number.name)
+
+    def has_fraction(self, fraction: Number) -> bool:
+        """Whether it has this fraction, in figures or in words."""
+        return _is_about_any(fraction, [*self.numbers, *self.shares])
+
+    def _has_measure(self, measure: str) -> bool:
+        if measure in self._measures:
+            return True
+        return any(measure in measures_in(text.text) for text in self._texts)
+
+
+def _is_about_any(number: Number, others: Iterable[Number]) -> bool:
+    return any(is_about(number, other) for other in others)
 
 
 def _has_other_rate(claim: str, evidence: str) -> bool:
-    """Whether a claim says "per day" where the evidence, with the same word for "per", only has other units."""
-    others: dict[str, set[str]] = {}
-    for found in _PER.finditer(evidence):
-        others.setdefault(found[1].casefold(), set()).update(stems(found[2]))
-    given = ((others.get(found[1].casefold()), {*stems(found[2].split()[0])}) for found in _PER.finditer(claim))
-    return any(known and not noun & known for known, noun in given)
+    """Whether a claim has a rate ("per day") that the evidence only has in other units.
+
+    Rates are compared if they have the same word for "per".
+    """
+    units: dict[str, set[str]] = {}
+    for rate in _PER.finditer(evidence):
+        units.setdefault(rate[1].casefold(), set()).update(stems(rate[2]))
+    for rate in _PER.finditer(claim):
+        known = units.get(rate[1].casefold())
+        noun = stems(rate[2].split()[0])
+        if known and known.isdisjoint(noun):
+            return True
+    return False
 
 
 def stands_in(words: str, text: str) -> bool:
-    """Whether a text has these words; capitals, layout, markup, digit grouping and kinds of signs do not matter."""
+    """Whether a text has these words.
+
+    Capitals, layout, markup, digit grouping and kinds of signs do not matter.
+    """
     return bool(tokens(words)) and comparable(words) in comparable(text)
 
 
@@ -188,65 +271,133 @@ def _holds(text: SourceText, words: str) -> bool:
     return bool(tokens(words)) and comparable(words) in text.comparable
 
 
+def _any_holds(texts: Iterable[SourceText], words: str) -> bool:
+    """Whether one of these texts has these words."""
+    return any(_holds(text, words) for text in texts)
+
+
+def _texts_of(sources: Mapping[str, Known]) -> list[SourceText]:
+    """Return the texts of all sources."""
+    texts = list[SourceText]()
+    for known in sources.values():
+        texts += known.texts
+    return texts
+
+
+def _passages_with(
+    piece: str, unit: ReportUnit, sources: Mapping[str, Known]
+) -> list[ProofPassage]:
+    """Return the passages that have `piece` in the sources that the unit cites.
+
+    If there are none, only the first passage of other sources is returned.
+    """
+    by_key = dict[str, ProofPassage]()
+    for key, known in sources.items():
+        for text in known.texts:
+            if _holds(text, piece):
+                by_key[key] = _passage_with(piece, key, text)
+    if not by_key:
+        for key, known in sources.items():
+            if stands_in(piece, known.about):
+                by_key[key] = ProofPassage(key, piece)
+    cited = [passage for key, passage in by_key.items() if key in unit.sources]
+    return cited or [*by_key.values()][:1]
+
+
 def _passage_with(piece: str, key: str, text: SourceText) -> ProofPassage:
-    """Return the fewest neighbouring sentences of a source that have `piece`; `piece` alone if it spans windows."""
+    """Return the fewest neighbouring sentences of a source that have `piece`.
+
+    The passage is `piece` alone if it spans windows.
+    """
     windows = text.windows
-    for window in (windows.windows[number] for number in windows.best(piece, _LIKELIEST)):
-        if not stands_in(piece, text.text[window.start : window.end]):
-            continue
-        around = " ".join(text.text[window.start : window.end].split())
-        within = [found for found in text.sentences if window.start <= found.start and found.end <= window.end]
-        for size in range(len(within)):
-            for first, last in zip(within, within[size:], strict=False):
-                if stands_in(piece, text.text[first.start : last.end]):
-                    words = " ".join(text.text[first.start : last.end].split())
-                    return ProofPassage(key, words, window.head, around, text.content_hash, first.start, last.end)
-        return ProofPassage(key, around, window.head, around, text.content_hash, window.start, window.end)
+    for number in windows.best(piece, _LIKELIEST):
+        window = windows.windows[number]
+        raw = text.text[window.start : window.end]
+        if stands_in(piece, raw):
+            start, end = _narrowest_span(piece, text, window)
+            words = " ".join(text.text[start:end].split())
+            around = " ".join(raw.split())
+            return ProofPassage(key, words, window.head, around, text.content_hash, start, end)
     return ProofPassage(key, piece)
+
+
+def _narrowest_span(piece: str, text: SourceText, window: Window) -> tuple[int, int]:
+    """Return the (start, end) offsets of the fewest sentences of a window that have `piece`.
+
+    If there are none, these are its own.
+    """
+    within = list[SourceSentence]()
+    for sentence in text.sentences:
+        if window.start <= sentence.start and sentence.end <= window.end:
+            within.append(sentence)
+    for added in range(len(within)):
+        for first, last in zip(within, within[added:], strict=False):
+            if stands_in(piece, text.text[first.start : last.end]):
+                return first.start, last.end
+    return window.start, window.end
 
 
 def _misquoted(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
     """Return a message if a quotation in a unit is in no source; otherwise empty."""
-    quotations = (quoted[1].rstrip(" .,;:!?…") for quoted in QUOTED.finditer(unit.text))
-    long = (words for words in quotations if len(tokens(words)) >= _SHORTEST_QUOTATION)
-    texts = [text for known in sources.values() for text in known.texts]
-    is_misquoted = any(not any(_holds(text, words) for text in texts) for words in long)
-    return "no source has the words in quotation marks" if is_misquoted else ""
+    texts = _texts_of(sources)
+    for quotation in QUOTED.finditer(unit.text):
+        words = quotation[1].rstrip(" .,;:!?…")
+        is_long = len(tokens(words)) >= _SHORTEST_QUOTATION
+        if is_long and not _any_holds(texts, words):
+            return "no source has the words in quotation marks"
+    return ""
 
 
 def with_found_citations(text: str, sources: Mapping[int, Known]) -> str:
-    """Cite the source of each uncited statement whose source can be identified; `sources` by number.
+    """Cite the source of each uncited statement whose source can be identified.
 
-    Small models often state what a source says but omit its number, which would make every statement unsupported.
-    That is the first source with a verbatim match, or the only source that has all of the statement's numbers, months
-    and names and half of its words in one or two windows. A statement without numbers and names needs a verbatim match.
+    `sources` are by number. Small models often state what a source says but omit its number, which
+    would make every statement unsupported. The source is the first one with a verbatim match, or
+    the only source that has all of the statement's numbers, months and names and half of its words
+    in one or two windows. A statement without numbers and names needs a verbatim match.
     """
-    stated = (unit for unit in report_units(text, {}) if unit.kind == "statement" and not unit.is_cited)
-    found = ((unit, _source_of(unit, sources)) for unit in stated)
-    return with_edits(text, [Edit(unit.end, unit.end, f" [{number}]") for unit, number in found if number])
+    edits = list[Edit]()
+    for unit in report_units(text, {}):
+        if unit.kind != "statement" or unit.is_cited:
+            continue
+        number = _source_of(unit, sources)
+        if number:
+            edits.append(Edit(unit.end, unit.end, f" [{number}]"))
+    return with_edits(text, edits)
 
 
 def _source_of(unit: ReportUnit, sources: Mapping[int, Known]) -> int | None:
-    """Return the number of the source that states a unit; None if there is none, or no single one."""
+    """Return the number of the source that states a unit.
+
+    None if there is none, or no single one.
+    """
+    verbatim = unit.text.rstrip(" .!")
     for number, known in sources.items():
-        if any(stands_in(unit.text.rstrip(" .!"), text.text) for text in known.texts):
+        if any(stands_in(verbatim, text.text) for text in known.texts):
             return number
-    own_names = names(unit.text)
-    if not (own_names or numbers_in(unit.text)):
+    unit_names = names(unit.text)
+    if not unit_names and not numbers_in(unit.text):
         return None
-    matching = [number for number, known in sources.items() if _says(known, unit, own_names)]
+    matching = [number for number, known in sources.items() if _says(known, unit, unit_names)]
     return matching[0] if len(matching) == 1 else None
 
 
-def _says(known: Known, unit: ReportUnit, own_names: list[str]) -> bool:
-    """Whether one or two windows of a source's text prove a unit and have its names and half of its words."""
+def _says(known: Known, unit: ReportUnit, unit_names: list[str]) -> bool:
+    """Whether one or two windows of a source's text prove a unit.
+
+    They also need its names and half of its words.
+    """
     wanted = words_and_figures(unit.text)
     for text in known.texts:
         windows = text.windows
         for most in (1, 2):
-            words = "\n".join(words for _, words in windows.joined(windows.best(unit.text, most)))
-            has_names = all(stands_in(name, f"{words} {known.about}") for name in own_names)
+            words = "\n".join(windows.texts(windows.best(unit.text, most)))
+            described = f"{words} {known.about}"
+            if not all(stands_in(name, described) for name in unit_names):
+                continue
             shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
-            if has_names and shared >= _LEAST_SHARED and not prove(unit, words, Calculation(), {"": known}).fault:
+            if shared < _LEAST_SHARED:
+                continue
+            if not prove(unit, words, Calculation(), {"": known}).fault:
                 return True
     return False

@@ -1,4 +1,5 @@
-"""The text of a source, prepared for comparison with many claims: its sentences, and its windows of a few lines."""
+"""The text of a source, prepared for comparison with many claims: its sentences, and its windows of
+a few lines."""
 
 from __future__ import annotations
 
@@ -16,16 +17,18 @@ from ..text.sentences import sentence_spans
 from ..text.words import stems
 
 _LONGEST_WINDOW = 400
-"""Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence past half of it."""
+"""Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence
+past half of it."""
 _LONGEST_HEADING = 200
 """Maximum length of a heading, in characters; a longer line with a heading mark is text."""
 _OPENING = 200
-"""Number of characters at the start of a source that a model is always shown, for its kind, author and date."""
+"""Number of characters at the start of a source that a model is always shown, for its kind, author
+and date."""
 _WHOLE = 0.6
 """Minimum share of a short text that has to be shown for all of it to be shown."""
 _SHORT = 6000
 """Maximum length of a short text, in characters."""
-NUMBER_WEIGHT = 1.5
+_NUMBER_WEIGHT = 1.5
 """Weight of a number in a comparison, relative to an equally rare word."""
 _BLOCK = re.compile(r"[^\n]+(?:\n(?![ \t]*(?:\n|[-*+•|#]|\d{1,3}[.)][ \t]))[^\n]+)*")
 _HEADING = re.compile(r"#{1,6}[ \t]")
@@ -60,47 +63,93 @@ class Windows:
         self.text = text
         self.windows = tuple(_windows(text))
         """The windows, in text order."""
-        self._keys = [words_and_figures(f"{window.head} {text[window.start : window.end]}") for window in self.windows]
-        self._counts = Counter(key for keys in self._keys for key in keys)
+        self._keys = list[frozenset[str]]()
+        """The stems and numbers of each window and its heading."""
+        self._counts = Counter[str]()
+        """In how many windows each of these is."""
+        for window in self.windows:
+            keys = words_and_figures(f"{window.head} {text[window.start : window.end]}")
+            self._keys.append(keys)
+            self._counts.update(keys)
 
     def best(self, claim: str, most: int) -> list[int]:
-        """Return the indexes of at most `most` windows that have words of a claim, most similar first."""
-        wanted, total = words_and_figures(claim), len(self.windows)
-        weights = {
-            key: math.log(1 + total / self._counts[key]) * (NUMBER_WEIGHT if key[:1].isdigit() else 1.0)
-            for key in wanted
-            if self._counts[key]
-        }
-        # An exact sum, since the iteration order of a set differs between processes.
-        scores = [math.fsum(weights[key] for key in wanted & keys) for keys in self._keys]
-        similar = (number for number, score in enumerate(scores) if score)
-        return sorted(similar, key=lambda number: -scores[number])[:most]
+        """Return the indexes of at most `most` windows that have words of a claim, most similar
+        first."""
+        total = len(self.windows)
+        weights = dict[str, float]()
+        for key in words_and_figures(claim):
+            count = self._counts[key]
+            if count:
+                weights[key] = rarity_weight(key, total, count)
+        scores = dict[int, float]()
+        for number, keys in enumerate(self._keys):
+            # An exact sum, since the iteration order of a set differs between processes.
+            score = math.fsum(weights[key] for key in weights.keys() & keys)
+            if score:
+                scores[number] = score
+        return sorted(scores, key=scores.__getitem__, reverse=True)[:most]
 
     def share(self, claim: str) -> float:
-        """Return the share (0 to 1) of a claim's stems and numbers that are together in one window, at best."""
+        """Return the best share (0 to 1) of a claim's stems and numbers that one window has."""
         wanted = words_and_figures(claim)
-        return max((len(wanted & keys) / len(wanted) for keys in self._keys if wanted), default=0.0)
+        if not wanted:
+            return 0.0
+        most = 0
+        for keys in self._keys:
+            most = max(most, len(wanted & keys))
+        return most / len(wanted)
 
     def shown(self, numbers: Iterable[int]) -> list[str]:
-        """Return the texts of these windows and the opening, neighbours joined; or all of a short text."""
-        opening = (number for number, window in enumerate(self.windows) if window.start < _OPENING)
-        wanted = sorted({*numbers, *opening})
-        length = sum(self.windows[number].end - self.windows[number].start for number in wanted)
-        if len(self.text) <= _SHORT and length >= _WHOLE * len(self.text.strip()):
-            return [self.text.strip()]
-        return [words for _, words in self.joined(wanted)]
+        """Return the texts of these windows and the opening, neighbours joined.
+
+        A short text is returned whole if most of it would be shown.
+        """
+        wanted = {*numbers}
+        for number, window in enumerate(self.windows):
+            if window.start < _OPENING:
+                wanted.add(number)
+        if len(self.text) <= _SHORT:
+            whole = self.text.strip()
+            length = 0
+            for number in wanted:
+                window = self.windows[number]
+                length += window.end - window.start
+            if length >= _WHOLE * len(whole):
+                return [whole]
+        return self.texts(wanted)
+
+    def texts(self, numbers: Iterable[int]) -> list[str]:
+        """Return the texts of the windows with these indexes (see `joined`)."""
+        return [words for _, words in self.joined(numbers)]
 
     def joined(self, numbers: Iterable[int]) -> list[tuple[int, str]]:
-        """Return the offset and text of the windows with these indexes, neighbours joined, each below its heading."""
-        found = list[tuple[int, str]]()
-        # Neighbours are equally far ahead of their position in the sorted list.
-        for _, neighbours in groupby(enumerate(sorted({*numbers})), key=lambda pair: pair[1] - pair[0]):
-            indexes = [number for _, number in neighbours]
-            first = self.windows[indexes[0]]
-            start = first.start if indexes[0] else 0
-            words = self.text[start : self.windows[indexes[-1]].end]
-            found.append((start, f"{first.head if start else ''}\n{words}".strip()))
-        return found
+        """Return the offset and text of the windows with these indexes, neighbours joined, each
+        below its heading."""
+        runs = list[list[int]]()
+        for number in sorted({*numbers}):
+            if runs and runs[-1][-1] == number - 1:
+                runs[-1].append(number)
+            else:
+                runs.append([number])
+        joined = list[tuple[int, str]]()
+        for run in runs:
+            first = self.windows[run[0]]
+            last = self.windows[run[-1]]
+            if run[0] == 0:
+                # The headings above the first window begin the text.
+                joined.append((0, self.text[: last.end].strip()))
+            else:
+                words = f"{first.head}\n{self.text[first.start : last.end]}"
+                joined.append((first.start, words.strip()))
+        return joined
+
+
+def rarity_weight(key: str, total: int, count: int) -> float:
+    """Return the weight of a stem or number that `count` of `total` parts of a text have."""
+    weight = math.log(1 + total / count)
+    if key[0].isdigit():
+        weight *= _NUMBER_WEIGHT
+    return weight
 
 
 def words_and_figures(text: str) -> frozenset[str]:
@@ -111,61 +160,85 @@ def words_and_figures(text: str) -> frozenset[str]:
 def comparable(text: str) -> str:
     """Return a text in a form in which quotations can be found in it.
 
-    It is in lower case, without markup and digit grouping, and with uniform dashes, quotation marks and spaces.
+    It is in lower case, without markup and digit grouping, and with uniform dashes, quotation marks
+    and spaces.
     """
     plain = _MARKUP.sub(" ", text.translate(UNIFORM_SIGNS)).casefold()
     return _GROUPED.sub("", " ".join(plain.split()))
 
 
 def _short_spans(text: str, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) offsets of a text's sentences; those longer than `longest` characters are cut."""
+    """Yield the (start, end) offsets of a text's sentences.
+
+    Those longer than `longest` characters are cut.
+    """
     for start, end in sentence_spans(text):
         while end - start > longest:
             cut = text.rfind(" ", start + longest // 2, start + longest)
-            cut = cut if cut > 0 else start + longest
+            if cut <= 0:
+                cut = start + longest
             yield start, cut
-            start = cut + (text[cut] == " ")
+            start = cut
+            if text[cut] == " ":
+                start += 1
         yield start, end
 
 
-def _windows(text: str) -> Iterable[Window]:
+def _windows(text: str) -> Iterator[Window]:
     """Yield the windows of a text, without its headings."""
-    head, table = "", ""
+    heading = ""
+    table_header = ""
     for block in _BLOCK.finditer(text):
         raw = block.group()
         if _HEADING.match(raw) and len(raw) <= _LONGEST_HEADING:
-            head, table = raw.lstrip("# ").strip(), ""
-            continue
-        if raw.lstrip().startswith("|"):
-            if _RULE.fullmatch(raw):
-                continue
-            yield Window(block.start(), block.end(), table or head)
-            table = table or raw
-            continue
-        table = ""
-        start = block.start()
-        for _, end in _short_spans(raw, _LONGEST_WINDOW):
-            last = block.start() + end
-            if last - start >= _LONGEST_WINDOW / 2:
-                yield Window(start, last, head)
-                start = last
-        if text[start : block.end()].strip():
-            yield Window(start, block.end(), head)
+            heading = raw.lstrip("# ").strip()
+            table_header = ""
+        elif not raw.lstrip().startswith("|"):
+            table_header = ""
+            yield from _windows_of_paragraph(raw, block.start(), heading)
+        elif not _RULE.fullmatch(raw):
+            yield Window(block.start(), block.end(), table_header or heading)
+            table_header = table_header or raw
+
+
+def _windows_of_paragraph(raw: str, offset: int, heading: str) -> Iterator[Window]:
+    """Yield the windows of a paragraph that begins at `offset`; each ends with a sentence."""
+    start = 0
+    for _, end in _short_spans(raw, _LONGEST_WINDOW):
+        if end - start >= _LONGEST_WINDOW / 2:
+            yield Window(offset + start, offset + end, heading)
+            start = end
+    if raw[start:].strip():
+        yield Window(offset + start, offset + len(raw), heading)
 
 
 def unwrap(text: str) -> str:
-    """Return a text with a space instead of each line break at which a sentence was wrapped; offsets stay valid."""
+    """Return a text with a space instead of each line break at which a sentence was wrapped.
+
+    Offsets stay valid.
+    """
     parts = list[str]()
     for _, block in groupby(text.split("\n"), key=lambda line: bool(line.strip())):
         lines = list(block)
         width = max(len(line.rstrip()) for line in lines)
         for line, following in zip(lines, [*lines[1:], ""], strict=True):
-            plain, first = line.rstrip(), (following.split(maxsplit=1) or [""])[0]
-            is_apart = not (plain and first) or _TITLE.match(line) or _APART.match(following)
-            is_within = first[:1].islower() and (plain[-1:].isalpha() or plain[-1:] == ",")
-            is_full = len(plain) >= _FULL and len(plain) + 1 + len(first) > width
-            parts += [line, " " if not is_apart and (is_within or is_full) else "\n"]
+            parts.append(line)
+            parts.append(" " if _is_wrapped(line, following, width) else "\n")
     return "".join(parts[:-1])
+
+
+def _is_wrapped(line: str, following: str, width: int) -> bool:
+    """Whether a sentence continues on the following line.
+
+    `width` is the length of the block's longest line.
+    """
+    plain = line.rstrip()
+    first_word = next(iter(following.split(maxsplit=1)), "")
+    if not plain or not first_word or _TITLE.match(line) or _APART.match(following):
+        return False
+    if first_word[0].islower() and (plain[-1].isalpha() or plain[-1] == ","):
+        return True
+    return len(plain) >= _FULL and len(f"{plain} {first_word}") > width
 
 
 class SourceSentence(NamedTuple):
@@ -205,11 +278,17 @@ class SourceText:
     @cached_property
     def sentences(self) -> tuple[SourceSentence, ...]:
         """Its sentences, in order, except those without a word or number."""
-        spans = _short_spans(unwrap(self.text), _LONGEST_SENTENCE)
-        found = (SourceSentence(start, end, words_and_figures(self.text[start:end])) for start, end in spans)
-        return tuple(sentence for sentence in found if sentence.keys)
+        sentences = list[SourceSentence]()
+        for start, end in _short_spans(unwrap(self.text), _LONGEST_SENTENCE):
+            keys = words_and_figures(self.text[start:end])
+            if keys:
+                sentences.append(SourceSentence(start, end, keys))
+        return tuple(sentences)
 
     @cached_property
     def counts(self) -> Counter[str]:
         """In how many sentences each stem or number is."""
-        return Counter(key for sentence in self.sentences for key in sentence.keys)
+        counts = Counter[str]()
+        for sentence in self.sentences:
+            counts.update(sentence.keys)
+        return counts

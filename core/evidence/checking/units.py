@@ -1,15 +1,24 @@
-"""Splits a report into units, the parts that are checked one by one: headings, sentences or clauses, table cells."""
+"""Splits a report into units, the parts that are checked one by one: headings, sentences or
+clauses, table cells."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby, pairwise, takewhile
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from ..citations.citing import UNKNOWN
-from ..citations.markers import Marker, code_lines, marker_numbers, replace_markers, scan, settle_fences
+from ..citations.markers import (
+    Marker,
+    code_lines,
+    marker_numbers,
+    replace_markers,
+    scan,
+    settle_fences,
+)
 from ..citations.rendering import refusal_spans
 from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
@@ -22,6 +31,10 @@ _AROUND = 600
 """Number of characters from the start of a list's introduction that are its context."""
 _FEWEST_WORDS = 2
 """Minimum number of words after a citation that form a unit of their own."""
+# Where a paragraph, a section, and the whole report begin.
+_PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=#)")
+_SECTION = re.compile(r"^#{1,6}\s", re.MULTILINE)
+_REPORT = re.compile(r"(?!)")
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|[*_]{2}[^*_]+[*_]{2}\s*$)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+")
 _RULE = re.compile(r"[\s|:=+*_-]*")
@@ -30,7 +43,8 @@ _BAR = re.compile(r"(?<!\\)\|")
 _LETTER = re.compile(r"[^\W\d_]")
 _FIGURE = re.compile(r"\d")
 _IN_BRACKETS = re.compile(r"(?<=\s)\0+(?=\))")
-"""Citations at the end of a remark in brackets, which needs them to make sense: (calculated from [2])."""
+"""Citations at the end of a remark in brackets, which needs them to make sense: (calculated from
+[2])."""
 # Between two clauses, and at the end of one.
 _JOINT = re.compile(r"[ \t]*[,;:–—][ \t]*(?=\S)")
 _CLOSING = re.compile(r"[)\]]*(?:[.!?…。！？][\"'”’»)]*\s*$)?")
@@ -45,9 +59,11 @@ class ReportUnit(NamedTuple):
     start: int
     """Offset in the text of the report, in characters."""
     text: str
-    """Its words without these; a cell is preceded by its row label and column header: `Tower, height: 38 m`."""
+    """Its words without these; a cell is preceded by its row label and column header: `Tower,
+    height: 38 m`."""
     sources: tuple[str, ...]
-    """Keys of the sources that it cites; for a cell without citations, those of its row or column."""
+    """Keys of the sources that it cites; for a cell without citations, those of its row or
+    column."""
     is_cited: bool
     """Whether it, its row or its column has a citation marker, even one that names no source."""
     sentence: str
@@ -57,20 +73,28 @@ class ReportUnit(NamedTuple):
     of_sentence: tuple[str, ...] = ()
     """Keys of all sources cited in the sentence."""
     rows: tuple[str, ...] = ()
-    """For a cell: the table's header and the cell's row, as a source would have them; else empty."""
+    """For a cell: the table's header and the cell's row, as a source would have them; else
+    empty."""
     kind: UnitKind = "statement"
-    """`heading`: also a bold line; `intro`: the introduction of a list; `statement`: a sentence or clause; parts of a
-    table: `cell`, `label` (the first cell of a row), `head` (its whole header)."""
+    """`heading`: also a bold line; `intro`: the introduction of a list; `statement`: a sentence or
+    clause; parts of a table: `cell`, `label` (the first cell of a row), `head` (its whole header).
+    """
     around: str = ""
-    """Its context: for a clause its sentence, for a cell its row below the header, for an introduction its list."""
+    """Its context: for a clause its sentence, for a cell its row below the header, for an
+    introduction its list."""
     nearby: tuple[str, ...] = ()
-    """For a unit without sources: keys of the most cited sources of its paragraph, then section, then report."""
+    """For a unit without sources: keys of the most cited sources of its paragraph, then section,
+    then report."""
     rests_on: tuple[int, ...] = ()
-    """For a row label: the offset of the header; for a cell: the offsets of the header and of its row label."""
+    """For a row label: the offset of the header; for a cell: the offsets of the header and of its
+    row label."""
 
     @property
     def raw_words(self) -> str:
-        """Its words without markers and emphasis; for a cell, without row label and column header."""
+        """Its words without markers and emphasis.
+
+        For a cell, they are without row label and column header.
+        """
         return _words(self.raw)
 
     @property
@@ -80,61 +104,107 @@ class ReportUnit(NamedTuple):
 
 
 def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
-    """Return the units of a report in order, without rules, questions, code, and lines that say what was not found.
+    """Return the units of a report in order, without rules, questions, code, and lines that say
+    what was not found.
 
-    `sources` are the source keys by citation number. Offsets refer to the text after `settle_fences`.
+    `sources` are the source keys by citation number. Offsets refer to the text after
+    `settle_fences`.
     """
     settled = settle_fences(text)
-    tables = list(_tables(settled))
-    skipped = [range(rows[0][0], rows[-1][0] + len(rows[-1][1]) + 1) for rows in tables] + refusal_spans(settled)
-    units = [unit for rows in tables for unit in _cells(rows, sources)]
+    units = list[ReportUnit]()
+    skipped = refusal_spans(settled)
+    for rows in _tables(settled):
+        first_start, _ = rows[0]
+        last_start, last_line = rows[-1]
+        skipped.append(range(first_start, last_start + len(last_line) + 1))
+        units += _cells(rows, sources)
     for sentence in sentences_of(text):
         if not any(sentence.start in span for span in skipped):
             units += _clauses(sentence, sources)
     units.sort(key=lambda unit: unit.start)
-    # Paragraphs, sections, the whole report.
-    borders = (r"\n[ \t]*\n|\n(?=#)", r"(?m)^#{1,6}\s", r"(?!)")
-    edges_by_level = [
-        [0, *(found.start() for found in re.finditer(border, settled)), len(settled) + 1] for border in borders
-    ]
 
-    def cited_around(position: int, edges: Sequence[int]) -> list[str]:
-        """Return the keys of the sources cited in the part between two edges around a position, most cited first."""
-        start, end = next((first, last) for first, last in pairwise(edges) if first <= position < last)
-        counts = Counter(key for unit in units if start <= unit.start < end for key in unit.sources)
-        return [key for key, _ in counts.most_common()]
-
-    found = list[ReportUnit]()
+    borders_by_level = (
+        _borders(_PARAGRAPH, settled),
+        _borders(_SECTION, settled),
+        _borders(_REPORT, settled),
+    )
+    with_context = list[ReportUnit]()
     for unit in units:
         if unit.kind == "intro":
-            first, *below = settled[unit.start :][:_AROUND].split("\n")
-            items = takewhile(lambda line: not line.strip() or LINE_MARK.match(line), below)
-            unit = unit._replace(around="\n".join([first, *(line for line in items if line.strip())]))
-        if not (unit.sources or unit.of_sentence):
-            near = dict.fromkeys(key for edges in edges_by_level for key in cited_around(unit.start, edges))
-            unit = unit._replace(nearby=tuple(near)[:_NEARBY])
-        found.append(unit)
-    return found
+            unit = unit._replace(around=_list_at(settled, unit.start))
+        if not unit.sources and not unit.of_sentence:
+            unit = unit._replace(nearby=_cited_nearby(unit.start, units, borders_by_level))
+        with_context.append(unit)
+    return with_context
+
+
+def _borders(pattern: re.Pattern[str], text: str) -> list[int]:
+    """Return the offsets at which the parts of a text begin, and one after its end."""
+    return [0, *(border.start() for border in pattern.finditer(text)), len(text) + 1]
+
+
+def _list_at(text: str, start: int) -> str:
+    """Return the introduction of a list that begins at `start`, with the list's items."""
+    introduction, *below = text[start : start + _AROUND].split("\n")
+    lines = [introduction]
+    for line in below:
+        if not line.strip():
+            continue
+        if not LINE_MARK.match(line):
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _cited_nearby(
+    position: int, units: Sequence[ReportUnit], borders_by_level: Sequence[Sequence[int]]
+) -> tuple[str, ...]:
+    """Return the keys of the sources that are cited most around a position, nearest first."""
+    keys = dict[str, int]()
+    for borders in borders_by_level:
+        part = bisect_right(borders, position)
+        start = borders[part - 1]
+        end = borders[part]
+        counts = Counter[str]()
+        for unit in units:
+            if start <= unit.start < end:
+                counts.update(unit.sources)
+        # A key that was added before keeps its place.
+        keys.update(counts.most_common())
+    return tuple(keys)[:_NEARBY]
 
 
 def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportUnit]:
     """Yield the clauses of a sentence; nothing for a rule or a question."""
     text = sentence.text or LINE_MARK.sub("", without_markers(_HASHES.sub("", sentence.raw)))
-    cells = (cell.strip() for cell in text.strip().strip("|").split("|"))
-    whole = _EMPHASIS.sub("", ", ".join(cell for cell in cells if cell))
+    cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
+    whole = _EMPHASIS.sub("", ", ".join(filter(None, cells)))
     if _RULE.fullmatch(sentence.raw) or not tokens(whole) or whole.endswith(("?", "？")):
         return
-    hashes, of_sentence = _HASHES.match(sentence.raw), _keys(sentence.numbers, sources)
+
+    hashes = _HASHES.match(sentence.raw)
     is_heading = bool(hashes or _HEADING.match(sentence.raw))
-    bounds = [(hashes.end() if hashes else 0, len(sentence.raw))] if is_heading else _bounds(sentence.raw)
+    bounds = [(0, len(sentence.raw))]
+    if hashes:
+        bounds = [(hashes.end(), len(sentence.raw))]
+    elif not is_heading:
+        bounds = _bounds(sentence.raw)
+    is_whole = len(bounds) == 1
+    of_sentence = _keys(sentence.numbers, sources)
     for start, end in bounds:
         raw = sentence.raw[start:end]
-        numbers, words = marker_numbers(raw), whole if len(bounds) == 1 else _words(raw)
-        if not is_heading and (not tokens(words) or not (numbers or _LETTER.search(words))):
+        numbers = marker_numbers(raw)
+        words = whole if is_whole else _words(raw)
+        has_words = tokens(words) and (numbers or _LETTER.search(words))
+        if not has_words and not is_heading:
             # Only a list number.
             continue
         cited = _keys(numbers, sources)
-        is_intro = words.endswith((":", "：")) and not cited
+        kind: UnitKind = "statement"
+        if is_heading:
+            kind = "heading"
+        elif words.endswith((":", "：")) and not cited:
+            kind = "intro"
         yield ReportUnit(
             raw,
             sentence.start + start,
@@ -144,97 +214,205 @@ def _clauses(sentence: Sentence, sources: Mapping[int, str]) -> Iterator[ReportU
             sentence.raw,
             sentence.start,
             of_sentence,
-            kind="heading" if is_heading else "intro" if is_intro else "statement",
-            around=sentence.raw if len(bounds) > 1 else "",
+            kind=kind,
+            around="" if is_whole else sentence.raw,
         )
 
 
 def _bounds(raw: str) -> list[tuple[int, int]]:
-    """Return the (start, end) offsets of a sentence's clauses, which end at citations with more words after them."""
-    parts = scan(raw)
-    positions = accumulate(len(part.raw if isinstance(part, Marker) else part) for part in parts)
-    ends = [position for position, part in zip(positions, parts, strict=True) if isinstance(part, Marker)]
-    bounds, start = list[tuple[int, int]](), 0
-    for cited, following in pairwise([*ends, len(raw)]):
-        behind = _CLOSING.match(raw, cited)
-        end = behind.end() if behind else cited
-        joint, is_last = _JOINT.match(raw, end), following == len(raw)
-        has_clauses = tokens(_words(raw[start:end])) and len(tokens(_words(raw[end:following]))) >= _FEWEST_WORDS
-        if has_clauses and (joint or not is_last):
+    """Return the (start, end) offsets of a sentence's clauses.
+
+    They end at citations with more words after them.
+    """
+    marker_ends = list[int]()
+    position = 0
+    for part in scan(raw):
+        if isinstance(part, Marker):
+            position += len(part.raw)
+            marker_ends.append(position)
+        else:
+            position += len(part)
+
+    bounds = list[tuple[int, int]]()
+    start = 0
+    for marker_end, following_end in pairwise([*marker_ends, len(raw)]):
+        closing = _CLOSING.match(raw, marker_end)
+        end = closing.end() if closing else marker_end
+        words = tokens(_words(raw[start:end]))
+        following_words = tokens(_words(raw[end:following_end]))
+        if not words or len(following_words) < _FEWEST_WORDS:
+            continue
+        joint = _JOINT.match(raw, end)
+        if joint:
             bounds.append((start, end))
-            start = joint.end() if joint else end + len(raw[end:]) - len(raw[end:].lstrip())
+            start = joint.end()
+        elif following_end < len(raw):
+            bounds.append((start, end))
+            start = len(raw) - len(raw[end:].lstrip())
     return [*bounds, (start, len(raw))]
 
 
 def _tables(text: str) -> Iterator[list[tuple[int, str]]]:
     """Yield each table as its rows (offset, line), including the header and the rule below it."""
     lines = text.split("\n")
-    starts = accumulate((len(line) + 1 for line in lines), initial=0)
-    located = zip(starts, lines, code_lines(lines), strict=False)
-    for is_table, group in groupby(located, key=lambda row: bool(_ROW.match(row[1])) and not row[2]):
-        rows = [(start, line) for start, line, _ in group]
-        if is_table and len(rows) > 2:
-            yield rows
+    rows = list[tuple[int, str]]()
+    start = 0
+    for line, is_code in zip(lines, code_lines(lines), strict=True):
+        if _ROW.match(line) and not is_code:
+            rows.append((start, line))
+        else:
+            if len(rows) > 2:
+                yield rows
+            rows = []
+        start += len(line) + 1
+    if len(rows) > 2:
+        yield rows
+
+
+class _Cell(NamedTuple):
+    """A cell of a table."""
+
+    start: int
+    """Offset in the text of the report, in characters."""
+    raw: str
+    """As written, without white space around it."""
+    words: str
+    """Its words without citation markers and emphasis."""
+    numbers: tuple[int, ...]
+    """The source numbers in its markers."""
+
+
+class _Row(NamedTuple):
+    """A row of a table."""
+
+    start: int
+    """Offset in the text of the report, in characters."""
+    line: str
+    """As written."""
+    cells: list[_Cell]
+    """Its cells; a rule has none."""
 
 
 def _cells(rows: Sequence[tuple[int, str]], sources: Mapping[int, str]) -> Iterator[ReportUnit]:
     """Yield the header of a table, its row labels and its other cells that have words."""
-    head_start, head_line = rows[0]
-    head = [] if _RULE.fullmatch(head_line) else list(_cut(head_line))
-    lines = [row for row in rows[1:] if not _RULE.fullmatch(row[1])]
-    body = [list(_cut(line)) for _, line in lines]
-    of_columns = [marker_numbers(raw) for _, raw in head]
+    header = _row(*rows[0])
+    body = list[_Row]()
     # A column that contains only citations is in no source.
-    worded = {
-        column for cells in body for column, (_, raw) in enumerate(cells) if _words(raw) or not marker_numbers(raw)
-    }
-    quoted_head = _row_of(head, worded)
+    worded = set[int]()
+    for start, line in rows[1:]:
+        row = _row(start, line)
+        body.append(row)
+        for column, cell in enumerate(row.cells):
+            if cell.words or not cell.numbers:
+                worded.add(column)
+    head = _head(header, worded, sources)
+    if tokens(head.raw_words):
+        yield head
+    for row in body:
+        yield from _units_of_row(row, header, head, worded, sources)
+
+
+def _row(start: int, line: str) -> _Row:
+    """Return a row of a table, which begins at this offset of the report."""
+    cells = list[_Cell]()
+    if not _RULE.fullmatch(line):
+        cells = _cut(line, start)
+    return _Row(start, line, cells)
+
+
+def _head(header: _Row, worded: Collection[int], sources: Mapping[int, str]) -> ReportUnit:
+    """Return the header of a table as a unit, with the words of the columns `worded`."""
+    raw = ""
+    raw_start = header.start
     # A header that is empty or has only escaped bars has no cells.
-    first, last = (head[0][0], head[-1][0] + len(head[-1][1])) if head else (0, 0)
-    raw_head = head_line[first:last]
-    of_head, head_at = _keys(marker_numbers(raw_head), sources), head_start + first
-    if tokens(_words(raw_head)):
-        yield ReportUnit(raw_head, head_at, quoted_head, of_head, bool(of_head), head_line, head_start, kind="head")
-    for (line_start, line), cells in zip(lines, body, strict=True):
-        # A citation applies to the whole row if it is alone in a cell, or else if it is in the first cell.
-        alone = [marker_numbers(raw) for _, raw in cells if marker_numbers(raw) and not _words(raw)]
-        of_row = alone[0] if alone else marker_numbers(cells[0][1]) if cells else ()
-        quoted_row = _row_of(cells, worded)
-        for column, (start, raw) in enumerate(cells):
-            words = _words(raw)
-            numbers = marker_numbers(raw) or of_row or (of_columns[column] if column < len(of_columns) else ())
-            is_label = not column and not marker_numbers(raw)
-            if not tokens(words):
-                continue
-            label = _words(cells[0][1]) if column else ""
-            name = _words(head[column][1]) if column < len(head) else ""
-            above = "" if is_label else ", ".join(part for part in (label, name) if part)
-            cited = _keys(numbers, sources)
-            yield ReportUnit(
-                raw,
-                line_start + start,
-                f"{above}: {words}" if above else words,
-                cited,
-                not is_label and (bool(cited) or UNKNOWN in numbers),
-                line,
-                line_start,
-                rows=() if is_label else (quoted_head, quoted_row),
-                kind="label" if is_label else "cell",
-                around=f"{quoted_head}\n{quoted_row}".strip(),
-                rests_on=(head_at,) if is_label else (head_at, line_start + cells[0][0]),
+    if header.cells:
+        last = header.cells[-1]
+        raw_start = header.cells[0].start
+        raw_end = last.start + len(last.raw)
+        raw = header.line[raw_start - header.start : raw_end - header.start]
+    cited = _keys(marker_numbers(raw), sources)
+    return ReportUnit(
+        raw,
+        raw_start,
+        _quoted(header, worded),
+        cited,
+        bool(cited),
+        header.line,
+        header.start,
+        kind="head",
+    )
+
+
+def _units_of_row(
+    row: _Row,
+    header: _Row,
+    head: ReportUnit,
+    worded: Collection[int],
+    sources: Mapping[int, str],
+) -> Iterator[ReportUnit]:
+    """Yield the label of a row and its other cells that have words; `head` is the header's unit."""
+    of_row = _numbers_of_row(row.cells)
+    quoted = _quoted(row, worded)
+    for column, cell in enumerate(row.cells):
+        if not tokens(cell.words):
+            continue
+        above = list[str]()
+        of_column: tuple[int, ...] = ()
+        if column:
+            above.append(row.cells[0].words)
+        if column < len(header.cells):
+            above.append(header.cells[column].words)
+            of_column = header.cells[column].numbers
+        name = ", ".join(filter(None, above))
+        numbers = cell.numbers or of_row or of_column
+        cited = _keys(numbers, sources)
+        unit = ReportUnit(
+            cell.raw,
+            cell.start,
+            f"{name}: {cell.words}" if name else cell.words,
+            cited,
+            bool(cited) or UNKNOWN in numbers,
+            row.line,
+            row.start,
+            rows=(head.text, quoted),
+            kind="cell",
+            around=f"{head.text}\n{quoted}".strip(),
+            rests_on=(head.start, row.cells[0].start),
+        )
+        if column == 0 and not cell.numbers:
+            # It names its row.
+            unit = unit._replace(
+                text=cell.words, is_cited=False, rows=(), kind="label", rests_on=(head.start,)
             )
+        yield unit
 
 
-def _row_of(cells: Sequence[tuple[int, str]], columns: Collection[int]) -> str:
-    """Return these columns of a row without markers and emphasis, as a source would have them."""
-    return " | ".join(_words(raw) for column, (_, raw) in enumerate(cells) if column in columns)
+def _numbers_of_row(cells: Sequence[_Cell]) -> tuple[int, ...]:
+    """Return the source numbers in a citation that is alone in a cell, or else in the first cell.
+
+    Such a citation applies to the whole row.
+    """
+    for cell in cells:
+        if cell.numbers and not cell.words:
+            return cell.numbers
+    return cells[0].numbers if cells else ()
 
 
-def _cut(line: str) -> Iterator[tuple[int, str]]:
-    """Yield the offset and the text of each cell of a row, without white space around it."""
-    for start, end in pairwise(match.end() for match in _BAR.finditer(line)):
-        raw = line[start : end - 1]
-        yield start + len(raw) - len(raw.lstrip()), raw.strip()
+def _quoted(row: _Row, columns: Collection[int]) -> str:
+    """Return the words of a row in these columns, as a source would have them."""
+    words = (cell.words for column, cell in enumerate(row.cells) if column in columns)
+    return " | ".join(words)
+
+
+def _cut(line: str, line_start: int) -> list[_Cell]:
+    """Return the cells of a row that begins at this offset of the report."""
+    cells = list[_Cell]()
+    for start, end in pairwise(bar.end() for bar in _BAR.finditer(line)):
+        padded = line[start : end - 1]
+        raw = padded.strip()
+        indent = len(padded) - len(padded.lstrip())
+        cells.append(_Cell(line_start + start + indent, raw, _words(raw), marker_numbers(raw)))
+    return cells
 
 
 def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]:
@@ -245,7 +423,9 @@ def _keys(numbers: Sequence[int], sources: Mapping[int, str]) -> tuple[str, ...]
 def _words(raw: str) -> str:
     """Return a part of a line without citation markers, emphasis and list marks."""
     plain = _IN_BRACKETS.sub("[…]", replace_markers(raw, "\0")).replace("\0", "")
-    return _EMPHASIS.sub("", re.sub(r"\s+([,.;:)])", r"\1", " ".join(LINE_MARK.sub("", plain).split())))
+    plain = " ".join(LINE_MARK.sub("", plain).split())
+    plain = re.sub(r"\s+([,.;:)])", r"\1", plain)
+    return _EMPHASIS.sub("", plain)
 
 
 def states_figures(words: str) -> bool:

@@ -1,6 +1,8 @@
-"""Checks the units of a report (sentences, headings, cells) against their sources without a model: quotes alone count.
+"""Checks the units of a report (sentences, headings, cells) against their sources without a model:
+quotes alone count.
 
-Also compares a second check of a report with the first, and finds source texts that have changed since.
+Also compares a second check of a report with the first, and finds source texts that have changed
+since.
 """
 
 from __future__ import annotations
@@ -16,44 +18,59 @@ from ...records.sources import Source, text_hash
 from ..citations.rendering import without_marks
 from ..text.sentences import page_of, printed_page
 from .proof import ProofPassage
-from .source_text import NUMBER_WEIGHT, SourceSentence, SourceText, words_and_figures
+from .source_text import SourceText, rarity_weight, words_and_figures
 from .units import ReportUnit
 
 _NO_TEXT = "the source's text is not stored"
 _LONGEST = 2000
-"""Number of characters at the start of a unit that are searched for; a longer unit is never a quote."""
+"""Number of characters at the start of a unit that are searched for; a longer unit is never a
+quote."""
 _MOST_SENTENCES = 3
 """Maximum number of neighbouring sentences in a passage."""
 _LEAST_ADDED = 0.04
-"""Minimum share of a unit's words, weighted by rarity, that each further sentence of a passage must add."""
+"""Minimum share of a unit's words, weighted by rarity, that each further sentence of a passage must
+add."""
 _AROUND = 80
-"""Number of characters before and after a quote in which the sentences around it may end and begin."""
+"""Number of characters before and after a quote in which the sentences around it may end and
+begin."""
 _LONGEST_ROWS = 500
 """Maximum length of the rows added below a table header, in characters."""
 _ROWS = re.compile(r"[ \t|]*\n[ \t]*\|[ \t:|-]+(?:\n[ \t]*\|.*)+")
 _PIECE = re.compile(r"\w+|[^\w\s]")
 _HAS_WORD = re.compile(r"[^\W_]")
-# Characters that a whole sentence or line ends with, and that may precede one; empty at the ends of a text.
+# Characters that a whole sentence or line ends with, and that may precede one; empty at the ends of
+# a text.
 _ENDS = ("", *".!?…。！？\n\r")
 _OPENS = (*_ENDS, *"'\"”»]#*_`-•>|")
 
 
-def with_independence(claims: Iterable[ClaimCheck], organisations: Mapping[str, str]) -> tuple[ClaimCheck, ...]:
-    """Return the claims with `independent` set: how many organisations support each (`organisations`: by source)."""
+def with_independence(
+    claims: Iterable[ClaimCheck], organisations: Mapping[str, str]
+) -> tuple[ClaimCheck, ...]:
+    """Return the claims with `independent` set: how many organisations support each.
+
+    `organisations` are by source key.
+    """
     counted = list[ClaimCheck]()
     for claim in claims:
-        supporting = {organisations[found.source] for found in claim.passages if found.verdict == "supported"}
+        supporting = set[str]()
+        for passage in claim.passages:
+            if passage.verdict == "supported":
+                supporting.add(organisations[passage.source])
         counted.append(claim.model_copy(update={"independent": len(supporting)}))
     return tuple(counted)
 
 
 def read_sources(sources: Mapping[str, Source], found: Iterable[str]) -> int:
-    """Return the number of sources in `sources` that have a key in `found` and whose text was read."""
-    return sum(1 for key in {*found} if key in sources and sources[key].content_hash)
+    """Return the number of sources in `sources` that have a key in `found` and whose text was
+    read."""
+    known = {*found} & sources.keys()
+    return len([key for key in known if sources[key].content_hash])
 
 
 class Verifier:
-    """Finds (and caches) the best passage of a source for a unit: `supported` if word for word, else `unchecked`."""
+    """Finds (and caches) the best passage of a source for a unit: `supported` if word for word,
+    else `unchecked`."""
 
     def __init__(self, texts: Mapping[str, Sequence[SourceText]]) -> None:
         """`texts`: the whole text of each source, or its excerpts, by source key."""
@@ -61,33 +78,54 @@ class Verifier:
         self._passages: dict[tuple[str, str], CitedPassage] = {}
 
     def passage(self, unit: ReportUnit, source: str) -> CitedPassage:
-        """Return the passage of a source that has most of a unit's words; an empty one if the source has no text."""
+        """Return the passage of a source that has most of a unit's words.
+
+        It is empty if the source has no text.
+        """
         key = (unit.text, source)
         if key not in self._passages:
             self._passages[key] = self._best(unit, source)
         return self._passages[key]
 
     def _best(self, unit: ReportUnit, source: str) -> CitedPassage:
-        found = [(best_passage(unit, text), text) for text in self._texts.get(source, ())]
-        if not found:
+        best: tuple[PassageMatch, SourceText] | None = None
+        for text in self._texts.get(source, ()):
+            match = best_passage(unit, text)
+            if best is None or match.share > best[0].share:
+                best = match, text
+        if best is None:
             return CitedPassage(
-                source=source, verdict="unchecked", quote="", start=0, end=0, content_hash="", reasons=(_NO_TEXT,)
+                source=source,
+                verdict="unchecked",
+                quote="",
+                start=0,
+                end=0,
+                content_hash="",
+                reasons=(_NO_TEXT,),
             )
-        best, text = max(found, key=lambda pair: pair[0].share)
-        return _passage(source, text, best.start, best.end, "supported" if best.is_quote else "unchecked")
+        match, text = best
+        verdict: SupportVerdict = "supported" if match.is_quote else "unchecked"
+        return _passage(source, text, match.start, match.end, verdict)
 
     def check(self, unit: ReportUnit) -> ClaimCheck:
         """Return the verdict on a unit, and the best passage of each source that it cites."""
         passages = tuple(self.passage(unit, source) for source in unit.sources)
-        # A cited unit may have no sources, if its citation names an unknown source.
-        verdict: ClaimVerdict = "unchecked" if passages else "unsupported" if unit.is_cited else "uncited"
+        verdict: ClaimVerdict
         if any(passage.verdict == "supported" for passage in passages):
             verdict = "supported"
+        elif passages:
+            verdict = "unchecked"
+        elif unit.is_cited:
+            # Its citation names an unknown source.
+            verdict = "unsupported"
+        else:
+            verdict = "uncited"
         return ClaimCheck(start=unit.start, end=unit.end, verdict=verdict, passages=passages)
 
     def at(self, passage: ProofPassage) -> CitedPassage:
         """Return a passage of a proof as a cited passage with the verdict `supported`."""
-        text = next(text for text in self._texts[passage.source] if text.content_hash == passage.content_hash)
+        texts = self._texts[passage.source]
+        text = next(text for text in texts if text.content_hash == passage.content_hash)
         return _passage(passage.source, text, passage.start, passage.end, "supported")
 
     def is_quoted(self, unit: ReportUnit, source: str) -> bool:
@@ -95,7 +133,9 @@ class Verifier:
         return any(find_quote(unit, text) for text in self._texts.get(source, ()))
 
 
-def _passage(source: str, text: SourceText, start: int, end: int, verdict: SupportVerdict) -> CitedPassage:
+def _passage(
+    source: str, text: SourceText, start: int, end: int, verdict: SupportVerdict
+) -> CitedPassage:
     """Return the part of a source's text between two offsets, with its page."""
     page = page_of(text.text, start)
     return CitedPassage(
@@ -123,75 +163,127 @@ class PassageMatch(NamedTuple):
 
 
 def best_passage(unit: ReportUnit, source: SourceText) -> PassageMatch:
-    """Return the passage of a source that has a unit word for word, or else the most similar sentences.
+    """Return the passage of a source that has a unit word for word, or else the most similar
+    sentences.
 
     Without any similarity, that is the first sentence; empty if the source has no sentences.
     """
-    if quote := find_quote(unit, source):
+    quote = find_quote(unit, source)
+    if quote:
         return quote
-    wanted = words_and_figures(unit.text[:_LONGEST])
-    total, counts = len(source.sentences), source.counts
-    weights = {
-        key: math.log(1 + total / (counts[key] or 1)) * (NUMBER_WEIGHT if key[0].isdigit() else 1) for key in wanted
-    }
-    opening = source.sentences[0] if source.sentences else SourceSentence(0, 0, frozenset())
-    best, whole = PassageMatch(opening.start, opening.end, 0.0), math.fsum(weights.values())
-    for first, sentence in enumerate(source.sentences):
-        held = frozenset[str]()
-        for further, last in enumerate(source.sentences[first : first + _MOST_SENTENCES]):
-            held |= last.keys & wanted
-            # Summing the same numbers in another order changes the last digit.
-            share = min(1.0, math.fsum(weights[key] for key in held) / whole) - _LEAST_ADDED * further if held else 0.0
-            if share > best.share:
-                best = PassageMatch(sentence.start, last.end, share)
+    best = _most_similar(unit, source)
     # A table header alone proves nothing, so the rows below it are added.
-    below, limit = _ROWS.match(source.text, best.end), best.end + _LONGEST_ROWS
-    if not below:
+    rows = _ROWS.match(source.text, best.end)
+    if not rows:
         return best
-    return best._replace(end=below.end() if below.end() <= limit else source.text.rindex("\n", best.end, limit))
+    end = rows.end()
+    limit = best.end + _LONGEST_ROWS
+    if end > limit:
+        end = source.text.rindex("\n", best.end, limit)
+    return best._replace(end=end)
+
+
+def _most_similar(unit: ReportUnit, source: SourceText) -> PassageMatch:
+    """Return the neighbouring sentences that have most of a unit's words.
+
+    The first is returned if none has any.
+    """
+    sentences = source.sentences
+    wanted = words_and_figures(unit.text[:_LONGEST])
+    weights = dict[str, float]()
+    for key in wanted:
+        weights[key] = rarity_weight(key, len(sentences), source.counts[key] or 1)
+    whole = math.fsum(weights.values())
+    best = PassageMatch(0, 0, 0.0)
+    if sentences:
+        best = PassageMatch(sentences[0].start, sentences[0].end, 0.0)
+    for index, first in enumerate(sentences):
+        shared = frozenset[str]()
+        for added, last in enumerate(sentences[index : index + _MOST_SENTENCES]):
+            shared |= last.keys & wanted
+            if not shared:
+                continue
+            # Summing the same numbers in another order changes the last digit.
+            share = math.fsum(weights[key] for key in shared) / whole
+            share = min(1.0, share) - _LEAST_ADDED * added
+            if share > best.share:
+                best = PassageMatch(first.start, last.end, share)
+    return best
 
 
 def find_quote(unit: ReportUnit, source: SourceText) -> PassageMatch | None:
-    """Return where a source has a unit word for word, as a whole sentence, line or table row; None if nowhere.
+    """Return where a source has a unit word for word, as a whole sentence, line or table row.
 
-    White space and emphasis do not matter. The unit may begin with the heading or title above the quote: "Report of
-    May: It rained."
+    None if nowhere. White space and emphasis do not matter. The unit may begin with the heading or
+    title above the quote: "Report of May: It rained."
     """
     if unit.rows:
-        lines = (rf"(?m)^[ \t|]*{_pattern(words)}[ \t|]*$" for words in unit.rows)
-        head, row = (next(_found(line, words, source.text), None) for line, words in zip(lines, unit.rows, strict=True))
-        return head and row
+        header, row = unit.rows
+        if not _find_row(header, source.text):
+            return None
+        return _find_row(row, source.text)
     title = source.text.strip().partition("\n")[0].strip("# \t")
-    joints = ((joint.start(), joint.end()) for joint in re.finditer(": ", unit.text))
-    for heading, words in (("", unit.text), *((unit.text[:end], unit.text[start:]) for end, start in joints)):
-        # The first line of a source is the heading of all of it.
-        parts = [range(len(source.text))]
-        if heading not in ("", title):
-            windows = source.windows.windows
-            parts = [range(window.start, window.end) for window in windows if window.head == heading]
-        for quote in _found(_pattern(words), words, source.text) if parts else ():
-            before = source.text[max(0, quote.start - _AROUND) : quote.start].rstrip(" \t")
-            behind = source.text[quote.end : quote.end + _AROUND].lstrip(" \t*_`|")
-            is_whole = before[-1:] in _OPENS and (source.text[quote.end - 1] in _ENDS or behind[:1] in _ENDS)
-            if is_whole and any(quote.start in part for part in parts):
+    splits = [("", unit.text)]
+    for joint in re.finditer(": ", unit.text):
+        splits.append((unit.text[: joint.start()], unit.text[joint.end() :]))
+    for heading, words in splits:
+        parts = list[range]()
+        if heading in ("", title):
+            # The first line of a source is the heading of all of it.
+            parts.append(range(len(source.text)))
+        else:
+            for window in source.windows.windows:
+                if window.head == heading:
+                    parts.append(range(window.start, window.end))
+        if not parts:
+            continue
+        for quote in _matches(_pattern(words), words, source.text):
+            is_below = any(quote.start in part for part in parts)
+            if is_below and _is_whole(source.text, quote.start, quote.end):
                 return quote
     return None
 
 
+def _find_row(words: str, text: str) -> PassageMatch | None:
+    """Return the first line of a text that consists of these words and table borders."""
+    line = rf"(?m)^[ \t|]*{_pattern(words)}[ \t|]*$"
+    return next(_matches(line, words, text), None)
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Whether a part of a text begins and ends where a sentence, line or cell may begin and end."""
+    before = text[max(0, start - _AROUND) : start].rstrip(" \t")
+    after = text[end : end + _AROUND].lstrip(" \t*_`|")
+    may_begin = before[-1:] in _OPENS
+    may_end = text[end - 1] in _ENDS or after[:1] in _ENDS
+    return may_begin and may_end
+
+
 def _pattern(words: str) -> str:
-    """Return a regular expression for these words, each of which may be emphasised and on the next line."""
-    pattern, end = "", 0
+    """Return a regular expression for these words, which may be emphasised and on several lines."""
+    pattern = ""
+    end = 0
     for piece in _PIECE.finditer(words):
-        gap = r"[*_`]*\s[\s*_`]*" if piece.start() > end else "[*_`]*"
-        pattern += f"{gap if end else ''}{re.escape(piece.group())}"
+        if not pattern:
+            gap = ""
+        elif piece.start() > end:
+            gap = r"[*_`]*\s[\s*_`]*"
+        else:
+            gap = "[*_`]*"
+        pattern += gap + re.escape(piece.group())
         end = piece.end()
     return pattern
 
 
-def _found(pattern: str, words: str, text: str) -> Iterator[PassageMatch]:
-    """Yield the quotes in a text that match the pattern of these words; none if the words are too long or empty."""
-    if len(words) <= _LONGEST and _HAS_WORD.search(words):
-        yield from (PassageMatch(*found.span(), 1.0, is_quote=True) for found in re.finditer(pattern, text))
+def _matches(pattern: str, words: str, text: str) -> Iterator[PassageMatch]:
+    """Yield the quotes in a text that match the pattern of these words.
+
+    There are none if the words are too long or empty.
+    """
+    if len(words) > _LONGEST or not _HAS_WORD.search(words):
+        return
+    for match in re.finditer(pattern, text):
+        yield PassageMatch(match.start(), match.end(), 1.0, is_quote=True)
 
 
 class Rechecked(NamedTuple):
@@ -223,37 +315,72 @@ class Reaudit(NamedTuple):
     @property
     def unmarked(self) -> list[Rechecked]:
         """The unsupported units that the report does not mark."""
-        return [claim for claim in self.claims if claim.check.verdict == "unsupported" and not claim.is_marked]
+        return [
+            claim
+            for claim in self.claims
+            if claim.check.verdict == "unsupported" and not claim.is_marked
+        ]
 
 
-def compare_checks(report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]) -> Reaudit:
-    """Compare a report with the same report checked a second time; `texts` are the sources' texts by source key."""
+def compare_checks(
+    report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]
+) -> Reaudit:
+    """Compare a report with the same report checked a second time.
+
+    `texts` are the sources' texts by source key.
+    """
     before = defaultdict[str, list[ClaimCheck]](list)
     for words, claim in checks_of(report):
         before[words].append(claim)
     claims = list[Rechecked]()
     for words, check in checks_of(again):
         # Units with the same words are paired in order.
-        first = before[words].pop(0) if before[words] else None
-        claims.append(Rechecked(words, check, first.verdict if first else None, bool(first and first.is_marked)))
+        earlier = before[words]
+        if earlier:
+            first = earlier.pop(0)
+            claims.append(Rechecked(words, check, first.verdict, first.is_marked))
+        else:
+            claims.append(Rechecked(words, check, None, is_marked=False))
     return Reaudit(tuple(claims), faults_of(report, texts))
 
 
 def checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
     """Return the words (without marks) and the check of each unit of a report."""
-    return [(without_marks(report.text[claim.start : claim.end]), claim) for claim in report.claims]
+    checks = list[tuple[str, ClaimCheck]]()
+    for claim in report.claims:
+        words = without_marks(report.text[claim.start : claim.end])
+        checks.append((words, claim))
+    return checks
 
 
 def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
-    """Return messages about source texts (stored ones by key: `texts`) and quotes that have changed since the check."""
+    """Return messages about source texts and quotes that have changed since the check.
+
+    `texts` are the stored texts by source key.
+    """
     faults = list[str]()
-    for passage in (passage for claim in report.claims for passage in claim.passages if passage.content_hash):
-        source, stored = passage.source, texts.get(passage.source, ())
-        text = next((text.text for text in stored if text.content_hash == passage.content_hash), None)
-        if text is None:
-            faults.append(f"The text of {source} is no longer stored, or cannot be read.")
-        elif text_hash(text) != passage.content_hash:
-            faults.append(f"The text of {source} has changed since it was read.")
-        elif text[passage.start : passage.end] != passage.quote:
-            faults.append(f"A quote is no longer at its position in {source}: {passage.quote[:80]!r}.")
+    for claim in report.claims:
+        for passage in claim.passages:
+            fault = _fault_of(passage, texts.get(passage.source, ()))
+            if fault:
+                faults.append(fault)
     return tuple(dict.fromkeys(faults))
+
+
+def _fault_of(passage: CitedPassage, texts: Sequence[SourceText]) -> str:
+    """Return a message if a passage is no longer in the text that it was quoted from.
+
+    Otherwise it is empty.
+    """
+    if not passage.content_hash:
+        return ""
+    source = passage.source
+    stored = (text.text for text in texts if text.content_hash == passage.content_hash)
+    text = next(stored, None)
+    if text is None:
+        return f"The text of {source} is no longer stored, or cannot be read."
+    if text_hash(text) != passage.content_hash:
+        return f"The text of {source} has changed since it was read."
+    if text[passage.start : passage.end] != passage.quote:
+        return f"A quote is no longer at its position in {source}: {passage.quote[:80]!r}."
+    return ""

@@ -42,10 +42,16 @@ CitedPiece = str | Cited
 
 
 class CitationStream:
-    """Splits streamed text into text and citations; the result does not depend on the chunk boundaries."""
+    """Splits streamed text into text and citations.
+
+    The result does not depend on the chunk boundaries.
+    """
 
     def __init__(self, numbers: Mapping[int, str]) -> None:
-        """`numbers`: the keys of the sources that may be cited, by number; may grow during the stream."""
+        """`numbers`: the keys of the sources that may be cited, by number.
+
+        They may grow during the stream.
+        """
         self._numbers = numbers
         self._markers = KnownMarkers(numbers)
         self.cited: dict[int, str] = {}
@@ -116,10 +122,12 @@ def without_unknown(text: str) -> str:
 
 
 def _bracketed(text: str, numbers: Container[int]) -> str:
-    """Return a text with each cited number in its own brackets, without numbers that are not among these."""
+    """Return a text with each cited number in its own brackets, without those not in `numbers`."""
     markers = KnownMarkers(numbers)
-    parts = [*markers.feed(text), *markers.finish()]
-    return "".join(part if isinstance(part, str) else bracketed(part) for part in parts)
+    plain = list[str]()
+    for part in [*markers.feed(text), *markers.finish()]:
+        plain.append(bracketed(part) if isinstance(part, Marker) else part)
+    return "".join(plain)
 
 
 def bracketed(marker: Marker) -> str:
@@ -127,31 +135,37 @@ def bracketed(marker: Marker) -> str:
     return "".join(f"{gap}[{number}]" for gap, number in _distinct_numbers(marker))
 
 
-def _distinct_numbers(marker: Marker) -> Iterable[tuple[str, int]]:
-    """Return the distinct numbers of a marker, as pairs of the separator before a number and the number."""
+def _distinct_numbers(marker: Marker) -> list[tuple[str, int]]:
+    """Return the distinct numbers of a marker, each after the separator before it."""
     gaps: dict[int, str] = {}
     for gap, number in zip(marker.separators, marker.numbers, strict=True):
         gaps.setdefault(number, gap)
-    return ((gap, number) for number, gap in gaps.items())
+    return [(gap, number) for number, gap in gaps.items()]
 
 
 def known_citations(text: str, keys: Mapping[int, str]) -> tuple[str, dict[int, str]]:
-    """Return a draft with each cited number in its own brackets, and the keys of the sources that it cites, by number.
+    """Return a draft with each cited number in its own brackets, and the keys of its sources.
 
-    Numbers that are not in `keys` are removed, except `[0]` for unknown sources.
+    The keys are by number. Numbers that are not in `keys` are removed, except `[0]` for unknown
+    sources.
     """
-    return _bracketed(text, {*keys, UNKNOWN}), {number: keys[number] for number in sorted(cited_numbers(text, keys))}
+    cited = {number: keys[number] for number in sorted(cited_numbers(text, keys))}
+    return _bracketed(text, {*keys, UNKNOWN}), cited
 
 
 def source_key(address: str) -> str:
-    """Return a key that all spellings of an address share, without fragment and tracking parameters; never raises."""
+    """Return a key that all spellings of an address share; never raises.
+
+    It has no fragment and no tracking parameters.
+    """
     bare = address.strip().partition("#")[0].strip()
     try:
         parts = urlsplit(bare)
-        host, port = parts.hostname, parts.port if parts.scheme in _DEFAULT_PORTS else None
+        host = parts.hostname
+        if parts.scheme not in _DEFAULT_PORTS or not host:
+            return bare
+        port = parts.port
     except ValueError:
-        return bare
-    if parts.scheme not in _DEFAULT_PORTS or not host:
         return bare
     if ":" in host:
         host = f"[{host}]"
@@ -159,11 +173,20 @@ def source_key(address: str) -> str:
         with suppress(idna.IDNAError):
             host = idna.encode(host, uts46=True).decode("ascii")
     user, at, _ = parts.netloc.rpartition("@")
-    written_port = "" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}"
-    names = ((piece, piece.partition("=")[0].lower()) for piece in parts.query.split("&"))
-    query = "&".join(piece for piece, name in names if not _TRACKING.fullmatch(name))
+    key = f"{parts.scheme}://{user}{at}{host}"
+    if port not in (None, _DEFAULT_PORTS[parts.scheme]):
+        key += f":{port}"
     # An empty path requests "/" (RFC 9110, 4.2.3), so both are one page.
-    return f"{parts.scheme}://{user}{at}{host}{written_port}{parts.path or '/'}" + (f"?{query}" if query else "")
+    key += parts.path or "/"
+    parameters = list[str]()
+    for parameter in parts.query.split("&"):
+        name = parameter.partition("=")[0].lower()
+        if not _TRACKING.fullmatch(name):
+            parameters.append(parameter)
+    query = "&".join(parameters)
+    if query:
+        key += f"?{query}"
+    return key
 
 
 class NumberedFinding(NamedTuple):
@@ -179,48 +202,59 @@ class NumberedFinding(NamedTuple):
 
 def by_number(sources: Iterable[Source]) -> dict[int, Source]:
     """Return the sources that are numbered in the thread, by number, in ascending order."""
-    return {source.number: source for source in sorted(sources, key=lambda source: source.number) if source.number}
+    numbered = dict[int, Source]()
+    for source in sorted(sources, key=lambda source: source.number):
+        if source.number:
+            numbered[source.number] = source
+    return numbered
 
 
-def number_finding(text: str, local: Mapping[int, str], numbers: Mapping[str, int]) -> NumberedFinding:
+def number_finding(
+    text: str, local: Mapping[int, str], numbers: Mapping[str, int]
+) -> NumberedFinding:
     """Return a finding with the thread's source numbers instead of those that its researcher used.
 
-    `local` are the source keys by the researcher's numbers, `numbers` the thread's numbers by source key. Sources that
-    have no number yet get the next free ones in the order in which the text cites them. Unclosed code is text.
+    `local` are the source keys by the researcher's numbers, `numbers` the thread's numbers by
+    source key. Sources that have no number yet get the next free ones in the order in which the
+    text cites them. Unclosed code is text.
     """
     given = dict(numbers)
     # Unused lower numbers stay unused.
     free = count(max(given.values(), default=0) + 1)
     markers = KnownMarkers(local)
-    written: list[str] = []
+    written = list[str]()
     for part in markers.feed(settle_fences(text)) + markers.finish():
-        if isinstance(part, Marker):
-            keys = dict.fromkeys(local[number] for number in part.numbers)
-            for key in keys:
-                if key not in given:
-                    given[key] = next(free)
-            part = f"[{', '.join(str(given[key]) for key in keys)}]"
-        written.append(part)
+        if isinstance(part, str):
+            written.append(part)
+            continue
+        cited = dict[str, int]()
+        for number in part.numbers:
+            key = local[number]
+            if key not in given:
+                given[key] = next(free)
+            cited[key] = given[key]
+        written.append(f"[{', '.join(map(str, cited.values()))}]")
     return NumberedFinding("".join(written), given, markers.dropped)
 
 
 def number_findings(
     findings: Iterable[Finding], sources: Mapping[str, Source]
 ) -> tuple[dict[str, Finding], dict[str, Source]]:
-    """Replace the researchers' source numbers with the thread's in each finding in which that was not done yet.
+    """Replace the researchers' source numbers with the thread's in findings that have the former.
 
-    Returns these findings by id, and the sources that got a number by key. New numbers follow the order of the tasks,
-    not the order in which findings arrived.
+    Returns these findings by id, and the sources that got a number by key. New numbers follow the
+    order of the tasks, not the order in which findings arrived.
     """
     new = [finding for finding in findings if finding.numbered is None]
     numbers = {source.key: source.number for source in sources.values() if source.number}
-    numbered: dict[str, Finding] = {}
+    numbered = dict[str, Finding]()
     for finding in sorted(new, key=lambda finding: (finding.cycle, finding.position)):
-        text, numbers, dropped = number_finding(finding.text, dict(enumerate(finding.sources, 1)), numbers)
-        numbered[finding.id] = finding.model_copy(update={"numbered": text, "dropped_markers": dropped})
-    cited = {
-        key: source.model_copy(update={"number": numbers[key]})
-        for key, source in sources.items()
-        if key in numbers and not source.number
-    }
+        local = dict(enumerate(finding.sources, 1))
+        text, numbers, dropped = number_finding(finding.text, local, numbers)
+        update = {"numbered": text, "dropped_markers": dropped}
+        numbered[finding.id] = finding.model_copy(update=update)
+    cited = dict[str, Source]()
+    for key, source in sources.items():
+        if key in numbers and not source.number:
+            cited[key] = source.model_copy(update={"number": numbers[key]})
     return numbered, cited

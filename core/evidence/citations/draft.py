@@ -1,9 +1,11 @@
-"""Cleans a draft by our writer: its citations become `[n]` with our source numbers, its source list is removed."""
+"""Cleans a draft by our writer: its citations become `[n]` with our source numbers, its source list
+is removed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 
 from ...records.sources import Source
 from .citing import UNKNOWN, source_key
@@ -11,9 +13,10 @@ from .labels import all_labels
 from .markers import CLOSING_BRACKETS, OPENERS, TARGET, code_lines
 
 _HEADINGS = (
-    "references|citations|bibliography|footnotes|sources used|sources cited|list of sources|works cited|einzelnachweise"
-    "|quellenverzeichnis|literatur|literaturverzeichnis|références|bibliographie|referencias|bibliografía|riferimenti"
-    "|referências|referenties|referenser|литература|список литературы|(?:主要)?(?:参考|參考|引用)(?:文献|资料|来源)"
+    "references|citations|bibliography|footnotes|sources used|sources cited|list of sources"
+    "|works cited|einzelnachweise|quellenverzeichnis|literatur|literaturverzeichnis|références"
+    "|bibliographie|referencias|bibliografía|riferimenti|referências|referenties|referenser"
+    "|литература|список литературы|(?:主要)?(?:参考|參考|引用)(?:文献|资料|来源)"
 )
 """Headings of a source list, in addition to the report's own heading in each language."""
 _RANGE = "–—~～−-"
@@ -29,7 +32,8 @@ _INERT = str.maketrans(dict.fromkeys(OPENERS, "\\[") | dict.fromkeys(CLOSING_BRA
 _ADDRESS = r"(?:https?|file)://(?:\([^\s()]*\)|[^\s<>()\[\]{}\"`|\\（）【】「」《》，。；、])+(?<![.,;:!?'*_~…！？：’])"
 _COUNTED = r"\^?\d+(?: *[,，、;；–—~～−-] *\^?\d+)*+(?:†[^\[\]【】［］\n]*)?"
 _MARKER = rf"(?:[\[【［]{{2}}{_COUNTED}[\]】］]{{2}}|[\[【［]{_COUNTED}[\]】］])"
-# What a line may contain besides plain text: escapes, code and HTML, which stay; markers and addresses; links.
+# What a line may contain besides plain text: escapes, code and HTML, which stay; markers and
+# addresses; links.
 _TOKEN = re.compile(
     r"(?i)(?P<kept>\\[^`]|(?P<ticks>`++)(?:.*?(?<!`)(?P=ticks)(?!`))?|<(?!https?:|file:)[a-z!/][^<>]*>)"
     rf"|(?P<open>[(（])?(?:(?P<marker>{_MARKER})(?:{TARGET.format('linked')})?|<?(?P<address>{_ADDRESS})>?)(?(open)[)）])"
@@ -39,38 +43,64 @@ _TOKEN = re.compile(
 _BETWEEN = re.compile(r"[ \u3000]?[,，、;；]?[ \u3000]?")
 # The lines of source lists.
 _BULLET = r"[ \t]*(?:[-*+•][ \t]+|\d+\.[ \t]+(?=\[))"
-_NUMBER = r"[ \t]*(?:\*\*)?(?:[\[【［]{1,2}\^?\d{1,3}[\]】］]{1,2}|[（(]?\d{1,3}[.)）、．:：](?=\D))"
+_NUMBER = (
+    r"[ \t]*(?:\*\*)?(?:[\[【［]{1,2}\^?\d{1,3}[\]】］]{1,2}|[（(]?\d{1,3}[.)）、．:：](?=\D))"
+)
 _NUMBERED = rf"(?:{_BULLET})?(?:{_NUMBER})++(?=.*[^\W\d_])(?:.*://|(?!.*[\[【]\d{{1,3}}[,\]】])).*"
 _ENTRY = rf"(?:{_NUMBERED}|{_BULLET}.*://.*|[^\[\n]*://[^\[\n]*| {{2,}}[^\s\[].*)"
 _ITEM = rf"{_BULLET}(?!.*{_MARKER})\S.*"
-_UNTITLED = rf"(?:[\[【]\d{{1,3}}[\]】][:：]?[ \t](?:.*[\s(<])?{_ADDRESS}[>)]?[ \t]*|\[\^[^\]\s]+\]: .*)"
-_LINE = rf"(?m)^(?P<bullet>{_BULLET})?(?:[*\s]*[\[【［（(]*\^?(?P<number>\d{{1,3}})[\]】］)）.、．:：])?(?P<words>.*)"
+_UNTITLED = (
+    rf"(?:[\[【]\d{{1,3}}[\]】][:：]?[ \t](?:.*[\s(<])?{_ADDRESS}[>)]?[ \t]*|\[\^[^\]\s]+\]: .*)"
+)
+_LINE = (
+    rf"(?m)^(?P<bullet>{_BULLET})?(?:[*\s]*[\[【［（(]*\^?(?P<number>\d{{1,3}})[\]】］)）.、．:：])?"
+    r"(?P<words>.*)"
+)
 
 
 def _lists() -> str:
-    """Return the pattern of source lists: entries below a heading, or numbered lines with an address."""
+    """Return the pattern of source lists: entries below a heading, or numbered lines with an
+    address."""
     level = r" {0,3}(?:(?P<level>#{1,6}) +|\*\*|__)?(?:[\d一二三四五六七八九十]+[.)、．]\s*)?"
-    names = f"sources?|{'|'.join(own.sources for own in all_labels().values())}|{_HEADINGS}"
+    ours = "|".join(labels.sources for labels in all_labels().values())
+    names = f"sources?|{ours}|{_HEADINGS}"
     heading = rf"(?:(?<=\n\n)(?:-|\*|_){{3,}}\s*\n)?^{level}(?:{names})[ :：#*_]*\n(?:[=-]+\n)?"
     introduction = rf"(?:\s*(?!{_ENTRY}|{_ITEM}|#)[^\[\n\0]{{1,200}}\n)?"
-    entries = rf"(?:\s*^(?:(?P=level)#+ .*\n\s*)?{_ENTRY}$)++(?!\n\s*{_NUMBER})|(?:\s*^{_ITEM}$)++(?!\n\s*{_BULLET})"
-    titled = rf"{heading}{introduction}(?:{entries})"
-    return rf"(?im)(?:{titled}|(?:^ {{0,3}}(?:[-*] )?{_UNTITLED}$\n*)++)\s*?$(?:\s*^-{{3,}}\s*\Z)?\n*"
+    numbered = rf"(?:\s*^(?:(?P=level)#+ .*\n\s*)?{_ENTRY}$)++(?!\n\s*{_NUMBER})"
+    bulleted = rf"(?:\s*^{_ITEM}$)++(?!\n\s*{_BULLET})"
+    titled = rf"{heading}{introduction}(?:{numbered}|{bulleted})"
+    return (
+        rf"(?im)(?:{titled}|(?:^ {{0,3}}(?:[-*] )?{_UNTITLED}$\n*)++)\s*?$(?:\s*^-{{3,}}\s*\Z)?\n*"
+    )
 
 
 def clean_draft(text: str, sources: Mapping[int, Source]) -> tuple[str, int]:
-    """Return a draft with all its citations as `[n]`, and how many numbers in its markers named no source.
+    """Return a draft with all its citations as `[n]`, and how many numbers in its markers named no
+    source.
 
-    `n` is a key of `sources`, or 0 for a citation of another source. Addresses of known sources become citations, other
-    addresses become `[0]`, and the text of a link stays. A source list is removed; if it numbers a known source
-    differently, the draft's numbers are translated to ours. Code stays unchanged.
+    `n` is a key of `sources`, or 0 for a citation of another source. Addresses of known sources
+    become citations, other addresses become `[0]`, and the text of a link stays. A source list is
+    removed; if it numbers a known source differently, the draft's numbers are translated to ours.
+    Code stays unchanged.
     """
     lines = text.replace("\0", "").split("\n")
-    lists = _lists() if re.search(rf"{_MARKER}|://", text) else "(?!)"
-    shown = "\n".join(f"\0{number}" if is_code else lines[number] for number, is_code in enumerate(code_lines(lines)))
-    numbering = _Numbering(sources, "\n".join(found[0] for found in re.finditer(lists, shown)))
-    body = re.sub(lists, "", shown).split("\n")
-    cleaned = [lines[int(line[1:])] if line[:1] == "\0" else numbering.clean(line) for line in body]
+    # Each line of code is hidden behind its number.
+    shown = list[str]()
+    for number, is_code in enumerate(code_lines(lines)):
+        shown.append(f"\0{number}" if is_code else lines[number])
+    prose = "\n".join(shown)
+
+    lists = "(?!)"
+    if re.search(rf"{_MARKER}|://", text):
+        lists = _lists()
+    listed = "\n".join(found[0] for found in re.finditer(lists, prose))
+    numbering = _Numbering(sources, listed)
+    cleaned = list[str]()
+    for line in re.sub(lists, "", prose).split("\n"):
+        if line.startswith("\0"):
+            cleaned.append(lines[int(line[1:])])
+        else:
+            cleaned.append(numbering.clean(line))
     return "\n".join(cleaned).rstrip(), numbering.removed
 
 
@@ -90,20 +120,33 @@ class _Numbering:
 
     def _translation(self, sources: Mapping[int, Source], listed: str) -> dict[int, int]:
         """Return our number by the draft's number, according to its source lists."""
-        ours, is_translated, number = dict[int, int](), False, UNKNOWN
+        ours = dict[int, int]()
+        is_translated = False
+        number = UNKNOWN
         for line in re.finditer(_LINE, listed):
             # A line without a list mark continues the previous entry.
-            number = int(line["number"] or (UNKNOWN if line["bullet"] else number))
+            if line["number"]:
+                number = int(line["number"])
+            elif line["bullet"]:
+                number = UNKNOWN
             address = re.search(_ADDRESS, line["words"], re.IGNORECASE)
-            found = self._number(address[0] if address else line["words"], number)
-            ours[number] = ours.get(number) or found
-            # Titles may be in any order; only an address, or a number that we never assigned, proves another numbering.
-            is_different = number != UNKNOWN and found not in (number, UNKNOWN)
-            is_translated |= is_different and (address is not None or number not in sources)
-        return ours if is_translated else ours | {number: number for number in sources}
+            listed_number = self._number(address[0] if address else line["words"], number)
+            ours[number] = ours.get(number) or listed_number
+            # Titles may be in any order; only an address, or a number that we never assigned,
+            # proves another numbering.
+            is_different = number != UNKNOWN and listed_number not in (number, UNKNOWN)
+            if is_different and (address or number not in sources):
+                is_translated = True
+        if not is_translated:
+            for number in sources:
+                ours[number] = number
+        return ours
 
     def _number(self, text: str, wanted: int = UNKNOWN) -> int:
-        """Return our number of the source with this address or title, `wanted` if several have it; else `UNKNOWN`."""
+        """Return our number of the source with this address or title, `wanted` if several have it.
+
+        Otherwise `UNKNOWN`.
+        """
         numbers = self._names.get(_name(text), [UNKNOWN])
         return wanted if wanted in numbers else numbers[0]
 
@@ -111,8 +154,10 @@ class _Numbering:
         """Return a line with its citations replaced by markers with our numbers."""
         texts, citations = self._read(line)
         for index, numbers in enumerate(citations):
-            known = [number for number in dict.fromkeys(numbers) if number != UNKNOWN]
-            texts[index] += "".join(f"[{number}]" for number in known or [UNKNOWN])
+            known = dict.fromkeys(numbers)
+            known.pop(UNKNOWN, None)
+            for number in known or [UNKNOWN]:
+                texts[index] += f"[{number}]"
             if texts[index + 1].startswith("("):
                 # A parenthesis right after a marker would make it a link.
                 texts[index + 1] = f" {texts[index + 1]}"
@@ -120,14 +165,19 @@ class _Numbering:
 
     def _read(self, line: str) -> tuple[list[str], list[list[int]]]:
         """Return the texts around the citations of a line, and the numbers of each citation."""
-        texts, citations, done = [""], list[list[int]](), 0
-        for found in _TOKEN.finditer(line):
-            words, numbers = self._token(found)
-            texts[-1] += line[done : found.start()] + words
-            done = found.end()
-            if numbers and citations and _BETWEEN.fullmatch(texts[-1]):
-                citations[-1], texts[-1] = citations[-1] + numbers, ""
-            elif numbers:
+        texts = [""]
+        citations = list[list[int]]()
+        done = 0
+        for token in _TOKEN.finditer(line):
+            words, numbers = self._token(token)
+            texts[-1] += line[done : token.start()] + words
+            done = token.end()
+            if not numbers:
+                continue
+            if citations and _BETWEEN.fullmatch(texts[-1]):
+                citations[-1] += numbers
+                texts[-1] = ""
+            else:
                 citations.append(numbers)
                 texts.append("")
         texts[-1] += line[done:]
@@ -139,27 +189,40 @@ class _Numbering:
         ours = self._number(address)
         if found["marker"] and not ours and "://" not in address:
             return self._marker(found["marker"])
-        if found["marker"] or found["address"]:
-            self.removed += not (ours or found["address"])
+        if found["address"]:
+            return "", [ours]
+        if found["marker"]:
+            if not ours:
+                self.removed += 1
             return "", [ours]
         if found["words"] is None:
             return found[0], []
         texts, citations = self._read(found["words"])
         left = "".join(texts)
-        numbers = [number for cited in citations for number in cited] + [ours] * bool(ours)
+        numbers = [*chain.from_iterable(citations)]
+        if ours:
+            numbers.append(ours)
         is_joined = not left or left[-1] >= _FIRST_WIDE or left[-1] in "([{| \t"
-        return f"{left} " if numbers and not is_joined else left, numbers
+        if numbers and not is_joined:
+            left += " "
+        return left, numbers
 
     def _marker(self, marker: str) -> tuple[str, list[int]]:
-        """Return the text that remains of a marker without a link, and our numbers of the sources that it cites."""
+        """Return what remains of a marker without a link, and our numbers of the sources it
+        cites."""
         written = list[int]()
         for before, digits in re.findall(r"([^\d†]*)(\d+)", marker.partition("†")[0]):
             number = int(digits[:20])
-            is_range = bool(written) and not {*before}.isdisjoint(_RANGE)
-            first = written[-1] + 1 if is_range else number
-            written += range(first, number + 1) if first - 1 <= number < first + _WIDEST_RANGE else [0]
+            first = number
+            if written and not {*before}.isdisjoint(_RANGE):
+                first = written[-1] + 1
+            if first - 1 <= number < first + _WIDEST_RANGE:
+                written += range(first, number + 1)
+            else:
+                written.append(0)
         ours = [self._ours.get(number, UNKNOWN) for number in written]
-        if 0 in written or (not any(ours) and min(written) >= _FIRST_YEAR):
+        is_year = not any(ours) and min(written) >= _FIRST_YEAR
+        if 0 in written or is_year:
             # Years and intervals such as [0, 1] are no citations.
             return marker.translate(_INERT), []
         self.removed += ours.count(UNKNOWN)
@@ -167,6 +230,9 @@ class _Numbering:
 
 
 def _name(text: str) -> str:
-    """Return a normal form of an address or a title, in which spellings of the same one are equal."""
+    """Return a normal form of an address or a title, in which spellings of the same one are
+    equal."""
+    if "://" not in text:
+        return " ".join(re.findall(r"\w+", text)).casefold()
     page = re.sub(r"^https?://(?:www\.)?", "", source_key(text)).rstrip("?&/")
-    return (page if "://" in text else " ".join(re.findall(r"\w+", text))).casefold()
+    return page.casefold()

@@ -1,20 +1,25 @@
-"""Reads a report written by another program: its text with all citations as `[n]`, and the source of each number."""
+"""Reads a report written by another program: its text with all citations as `[n]`, and the source
+of each number."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from itertools import count, filterfalse
 from typing import NamedTuple
 
 from .citing import cited_numbers
 from .markers import code_lines, plain_prose
 
 # Repetitions in patterns are atomic or bounded, so that a hostile report cannot make matching slow.
-_ADDRESS = r"(?>https?://[^\s<>()\[\]（）】，。；“”\"]+(?:\([^\s()]*\)[^\s<>()\[\]（）】，。；“”\"]*)*)"
+_ADDRESS = (
+    r"(?>https?://[^\s<>()\[\]（）】，。；“”\"]+(?:\([^\s()]*\)[^\s<>()\[\]（）】，。；“”\"]*)*)"
+)
 _WEB = re.compile(_ADDRESS)
 _FILE = re.compile(
-    r"(?<![\w/.-])[\w./~ -]{0,200}[\w-]\.(?:md|txt|html?|pdf|docx?|rst|csv|json|xlsx?|pptx?|odt|epub)\b", re.I
+    r"(?<![\w/.-])[\w./~ -]{0,200}[\w-]"
+    r"\.(?:md|txt|html?|pdf|docx?|rst|csv|json|xlsx?|pptx?|odt|epub)\b",
+    re.I,
 )
 _ENTRY = re.compile(
     r"\s*(?:[-*+•]\s+)?\**(?:[\[【]\^?(?P<bracketed>\d{1,3})[\]】](?![(\[])|(?P<listed>\d{1,3})[.)、:：])\**\s*[:：]?\s*(?P<words>\S.*)"
@@ -27,7 +32,9 @@ _ANCHOR = re.compile(r"(\[\^?\d{1,3}\])\(#[^)\s]{0,200}\)")
 _LINK = re.compile(
     rf"(?<!!)\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]*\])+)\]\(\s*<?(?P<address>{_ADDRESS})>?[^)\n]{{0,300}}\)"
 )
-_BARE = re.compile(rf"(?<!\s)\s*[(（<]\s*(?P<address>{_ADDRESS})\s*[)）>]|(?<![\w/(<\[])(?P<plain>{_ADDRESS})")
+_BARE = re.compile(
+    rf"(?<!\s)\s*[(（<]\s*(?P<address>{_ADDRESS})\s*[)）>]|(?<![\w/(<\[])(?P<plain>{_ADDRESS})"
+)
 _AROUND = re.compile(r"[\[\]*<>()]+")
 _START = re.compile(r"https?://(?:www\.)?", re.I)
 _FARTHEST = 3
@@ -62,10 +69,11 @@ class _Entry(NamedTuple):
 
 
 def read_foreign(markdown: str) -> ForeignReport:
-    """Return a Markdown report whose citations are numbers with a source list, footnotes or links, in our form.
+    """Return a Markdown report whose citations are numbers with a source list, footnotes or links,
+    in our form.
 
-    The source list is the longest list of numbered entries that each have an address or file name; it is removed.
-    Numbers without an entry stay as they are.
+    The source list is the longest list of numbered entries that each have an address or file name;
+    it is removed. Numbers without an entry stay as they are.
     """
     lines = _ANCHOR.sub(r"\1", markdown).split("\n")
     entries = _source_list(lines)
@@ -73,26 +81,41 @@ def read_foreign(markdown: str) -> ForeignReport:
     # A link whose text is a number is a citation too.
     body = _NUMBERED_LINK.sub(r"[\g<number>]", _without(lines, entries))
     if not cited_numbers(plain_prose(body, known), known):
-        # If nothing cites their numbers, the entries are a numbered list with links, not a source list.
+        # If nothing cites their numbers, the entries are a numbered list with links, not a source
+        # list.
         entries = []
     targets = dict[int, Target]()
     for entry in entries:
         targets.setdefault(entry.number, entry.target)
     text = _without(lines, entries)
-    numbers = {_plain(target.address): number for number, target in reversed(targets.items())}
-    free = (number for number in count(1) if number not in targets)
+    numbers = dict[str, int]()
+    for number, target in targets.items():
+        numbers.setdefault(_plain(target.address), number)
+    free = filterfalse(targets.__contains__, count(1))
 
-    def number_of(address: str, wanted: int = 0) -> str:
+    def citation(address: str, wanted: int = 0) -> str:
         address = address.rstrip(".,;:")
         plain = _plain(address)
         if plain not in numbers:
-            number = wanted if wanted and wanted not in targets else next(free)
-            targets[number], numbers[plain] = Target("", address), number
+            number = wanted
+            if not wanted or wanted in targets:
+                number = next(free)
+            numbers[plain] = number
+            targets[number] = Target("", address)
         return f"[{numbers[plain]}]"
 
-    text = _NUMBERED_LINK.sub(lambda found: number_of(found["address"], int(found["number"])), text)
-    text = _LINK.sub(lambda found: f"{found['words']} {number_of(found['address'])}", text)
-    text = _BARE.sub(lambda found: f" {number_of(found['address'] or found['plain'])}", text)
+    def for_numbered_link(link: re.Match[str]) -> str:
+        return citation(link["address"], int(link["number"]))
+
+    def for_link(link: re.Match[str]) -> str:
+        return f"{link['words']} {citation(link['address'])}"
+
+    def for_address(found: re.Match[str]) -> str:
+        return f" {citation(found['address'] or found['plain'])}"
+
+    text = _NUMBERED_LINK.sub(for_numbered_link, text)
+    text = _LINK.sub(for_link, text)
+    text = _BARE.sub(for_address, text)
     return ForeignReport(plain_prose(text, targets).strip(), targets)
 
 
@@ -102,36 +125,49 @@ def _plain(address: str) -> str:
 
 
 def _source_list(lines: Sequence[str]) -> list[_Entry]:
-    """Return the entries of the longest source list (the last if several are equally long); empty if there is none."""
-    best, current = list[_Entry](), list[_Entry]()
-    for number, is_code in enumerate(code_lines(lines)):
-        found = None if is_code else _ENTRY.fullmatch(lines[number].rstrip())
-        if not found:
+    """Return the entries of the longest source list; empty if there is none.
+
+    If several are equally long, it is the last.
+    """
+    best = list[_Entry]()
+    current = list[_Entry]()
+    neighbours = zip(lines, [*lines[1:], ""], code_lines(lines), strict=True)
+    for number, (line, following, is_code) in enumerate(neighbours):
+        found = _ENTRY.fullmatch(line.rstrip())
+        if not found or is_code:
             continue
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        is_single = _ENTRY.match(following) or _HEADING.match(following)
-        words = found["words"] if is_single else f"{found['words']}\n{following}"
+        # The address may be on the next line.
+        words = found["words"]
+        if not _ENTRY.match(following) and not _HEADING.match(following):
+            words = f"{words}\n{following}"
         named = _WEB.search(words) or _FILE.search(words)
         if not named:
             continue
         if current and number - current[-1].line > _FARTHEST:
-            best, current = max(current, best, key=len), []
-        title = " ".join(_AROUND.sub(" ", _WEB.sub(" ", found["words"])).split()).strip(" ,:–—-.")
+            best = max(current, best, key=len)
+            current = []
+        title = _AROUND.sub(" ", _WEB.sub(" ", found["words"]))
+        title = " ".join(title.split()).strip(" ,:–—-.")
         target = Target(title, named.group().strip().rstrip(".,;:"))
         current.append(_Entry(number, int(found["bracketed"] or found["listed"]), target))
     return max(current, best, key=len)
 
 
 def _without(lines: Sequence[str], entries: Iterable[_Entry]) -> str:
-    """Return the lines as a text, without these entries, their address lines, and the heading above the first one."""
-    gone = set[int]()
+    """Return the lines as a text, without these entries and their address lines.
+
+    The heading above the first entry is left out, too.
+    """
+    removed = set[int]()
     for entry in entries:
-        gone.add(entry.line)
-        if entry.line + 1 < len(lines) and entry.target.address in lines[entry.line + 1]:
-            gone.add(entry.line + 1)
-    above = min(gone, default=0) - 1
+        removed.add(entry.line)
+        following = entry.line + 1
+        if following < len(lines) and entry.target.address in lines[following]:
+            removed.add(following)
+    above = min(removed, default=0) - 1
     while above >= 0 and not lines[above].strip():
         above -= 1
-    if gone and above >= 0 and _HEADING.match(lines[above]):
-        gone.add(above)
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(line for number, line in enumerate(lines) if number not in gone))
+    if above >= 0 and _HEADING.match(lines[above]):
+        removed.add(above)
+    kept = [line for number, line in enumerate(lines) if number not in removed]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept))

@@ -1,4 +1,5 @@
-"""The fixed words of a report in each language (`labels.toml`): headings, verdicts, kinds of sources."""
+"""The fixed words of a report in each language (`labels.toml`): headings, verdicts, kinds of
+sources."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _PUNCTUATION = re.compile("[.,!¡。！،、]")
 
 
 class Labels:
-    """The fixed words of a report in one language, as attributes named as in `labels.toml`, which explains them."""
+    """The fixed words of a report in one language, as attributes named as in `labels.toml`, which
+    explains them."""
 
     def __init__(self, words: Mapping[str, str]) -> None:
         vars(self).update(words)
@@ -32,22 +34,42 @@ class Labels:
         """Return the label for a source that is retracted or not in force; otherwise empty."""
         if source.is_retracted:
             return self.retracted
-        to_come = self.to_come if source.in_force_from else ""
-        return self.draft if source.is_draft else self.outdated if source.superseded_by else to_come
+        if source.is_draft:
+            return self.draft
+        if source.superseded_by:
+            return self.outdated
+        if source.in_force_from:
+            return self.to_come
+        return ""
 
     def origin(self, source: Source) -> str:
         """Return the label for the kind of a source's publisher; empty if unknown."""
-        names: dict[Origin, str] = dict(zip(get_args(Origin), self.origins.split(", "), strict=False))
+        names: dict[Origin, str] = dict(
+            zip(get_args(Origin), self.origins.split(", "), strict=False)
+        )
         return names.get(origin_of(source), "")
 
     def remark(self, source: Source) -> str:
-        """Return the standing of a source, and how it was read unless completely and in this run; may be empty."""
-        extent = {"part": self.read_in_part, "excerpt": self.excerpt_only, "not opened": self.not_opened}
-        host_and_day = ", ".join(filter(None, (urlsplit(source.copy_address).netloc, source.copied_on)))
-        copy = self.read_copy.replace("{copy}", host_and_day) if host_and_day else ""
-        read_on = f"{self.read_on} {source.read_at[:10]}" if source.is_earlier else ""
-        rendered = self.rendered if source.is_rendered else ""
-        return ", ".join(filter(None, (self.standing(source), copy, read_on, extent.get(source.extent, ""), rendered)))
+        """Return the standing of a source and how it was read.
+
+        Nothing is said about a source that was read completely and in this run.
+        """
+        remarks = [self.standing(source)]
+        host = urlsplit(source.copy_address).netloc
+        copy = ", ".join(filter(None, (host, source.copied_on)))
+        if copy:
+            remarks.append(self.read_copy.replace("{copy}", copy))
+        if source.is_earlier:
+            remarks.append(f"{self.read_on} {source.read_at[:10]}")
+        extents = {
+            "part": self.read_in_part,
+            "excerpt": self.excerpt_only,
+            "not opened": self.not_opened,
+        }
+        remarks.append(extents.get(source.extent, ""))
+        if source.is_rendered:
+            remarks.append(self.rendered)
+        return ", ".join(filter(None, remarks))
 
 
 def labels(language_code: str) -> Labels:
@@ -57,9 +79,15 @@ def labels(language_code: str) -> Labels:
 
 
 def labels_of_named(language: str) -> Labels:
-    """Return the labels for a language by its English name ("Brazilian Portuguese"); English for unknown names."""
+    """Return the labels for a language by its English name ("Brazilian Portuguese").
+
+    Unknown names get the English ones.
+    """
     known = all_labels()
-    return next((own for own in known.values() if own.name in language), known["en"])
+    for labels_of_language in known.values():
+        if labels_of_language.name in language:
+            return labels_of_language
+    return known["en"]
 
 
 @cache

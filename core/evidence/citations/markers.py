@@ -1,4 +1,5 @@
-"""Citation markers (brackets around numbers) and code fences: their syntax, and a scanner for streamed Markdown."""
+"""Citation markers (brackets around numbers) and code fences: their syntax, and a scanner for
+streamed Markdown."""
 
 from __future__ import annotations
 
@@ -7,14 +8,17 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
-from functools import reduce
 from typing import NamedTuple
 
 OPENERS = "[【［"
 """The brackets that may open a citation marker."""
 CLOSING_BRACKETS = "]】］"
-TARGET = r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
-"""Pattern of a link target, to be given a group name; without any of `/ : . #` the text is a remark, such as a year."""
+TARGET = (
+    r"\(\s*<?(?P<{}>(?=[^\s()]*[/:.#])(?:\([^\s()]*\)|[^\s<>()])*)>?"
+    r"(?:\s+[\"'][^\"'\n]*[\"'])?\s*\)"
+)
+"""Pattern of a link target, to be given a group name; without any of `/ : . #` the text is a
+remark, such as a year."""
 BEFORE_BLOCK = r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*"
 """Pattern of white space, list marks and quotation marks before a block on its first line."""
 _FENCE_OPENING = re.compile(BEFORE_BLOCK + r"(?:(?P<ticks>`{3,})[^`]*|(?P<tildes>~{3,}).*)")
@@ -27,15 +31,22 @@ _FOREIGN = re.compile(
     r"(?:\]\]\(https?://[^\s()]*\)|[\]】］]{1,2}(?![:(]))|(?<=[\s.,;:!?)\"”’»])(?P<raised>[¹²³⁰⁴-⁹]{1,3})(?!\w)",
     re.IGNORECASE,
 )
-"""Other marker forms that models write: `【1†source】`, `[^1]`, `[[1]](url)`, `[Source 1]`, `[1-2]`, `¹`."""
+"""Other marker forms that models write.
+
+They are `【1†source】`, `[^1]`, `[[1]](url)`, `[Source 1]`, `[1-2]` and `¹`.
+"""
 _TAG = re.compile(r"</?(?:p|sup)>")
 """HTML tags that models write and that are removed; other tags are left alone."""
 _LINE_PARTS = re.compile(r"(`+[^`]*`+)")
 _MOST_IN_RANGE = 10
-"""Maximum number of sources in a marker with a range; a wider range, such as [1-90], is not a citation."""
-_OPENER, _CLOSER = (f"[{re.escape(signs)}]" for signs in (OPENERS, CLOSING_BRACKETS))
+"""Maximum number of sources in a marker with a range; a wider range, such as [1-90], is not a
+citation."""
+_OPENER = f"[{re.escape(OPENERS)}]"
+_CLOSER = f"[{re.escape(CLOSING_BRACKETS)}]"
 _NUMBERS = r"\d++(?:, ?\d++)*+"
-_MARKER = re.compile(rf"(?P<openers>{_OPENER}{{1,5}}+)(?P<numbers>{_NUMBERS})(?P<closers>{_CLOSER}{{1,5}}+)")
+_MARKER = re.compile(
+    rf"(?P<openers>{_OPENER}{{1,5}}+)(?P<numbers>{_NUMBERS})(?P<closers>{_CLOSER}{{1,5}}+)"
+)
 _BEGUN_MARKER = re.compile(rf"{_OPENER}{{1,5}}+(?:{_NUMBERS},? ?)?")
 _NUMBER = re.compile(r"(,? ?)(\d+)")
 _LONGEST_NUMBER = 20
@@ -45,10 +56,21 @@ _UNKNOWN_NUMBER = -1
 _TEXT = re.compile(rf"[^`\\{re.escape(OPENERS + CLOSING_BRACKETS)}]+")
 _ESCAPED = re.compile(r"\\[^`]?")
 _BACKTICKS = re.compile(r"`+")
-_BRACKETS = re.compile(reduce(lambda inner, _: rf"\[(?:\\.|[^\[\]\\]|{inner})*+\]", range(4), "(?!)"))
+
+
+def _nested_brackets(depth: int) -> str:
+    pattern = "(?!)"
+    for _ in range(depth):
+        pattern = rf"\[(?:\\.|[^\[\]\\]|{pattern})*+\]"
+    return pattern
+
+
+_BRACKETS = re.compile(_nested_brackets(4))
 """Link text, with nested brackets."""
 _TARGET = re.compile(TARGET.format("target"))
-_BEGUN_TARGET = re.compile(r"\(\s*<?(?:\([^\s()]*\)|[^\s<>()])*(?:\([^\s()]*|>?(?:\s+(?:[\"'][^\"'\n]*[\"']?)?\s*)?)")
+_BEGUN_TARGET = re.compile(
+    r"\(\s*<?(?:\([^\s()]*\)|[^\s<>()])*(?:\([^\s()]*|>?(?:\s+(?:[\"'][^\"'\n]*[\"']?)?\s*)?)"
+)
 _HORIZON = 4000
 """Maximum length of inline code and links, in characters, so that text is not buffered for long."""
 _FENCE = re.compile(BEFORE_BLOCK + "(?:```|~~~)")
@@ -74,76 +96,107 @@ ScannedPart = str | Marker
 
 
 def fence_after(fence: str, line: str) -> str:
-    """Return the fence that opened the code block in which a line ends, given that before the line; empty if none."""
-    if not fence:
-        opening = _FENCE_OPENING.fullmatch(line)
-        return (opening["ticks"] or opening["tildes"]) if opening else ""
-    closing = _FENCE_CLOSING.fullmatch(line)
-    return "" if closing and closing[1].startswith(fence) else fence
+    """Return the fence that opened the code block in which a line ends; empty if none.
+
+    `fence` is the one before the line.
+    """
+    if fence:
+        closing = _FENCE_CLOSING.fullmatch(line)
+        is_closed = closing is not None and closing[1].startswith(fence)
+        return "" if is_closed else fence
+    opening = _FENCE_OPENING.fullmatch(line)
+    if not opening:
+        return ""
+    return opening["ticks"] or opening["tildes"]
 
 
 def code_lines(lines: Iterable[str]) -> list[bool]:
     """Return for each line whether it belongs to a fenced code block; the fences do."""
-    fence, inside = "", list[bool]()
+    fence = ""
+    are_code = list[bool]()
     for line in lines:
         after = fence_after(fence, line)
-        inside.append(bool(fence or after))
+        are_code.append(bool(fence or after))
         fence = after
-    return inside
+    return are_code
 
 
 def plain_prose(text: str, known: Container[int]) -> str:
-    """Return a model's text without a code fence, JSON or HTML around it, and with all its citations as `[n]`.
+    """Return a model's text with all its citations as `[n]`.
 
-    Only markers outside code are changed, and only if one of their numbers is `known`.
+    A code fence, JSON or HTML around it is removed. Only markers outside code are changed, and only
+    if one of their numbers is `known`.
     """
 
     def marker(found: re.Match[str]) -> str:
+        written = found["numbers"] or unicodedata.normalize("NFKC", found["raised"])
         numbers = list[int]()
-        for part in re.split("[,;]", found["numbers"] or unicodedata.normalize("NFKC", found["raised"])):
+        for part in re.split("[,;]", written):
             span = _RANGE.fullmatch(part.strip())
-            numbers += range(int(span[1]), int(span[2]) + 1) if span else [int(part)]
-        is_marker = len(numbers) <= _MOST_IN_RANGE and any(number in known for number in numbers)
-        return f"[{', '.join(map(str, numbers))}]" if is_marker else found[0]
+            if span:
+                numbers += range(int(span[1]), int(span[2]) + 1)
+            else:
+                numbers.append(int(part))
+        if len(numbers) > _MOST_IN_RANGE or not any(number in known for number in numbers):
+            return found[0]
+        return f"[{', '.join(map(str, numbers))}]"
 
     lines = _unwrapped(text).split("\n")
-    for number, (line, is_code) in enumerate(zip(lines, code_lines(lines), strict=True)):
-        if not is_code:
-            parts = _LINE_PARTS.split(line)
-            plain = (part if part[:1] == "`" else _FOREIGN.sub(marker, _TAG.sub("", part)) for part in parts)
-            lines[number] = "".join(plain)
+    for index, is_code in enumerate(code_lines(lines)):
+        if is_code:
+            continue
+        parts = _LINE_PARTS.split(lines[index])
+        for position, part in enumerate(parts):
+            if not part.startswith("`"):
+                parts[position] = _FOREIGN.sub(marker, _TAG.sub("", part))
+        lines[index] = "".join(parts)
     return "\n".join(lines)
 
 
 def _unwrapped(text: str) -> str:
     """Return a model's answer without a code fence around all of it.
 
-    A Markdown fence is also removed with the introduction before it, and so is a JSON object around a single text.
+    A Markdown fence is also removed with the introduction before it, and so is a JSON object around
+    a single text.
     """
     with suppress(ValueError, RecursionError):
         whole = json.loads(text)
-        if isinstance(whole, dict) and len(whole) == 1 and isinstance(only := next(iter(whole.values())), str):
-            return only
+        if isinstance(whole, dict) and len(whole) == 1:
+            only = next(iter(whole.values()))
+            if isinstance(only, str):
+                return only
     lines = text.rstrip().split("\n")
     labelled = (number for number, line in enumerate(lines) if _MARKDOWN_FENCE.fullmatch(line))
     first = next(labelled, 0)
     if any(code_lines(lines[:first])):
         return text
-    fence, inner = fence_after("", lines[first]), lines[first + 1 : -1]
-    if not fence or not inner or lines[first].strip(" `~").lower() not in ("", "markdown", "md"):
+    fence = fence_after("", lines[first])
+    label = lines[first].strip(" `~").lower()
+    inner = lines[first + 1 : -1]
+    if not fence or not inner or label not in ("", "markdown", "md"):
         return text
-    is_all = all(fence_after(fence, line) for line in inner) and not fence_after(fence, lines[-1])
-    return "\n".join(inner) if is_all else text
+    for line in inner:
+        if not fence_after(fence, line):
+            # The fence closes before the last line.
+            return text
+    if fence_after(fence, lines[-1]):
+        return text
+    return "\n".join(inner)
 
 
 def settle_fences(text: str) -> str:
-    """Return a text without the marks of unclosed code fences, so that the end of a truncated text is not code."""
+    """Return a text without the marks of unclosed code fences.
+
+    So the end of a truncated text is not code.
+    """
     lines = text.split("\n")
     while True:
-        fence, opened = "", 0
+        fence = ""
+        opened = 0
         for number, line in enumerate(lines):
             after = fence_after(fence, line)
-            opened = number if after and not fence else opened
+            if after and not fence:
+                opened = number
             fence = after
         if not fence:
             return "\n".join(lines)
@@ -155,10 +208,11 @@ class _Undecided(Exception):
 
 
 class MarkerScanner:
-    """Splits streamed Markdown into text and citation markers; the result does not depend on the chunk boundaries.
+    """Splits streamed Markdown into text and citation markers.
 
-    Plain text is passed on at once. After a bracket or backtick, a line is buffered until it is certain whether code or
-    a link begins there; both must end on the line on which they begin.
+    The result does not depend on the chunk boundaries. Plain text is passed on at once. After a
+    bracket or backtick, a line is buffered until it is certain whether code or a link begins there;
+    both must end on the line on which they begin.
     """
 
     def __init__(self) -> None:
@@ -198,16 +252,21 @@ class MarkerScanner:
         fence = fence_after(self._fence, "".join(self._line))
         self._fence = self._fence or fence
         parts = [*self._read(is_ended=True)]
-        self._line, self._start, self._fence, self._open = [], "", fence, 0
+        self._line = []
+        self._start = ""
+        self._fence = fence
+        self._open = 0
         return parts
 
     def _read(self, *, is_ended: bool) -> Iterator[ScannedPart]:
         """Yield the complete parts of the buffered text; all of it if the line has ended."""
-        text, position = self._held, 0
+        text = self._held
+        position = 0
         try:
             while position < len(text):
                 ahead = text[position : position + _HORIZON]
-                part, size = self._part(ahead, is_ended or len(text) - position > _HORIZON)
+                is_all_ahead = is_ended or len(text) - position > _HORIZON
+                part, size = self._part(ahead, is_all_ahead)
                 yield part
                 position += size
         except _Undecided:
@@ -215,24 +274,35 @@ class MarkerScanner:
         self._held = text[position:]
 
     def _part(self, text: str, is_ended: bool) -> tuple[ScannedPart, int]:
-        """Return the first part of a text, and its length; raises `_Undecided` if they depend on later text."""
-        if found := _TEXT.match(text):
-            return found[0], found.end()
+        """Return the first part of a text, and its length.
+
+        Raises `_Undecided` if they depend on later text.
+        """
+        plain = _TEXT.match(text)
+        if plain:
+            return plain[0], plain.end()
         if self._fence:
             return text, len(text)
-        if found := _ESCAPED.match(text):
-            return found[0], _decided(found.end(), len(found[0]) == 2 or is_ended)
-        if found := _BACKTICKS.match(text):
-            return self._code(text, found.end(), is_ended)
+        escaped = _ESCAPED.match(text)
+        if escaped:
+            is_complete = len(escaped[0]) == 2
+            return escaped[0], _decided(escaped.end(), is_complete or is_ended)
+        backticks = _BACKTICKS.match(text)
+        if backticks:
+            return self._code(text, backticks.end(), is_ended)
         if text[0] in CLOSING_BRACKETS:
-            self._open -= self._open > 0
+            if self._open:
+                self._open -= 1
             return text[0], 1
-        if found := _MARKER.match(text):
-            size = found.end("numbers") + len(found["openers"])
-            if size <= found.end():
-                end = _link_end(text, size, is_ended)
-                return (text[:end], end) if end else (_marker(text[:size], is_enclosed=self._open > 0), size)
-            _decided(size, is_ended or found.end() < len(text))
+        marker = _MARKER.match(text)
+        if marker:
+            size = marker.end("numbers") + len(marker["openers"])
+            if size <= marker.end():
+                link_end = _link_end(text, size, is_ended)
+                if link_end:
+                    return text[:link_end], link_end
+                return _marker(text[:size], is_enclosed=self._open > 0), size
+            _decided(size, is_ended or marker.end() < len(text))
         elif not is_ended and _BEGUN_MARKER.fullmatch(text):
             raise _Undecided
         return self._bracket(text, is_ended)
@@ -240,8 +310,10 @@ class MarkerScanner:
     def _code(self, text: str, size: int, is_ended: bool) -> tuple[ScannedPart, int]:
         """Return inline code, or `size` backticks that do not begin code."""
         _decided(size, is_ended or size < len(text))
-        if closing := re.compile(rf"(?<!`)`{{{size}}}(?!`)").search(text, size):
-            return text[: closing.end()], _decided(closing.end(), is_ended or closing.end() < len(text))
+        closing = re.compile(rf"(?<!`)`{{{size}}}(?!`)").search(text, size)
+        if closing:
+            end = closing.end()
+            return text[:end], _decided(end, is_ended or end < len(text))
         # First, since this is called again with more text until it is decided.
         _decided(size, is_ended)
         self._open += 1
@@ -252,18 +324,24 @@ class MarkerScanner:
         words = _BRACKETS.match(text)
         if text[0] == "[":
             _decided(1, is_ended or words is not None)
-        end = _link_end(text, words.end(), is_ended) if words else 0
-        if end:
-            return text[:end], end
+        if words:
+            end = _link_end(text, words.end(), is_ended)
+            if end:
+                return text[:end], end
         self._open += 1
         return text[0], 1
 
 
 def _link_end(text: str, start: int, is_ended: bool) -> int:
-    """Return the end of the link target that begins at `start`; 0 if none does. Raises `_Undecided`."""
+    """Return the end of the link target that begins at `start`; 0 if none does.
+
+    Raises `_Undecided`.
+    """
     _decided(start, is_ended or start < len(text))
     target = _TARGET.match(text, start)
-    return target.end() if target else _decided(0, is_ended or not _BEGUN_TARGET.fullmatch(text, start))
+    if target:
+        return target.end()
+    return _decided(0, is_ended or not _BEGUN_TARGET.fullmatch(text, start))
 
 
 def _decided(size: int, is_decided: bool) -> int:
@@ -274,10 +352,13 @@ def _decided(size: int, is_decided: bool) -> int:
 
 
 def _marker(raw: str, *, is_enclosed: bool) -> Marker:
-    pairs = _NUMBER.findall(raw)
-    # Python refuses to parse very long numbers; no source number is that long.
-    numbers = (int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER for _, digits in pairs)
-    return Marker(raw, tuple(numbers), tuple(separator for separator, _ in pairs), is_enclosed)
+    numbers = list[int]()
+    separators = list[str]()
+    for separator, digits in _NUMBER.findall(raw):
+        separators.append(separator)
+        # Python refuses to parse very long numbers; no source number is that long.
+        numbers.append(int(digits) if len(digits) <= _LONGEST_NUMBER else _UNKNOWN_NUMBER)
+    return Marker(raw, tuple(numbers), tuple(separators), is_enclosed)
 
 
 def scan(text: str) -> list[ScannedPart]:
@@ -288,18 +369,24 @@ def scan(text: str) -> list[ScannedPart]:
 
 def marker_numbers(text: str) -> tuple[int, ...]:
     """Return the numbers in all markers of a text, in order, including repeats."""
-    return tuple(number for part in scan(text) if isinstance(part, Marker) for number in part.numbers)
+    numbers = list[int]()
+    for part in scan(text):
+        if isinstance(part, Marker):
+            numbers += part.numbers
+    return tuple(numbers)
 
 
 def replace_markers(text: str, sign: str) -> str:
     """Return a text with `sign` in place of each marker."""
-    return "".join(part if isinstance(part, str) else sign for part in scan(text))
+    return "".join(sign if isinstance(part, Marker) else part for part in scan(text))
 
 
 class KnownMarkers:
-    """Splits streamed Markdown into text and citation markers, and removes numbers that are not known.
+    """Splits streamed Markdown into text and citation markers, and removes numbers that are not
+    known.
 
-    A space before a removed marker is removed too, so a space is buffered until it is clear what follows.
+    A space before a removed marker is removed too, so a space is buffered until it is clear what
+    follows.
     """
 
     def __init__(self, known: Container[int]) -> None:
@@ -321,41 +408,54 @@ class KnownMarkers:
     def finish(self) -> list[ScannedPart]:
         """Return the remaining parts; call once, at the end."""
         rest = self._take(self._scanner.finish())
-        space, self._space = self._space, ""
-        return [*rest, space] if space and not self._is_after_removed else rest
+        if self._space and not self._is_after_removed:
+            rest.append(self._space)
+        self._space = ""
+        return rest
 
     def _take(self, parts: Iterable[ScannedPart]) -> list[ScannedPart]:
         for part in parts:
             if isinstance(part, str):
                 self._add_text(part)
                 continue
-            pairs = [pair for pair in zip(part.separators, part.numbers, strict=True) if pair[1] in self._known]
-            self.dropped += len(part.numbers) - len(pairs)
-            if pairs:
-                separators, numbers = zip(*pairs, strict=True)
-                self._parts += [self._space, Marker(part.raw, numbers, separators)]
-                self._space, self._is_line_start, self._is_after_removed = "", False, False
+            numbers = list[int]()
+            separators = list[str]()
+            for separator, number in zip(part.separators, part.numbers, strict=True):
+                if number in self._known:
+                    numbers.append(number)
+                    separators.append(separator)
+            self.dropped += len(part.numbers) - len(numbers)
+            if numbers:
+                marker = Marker(part.raw, tuple(numbers), tuple(separators))
+                self._parts += [self._space, marker]
+                self._space = ""
+                self._is_line_start = False
+                self._is_after_removed = False
             elif part.is_enclosed:
                 # Text left in brackets or backticks must not become a marker or code.
                 self._add_text(" ")
             else:
                 self._is_after_removed = True
-        known, self._parts = self._parts, []
-        return known
+        complete = self._parts
+        self._parts = []
+        return complete
 
     def _add_text(self, text: str) -> None:
         if self._is_after_removed:
             self._is_after_removed = False
             if text[0] in "(`" and not self._is_line_start:
-                # Without the space, this text could form a link or code with the text before the removed marker.
+                # Without the space, this text could form a link or code with the text before the
+                # removed marker.
                 self._space = " "
-            elif not self._space:
-                text = text.removeprefix(" ") if self._is_line_start else text
-            elif not text[0].isalnum():
+            elif not self._space and self._is_line_start:
+                text = text.removeprefix(" ")
+            elif self._space and not text[0].isalnum():
                 self._space = ""
         text = self._space + text
-        self._space = " " if text.endswith(" ") else ""
-        text = text.removesuffix(" ")
+        self._space = ""
+        if text.endswith(" "):
+            self._space = " "
+            text = text.removesuffix(" ")
         if text:
             self._parts.append(text)
             self._is_line_start = text.endswith("\n")

@@ -1,7 +1,8 @@
-"""Makes a report's Markdown inert: no HTML, images or link definitions, and no links except citations.
+"""Makes a report's Markdown inert: no HTML, images or link definitions, and no links except
+citations.
 
-The text is parsed as CommonMark, and only the parts that the parser finds active are rewritten. Removed markup may
-expose other markup, so this is repeated until a parse finds nothing.
+The text is parsed as CommonMark, and only the parts that the parser finds active are rewritten.
+Removed markup may expose other markup, so this is repeated until a parse finds nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ _BARE = re.compile(
     r"|(?<=\])\((?=\s*(?:<|[^\s<]*\s*[)\"'(]))|^[ \t]*\[(?=\^[^\]\n]+\]:|[^\]]+\]:\s*\S*[()])",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Links and footnotes of Markdown dialects; escaping the last character turns most of them into text."""
+"""Links and footnotes of Markdown dialects; escaping the last character turns most of them into
+text."""
 _Rule = Callable[[StateInline, bool], bool]
 _RULES: Mapping[str, _Rule] = {
     "autolink": autolink,
@@ -62,41 +64,49 @@ class _Unreadable(Exception):
 
 
 def sanitized(markdown: str, links: Mapping[str, str] = _NO_LINKS) -> str:
-    """Return a Markdown text with all active markup removed or escaped, except links of `[n]` to `links["n"]`."""
+    """Return a Markdown text with all active markup removed or escaped, except links of `[n]` to
+    `links["n"]`."""
     return sanitized_at(markdown, (), links).text
 
 
-def sanitized_at(markdown: str, positions: Sequence[int], links: Mapping[str, str] = _NO_LINKS) -> Sanitized:
-    """Like `sanitized`; also return the given offsets of the original (`positions`) as offsets in the result."""
-    result = _changed(markdown, positions, [Edit(*found.span(), "") for found in _CONTROL.finditer(markdown)])
+def sanitized_at(
+    markdown: str, positions: Sequence[int], links: Mapping[str, str] = _NO_LINKS
+) -> Sanitized:
+    """Like `sanitized`, but also return offsets of the original (`positions`) in the result."""
+    controls = [Edit(found.start(), found.end(), "") for found in _CONTROL.finditer(markdown)]
+    result = _changed(markdown, positions, controls)
     if not _SUSPECT.search(result.text):
         return result
     for _ in range(_MOST_ROUNDS):
         try:
-            edits = next(filter(None, (_edits(result.text, parser, links) for parser in _parsers())), [])
+            edits = _first_edits(result.text, links)
         except (RecursionError, _Unreadable):
             break
         if not edits:
             return result
-        result = _changed(*result, edits)
+        result = _changed(result.text, result.positions, edits)
     # What cannot be made inert becomes code, which always is.
     fence = "`" * max(3, 1 + _longest_run(result.text))
-    return Sanitized(
-        f"{fence}\n{result.text}\n{fence}", tuple(position + len(fence) + 1 for position in result.positions)
-    )
+    shift = len(f"{fence}\n")
+    moved = tuple(position + shift for position in result.positions)
+    return Sanitized(f"{fence}\n{result.text}\n{fence}", moved)
 
 
 def commonmark(*extensions: str) -> MarkdownIt:
-    """Return a CommonMark parser with these extensions that accepts any address as a link target."""
-    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST, "inline_definitions": True}).enable([*extensions])
+    """Return a CommonMark parser with these extensions that accepts any address as a link
+    target."""
+    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST, "inline_definitions": True}).enable(
+        [*extensions]
+    )
     parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 - its own way
     return parser
 
 
 @cache
 def _parsers() -> tuple[MarkdownIt, ...]:
-    """Return parsers of CommonMark with and without tables, since tables change which parts of a line are code."""
-    parsers = commonmark("table", "strikethrough"), commonmark()
+    """Return parsers of CommonMark with and without tables, since tables change which parts of a
+    line are code."""
+    parsers = (commonmark("table", "strikethrough"), commonmark())
     for parser in parsers:
         for name, rule in _RULES.items():
             parser.inline.ruler.at(name, _with_span(rule))
@@ -104,16 +114,24 @@ def _parsers() -> tuple[MarkdownIt, ...]:
 
 
 def _with_span(rule: _Rule) -> _Rule:
-    """Wrap a rule of the parser so that its tokens record three offsets: start, end of the link text, end."""
+    """Wrap a rule of the parser so that its tokens record their span.
+
+    These are three offsets: start, end of the link text, end.
+    """
 
     def with_span(state: StateInline, silent: bool) -> bool:
-        start, count = state.pos, len(state.tokens)
+        start = state.pos
+        count = len(state.tokens)
         if not rule(state, silent):
             return False
-        if made := next((token for token in state.tokens[count:] if token.type != "text"), None):
-            has_words, is_image = rule in (image, link), rule is image
-            words = state.md.helpers.parseLinkLabel(state, start + is_image, not is_image) if has_words else start
-            made.meta["span"] = (start, words, state.pos)
+        made = next((token for token in state.tokens[count:] if token.type != "text"), None)
+        if made:
+            words_end = start
+            if rule is image:
+                words_end = state.md.helpers.parseLinkLabel(state, start + 1, False)
+            elif rule is link:
+                words_end = state.md.helpers.parseLinkLabel(state, start, True)
+            made.meta["span"] = (start, words_end, state.pos)
         return True
 
     return with_span
@@ -123,35 +141,56 @@ def _changed(text: str, positions: Sequence[int], edits: Sequence[Edit]) -> Sani
     """Return a text with these edits, and the new offsets of `positions`."""
 
     def moved(position: int) -> int:
-        return position + sum(
-            len(edit.words) + edit.start - min(edit.end, position) for edit in edits if edit.start < position
-        )
+        shift = 0
+        for edit in edits:
+            if edit.start < position:
+                replaced = min(edit.end, position) - edit.start
+                shift += len(edit.words) - replaced
+        return position + shift
 
     return Sanitized(with_edits(text, edits), tuple(map(moved, positions)))
 
 
+def _first_edits(text: str, links: Mapping[str, str]) -> list[Edit]:
+    """Return the edits for the first parser that finds active markup in a text.
+
+    The list is empty if none does.
+    """
+    for parser in _parsers():
+        edits = _edits(text, parser, links)
+        if edits:
+            return edits
+    return []
+
+
 def _edits(text: str, parser: MarkdownIt, links: Mapping[str, str]) -> list[Edit]:
-    """Return the edits that turn the active markup that a parser finds in a text into plain text."""
+    """Return the edits that turn the active markup that a parser finds in a text into plain
+    text."""
     lines = text.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    cursors, edits, before = dict[int, int](), list[Edit](), ""
+    cursors = dict[int, int]()
+    edits = list[Edit]()
+    before = ""
     known = {number: {"href": target, "title": ""} for number, target in links.items()}
     for token in parser.parse(text, {"references": known}):
         if token.level >= _DEEPEST - 1:
             raise _Unreadable
         first, last = token.map or (0, 0)
         if token.type == "html_block":
-            edits += (_escape(tag.start()) for tag in _TAG.finditer(text, starts[first], starts[last] - 1))
+            for tag in _TAG.finditer(text, starts[first], starts[last] - 1):
+                edits.append(_escape(tag.start()))
         elif token.type == "definition":
             edits.append(_escape(text.index("[", starts[first])))
         elif token.type == "inline":
             inner = list(_inline_edits(token, links))
             if inner or before in ("th_open", "td_open"):
                 positions = _positions(token.content, lines, first, starts, cursors)
-                edits += (
-                    Edit(positions[start], positions[end - 1] + 1 if start < end else positions[start], words)
-                    for start, end, words in inner
-                )
+                for edit in inner:
+                    start = positions[edit.start]
+                    end = start
+                    if edit.start < edit.end:
+                        end = positions[edit.end - 1] + 1
+                    edits.append(Edit(start, end, edit.words))
         before = token.type
     return edits
 
@@ -162,49 +201,69 @@ def _escape(position: int) -> Edit:
 
 
 def _inline_edits(block: Token, links: Mapping[str, str]) -> Iterator[Edit]:
-    """Yield the edits for the text of one block; offsets refer to that text, without the markup of the block."""
+    """Yield the edits for the text of one block.
+
+    Offsets refer to that text, without the markup of the block.
+    """
     left = block.content
     for token in block.children or ():
         if "span" not in token.meta:
             continue
-        start, words, end = token.meta["span"]
+        start, words_end, end = token.meta["span"]
         if token.type == "html_inline" or token.markup == "autolink":
             yield _escape(start)
         elif token.type in ("image", "link_open"):
-            is_image, text = token.type == "image", left[start:end]
-            is_bracketed = text[:1] + text[-1:] == "[]"
-            if is_image or not is_bracketed or links.get(text[1:-1]) != token.attrs["href"]:
-                yield Edit(start, start + (2 if is_image else 1), "")
-                yield Edit(words, end, "")
-                start = words
-        left = f"{left[:start]}{' ' * (end - start)}{left[end:]}"
+            opening = "![" if token.type == "image" else "["
+            text = left[start:end]
+            is_citation = False
+            if token.type == "link_open" and text[:1] + text[-1:] == "[]":
+                is_citation = links.get(text[1:-1]) == token.attrs["href"]
+            if not is_citation:
+                yield Edit(start, start + len(opening), "")
+                yield Edit(words_end, end, "")
+                start = words_end
+        blank = " " * (end - start)
+        left = f"{left[:start]}{blank}{left[end:]}"
     ticks = "`" * (1 + _longest_run(left))
     for found in _BARE.finditer(left):
         if found["sign"] or found["command"]:
-            yield Edit(*found.span(), f"{ticks}{found['command'] or '@'}{ticks}")
+            sign = found["command"] or "@"
+            yield Edit(found.start(), found.end(), f"{ticks}{sign}{ticks}")
         else:
             yield _escape(found.end() - 1)
 
 
 def _positions(
-    content: str, lines: Sequence[str], first: int, starts: Sequence[int], cursors: dict[int, int]
+    content: str,
+    lines: Sequence[str],
+    first: int,
+    starts: Sequence[int],
+    cursors: dict[int, int],
 ) -> list[int]:
-    """Return the offset of each character of a block's text; `cursors` says how far each line was searched."""
+    """Return the offset of each character of a block's text.
+
+    `cursors` says how far each line was searched.
+    """
     positions = list[int]()
     for number, words in enumerate(content.split("\n"), first):
-        line, bare = lines[number], words.strip()
+        line = lines[number]
+        bare = words.strip()
         # In a table cell, the backslash of an escaped bar is not part of the text.
-        found = re.compile(re.escape(bare).replace(r"\|", r"\\?\|")).search(line, cursors.get(number, 0))
+        pattern = re.escape(bare).replace(r"\|", r"\\?\|")
+        found = re.compile(pattern).search(line, cursors.get(number, 0))
         if not found:
             raise _Unreadable
-        cursors[number], column = found.end(), found.start()
+        cursors[number] = found.end()
+        column = found.start()
         margin = len(words) - len(words.lstrip())
         positions += [starts[number] + column] * margin
         for character in bare:
-            column += line[column] != character
+            if line[column] != character:
+                column += 1
             positions.append(starts[number] + column)
             column += 1
-        positions += [starts[number] + column] * (len(words) - margin - len(bare) + 1)
+        rest = len(words) - margin - len(bare) + 1
+        positions += [starts[number] + column] * rest
     return positions
 
 

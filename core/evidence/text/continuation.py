@@ -1,11 +1,13 @@
-"""Repairs model output: joins a truncated text with its continuation, and removes endless repetition."""
+"""Repairs model output: joins a truncated text with its continuation, and removes endless
+repetition."""
 
 from __future__ import annotations
 
 import re
 
 _HELD = 400
-"""Maximum length of a repetition, in characters; so much of a continuation is buffered to find it."""
+"""Maximum length of a repetition, in characters; so much of a continuation is buffered to find
+it."""
 _LEAST_WORDS = 3
 """Minimum number of different words that count as a repetition; fewer may be a turn of phrase."""
 SHORTEST_LOOP, LONGEST_REPEATED = 1200, 400
@@ -17,11 +19,15 @@ _TOKEN = re.compile(rf"[{_DENSE}]|[^\W{_DENSE}]+|[^\w\s]")
 _HEADING = re.compile(r"#{1,6}\s")
 _ITEM = re.compile(r"(?:[-*+|]|\d{1,3}[.)])\s")
 _ENDED = re.compile(rf"[^\W_{_DENSE}]$|[.…!?,;:)\]%]$")
+_SPACED_CHARACTER = re.compile(rf"[^\W_{_DENSE}]")
 _OPEN_NUMBER = re.compile(r"\d[.,]?$")
 
 
 class Continuation:
-    """Removes what a streamed continuation repeats of the text before it, whatever the chunk boundaries."""
+    """Removes what a streamed continuation repeats of the text before it.
+
+    The result does not depend on the chunk boundaries.
+    """
 
     def __init__(self, before: str) -> None:
         """`before`: the truncated text."""
@@ -31,7 +37,10 @@ class Continuation:
         self._is_first = not before
 
     def feed(self, words: str) -> str:
-        """Process the next chunk; return the text to append to the truncated one, as far as it is certain."""
+        """Process the next chunk.
+
+        Return the text to append to the truncated one, as far as it is certain.
+        """
         if self._is_first:
             words = words.lstrip()
             self._is_first = not words
@@ -42,25 +51,31 @@ class Continuation:
 
     def finish(self) -> str:
         """Return the rest of the text to append; call at the end."""
-        held, before, self._held = self._held, self._before, None
+        held = self._held
+        self._held = None
         if not held:
             return ""
-        end = _overlap(before, held[:_HELD])
-        rest = held[end or 0 :]
+        before = self._before
+        repeated_end = _overlap(before, held[:_HELD])
+        rest = held[repeated_end or 0 :]
         body = rest.lstrip()
+        gap = rest[: len(rest) - len(body)]
         # White space at the end of the text is not repeated.
-        gap, trailing = rest[: len(rest) - len(body)], before[len(before.rstrip()) :]
+        trailing = before[len(before.rstrip()) :]
+        if trailing and gap.startswith(trailing):
+            return rest.removeprefix(trailing)
         if trailing:
-            return (gap.removeprefix(trailing) if gap.startswith(trailing) else "") + body
-        if gap or end is not None:
+            return body
+        if gap or repeated_end is not None:
             return rest
         if _HEADING.match(body):
             return f"\n\n{body}"
         if _ITEM.match(body) and before[-1] in ".!?])|":
             return f"\n{body}"
-        is_number = bool(_OPEN_NUMBER.search(before)) and body[:1].isdigit()
-        needs_space = _ENDED.search(before) and re.match(rf"[^\W_{_DENSE}]", body) and not is_number
-        return f" {body}" if needs_space else body
+        is_number = _OPEN_NUMBER.search(before) and body[:1].isdigit()
+        if not is_number and _ENDED.search(before) and _SPACED_CHARACTER.match(body):
+            return f" {body}"
+        return body
 
 
 def join_continuation(before: str, after: str) -> str:
@@ -75,14 +90,20 @@ def without_loop(text: str) -> str:
 
 
 def loop_start(text: str) -> int | None:
-    """Return the offset of the first repetition if a text ends in a loop, as small models' texts may; else None.
+    """Return the offset of the first repetition if a text ends in a loop, as small models' texts
+    may; else None.
 
-    In a loop, the last `SHORTEST_LOOP` characters repeat one passage of at most `LONGEST_REPEATED` characters.
+    In a loop, the last `SHORTEST_LOOP` characters repeat one passage of at most `LONGEST_REPEATED`
+    characters.
     """
     tail = text[-SHORTEST_LOOP:]
     if len(tail) < SHORTEST_LOOP:
         return None
-    period = SHORTEST_LOOP - LONGEST_REPEATED - tail.rfind(tail[-LONGEST_REPEATED:], 0, SHORTEST_LOOP - 1)
+    period = (
+        SHORTEST_LOOP
+        - LONGEST_REPEATED
+        - tail.rfind(tail[-LONGEST_REPEATED:], 0, SHORTEST_LOOP - 1)
+    )
     if period > LONGEST_REPEATED or tail[period:] != tail[:-period]:
         return None
     start = len(text) - SHORTEST_LOOP
@@ -92,14 +113,19 @@ def loop_start(text: str) -> int | None:
 
 
 def _overlap(before: str, after: str) -> int | None:
-    """Return the offset in `after` where its repetition of the end of `before` stops; None if it repeats nothing."""
+    """Return the offset in `after` where its repetition of the end of `before` stops.
+
+    None if it repeats nothing.
+    """
     start = len(after) - len(after.lstrip(" \t\n.…"))
     for token in _TOKEN.finditer(before, max(0, len(before) - _HELD)):
         tail = before[token.start() :]
-        found = re.compile(r"\s+".join(map(re.escape, tail.split())), re.IGNORECASE).match(after, start)
-        if not found:
+        pattern = r"\s+".join(map(re.escape, tail.split()))
+        repetition = re.compile(pattern, re.IGNORECASE).match(after, start)
+        if not repetition:
             continue
-        words, goes_on = _WORD.findall(tail.casefold()), after[found.end() :][:1].isalnum()
+        words = _WORD.findall(tail.casefold())
+        goes_on = after[repetition.end() :][:1].isalnum()
         if goes_on and len(words) == 1 and tail.isalnum():
             # A word was cut in two.
             is_overlap = len(tail) > 1 and not after[:1].isspace()
@@ -107,5 +133,5 @@ def _overlap(before: str, after: str) -> int | None:
             is_at_start = before[: token.start()][-1:] in ("", "\n")
             is_overlap = len({*words}) >= _LEAST_WORDS or tail[0] == "[" or is_at_start
         if is_overlap and not (goes_on and tail[-1].isspace()):
-            return found.end()
+            return repetition.end()
     return None

@@ -7,6 +7,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from .words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
@@ -22,12 +23,14 @@ _LONGEST_CALCULATION = 300
 _LONGEST_FIGURE = 40
 """Maximum length of a number, in characters."""
 _LONGEST_NAME = 40
-"""Maximum length of a capitalised word that makes the number after it a name (Route 7), in characters."""
+"""Maximum length of a capitalised word that makes the number after it a name (Route 7), in
+characters."""
 _MONTHS = 12
 _SHORTEST_MEASURE = 3
 """Minimum length of a unit of measure that is recognised without a number beside it, in letters."""
 UNIFORM_SIGNS = str.maketrans("–—‑−‐’‘“”„«»\u00a0\u202f", '-----\'\'"""""  ')
-"""Table for `str.translate` that maps all dashes, quotation marks and spaces to one character of each kind."""
+"""Table for `str.translate` that maps all dashes, quotation marks and spaces to one character of
+each kind."""
 _FIGURE = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
 _NUMBER = re.compile(
     r"(?P<sign>[€£$]|°)?\s?(?<![\w.])(?P<figure>\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,']\d+)*)"
@@ -60,15 +63,35 @@ def _lines(table: str) -> list[list[str]]:
 
 def _values(table: str) -> Mapping[str, float]:
     """Return the numbers of a word table, by word; each line has a number, then its words."""
-    return {word: float(value) for value, *words in _lines(table) for word in words}
+    values = dict[str, float]()
+    for value, *words in _lines(table):
+        values.update(dict.fromkeys(words, float(value)))
+    return values
 
 
-_NUMBER_WORDS, _SCALES = _values("numbers"), _values("scales")
+def _names_of_measures() -> Mapping[str, str]:
+    """Return the name of each unit of measure, by its forms: km by kilometres."""
+    names = dict[str, str]()
+    for forms in _lines("measures"):
+        names.update(dict.fromkeys(forms, forms[0]))
+    return names
+
+
+def _conversion_factors() -> list[float]:
+    """Return the conversion factors, in both directions."""
+    factors = list[float]()
+    for *_, value in _lines("factors"):
+        factors += [float(value), 1 / float(value)]
+    return factors
+
+
+_NUMBER_WORDS = _values("numbers")
+_SCALES = _values("scales")
 _SHARES = {word: 100 / value for word, value in _values("fractions").items()}
 """Values of fractions in words, in percent."""
-_MEASURE_NAMES = {word: words[0] for words in _lines("measures") for word in words}
+_MEASURE_NAMES = _names_of_measures()
 """The name of each unit of measure, by its forms: km by kilometres."""
-_FACTORS = [factor for *_, value in _lines("factors") for factor in (float(value), 1 / float(value))]
+_FACTORS = _conversion_factors()
 
 
 class Number(NamedTuple):
@@ -107,76 +130,121 @@ class Calculation(NamedTuple):
     """The lines of arithmetic with which a model derives a number."""
 
     lines: tuple[str, ...] = ()
-    """One calculation each, such as `(48 - 40) / 40 = 20 %`, or a count, such as `Ash, Birch, Elm = 3`."""
+    """One calculation each, such as `(48 - 40) / 40 = 20 %`, or a count, such as `Ash, Birch, Elm =
+    3`."""
 
     def results(self, stated: Sequence[Number], is_named: Callable[[str], bool]) -> list[float]:
-        """Return the results of the lines whose numbers are all stated by sources or results of earlier lines.
+        """Return the results of the lines whose numbers are all stated by sources or results of
+        earlier lines.
 
-        Whole numbers up to twelve, 100 and conversion factors need no source, if another number of the line has one.
-        `stated` are the numbers in the sources; `is_named` says whether the sources name an item of a count.
+        Whole numbers up to twelve, 100 and conversion factors need no source, if another number of
+        the line has one. `stated` are the numbers in the sources; `is_named` says whether the
+        sources name an item of a count.
         """
-        # Numbers may be used as written: 5.5 and 8.9 for $5.5m and $8.9m, or below a header "in millions".
-        known = [value for number in stated for value in (number.value, number.figure)]
+        # Numbers may be used as written: 5.5 and 8.9 for $5.5m and $8.9m, or below a header "in
+        # millions".
+        known = list[float]()
+        for number in stated:
+            known += [number.value, number.figure]
         results = list[float]()
         for line in self.lines:
             left = line[:_LONGEST_CALCULATION].partition("=")[0].strip(" :")
             # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
-            values = [value for percent in (0.01, 1.0) for value in _evaluated(left, percent, known)]
-            counted = [item for item in re.split(r"[,;]\s", left) if item.strip()]
-            if not values and len(counted) > 1 and all(is_named(item) for item in counted):
-                values = [float(len(counted))]
+            values = [*_evaluated(left, 0.01, known), *_evaluated(left, 1.0, known)]
+            if not values:
+                items = [item for item in re.split(r"[,;]\s", left) if item.strip()]
+                if len(items) > 1 and all(is_named(item) for item in items):
+                    values = [float(len(items))]
             results += values
             known += values
         return results
 
 
 def calculate(line: str) -> float | None:
-    """Return the result of a line of arithmetic, with 5 % as 0.05; None if the line is anything else."""
-    plain = _GROUPED.sub("", _TIMES.sub("*", _plain(line[:_LONGEST_CALCULATION])).replace("÷", "/"))
-    expression = _DECIMAL.sub(lambda found: repr(float(found[1]) * (0.01 if found[2] else 1.0)), plain)
-    return _result(expression)
+    """Return the result of a line of arithmetic, with 5 % as 0.05; None if it is anything else."""
+
+    def literal(found: re.Match[str]) -> str:
+        value = float(found[1])
+        if found[2]:
+            value *= 0.01
+        return repr(value)
+
+    plain = _GROUPED.sub("", _plain_arithmetic(line[:_LONGEST_CALCULATION]))
+    return _result(_DECIMAL.sub(literal, plain))
 
 
 def follows(number: Number, results: Iterable[float]) -> bool:
-    """Whether a number is one of these results, rounded; results for a percentage may be fractions of 1."""
+    """Whether a number is one of these results, rounded.
+
+    Results for a percentage may be fractions of 1.
+    """
+    values = [abs(result) for result in results]
+    if number.measure == "%":
+        values += [100 * value for value in values]
     scale = number.value / number.figure if number.figure else 1.0
-    targets = {(number.value, number.step), (number.figure, number.step / scale)}
-    factors = (1, 100) if number.measure == "%" else (1,)
-    values = [abs(factor * result) for result in results for factor in factors]
-    return any(abs(value - target) <= step / 2 * (1 + 1e-9) for target, step in targets for value in values)
+    for target, step in ((number.value, number.step), (number.figure, number.step / scale)):
+        tolerance = step / 2 * (1 + 1e-9)
+        if any(abs(value - target) <= tolerance for value in values):
+            return True
+    return False
 
 
 def _evaluated(line: str, percent: float, known: Sequence[float]) -> list[float]:
-    """Return the result of a line of arithmetic, then 1/n for each whole number n from 2 to 12 in it.
+    """Return the result of a line of arithmetic, then 1/n for each whole number n from 2 to 12 in
+    it.
 
-    The result is empty if the line is no arithmetic, if it has a number that needs a source (see `_is_free`) and is not
-    `known`, or if it has no known number. `percent` is the value of a percent sign.
+    The result is empty if the line is no arithmetic, if it has a number that needs a source (see
+    `_is_free`) and is not `known`, or if it has no known number. `percent` is the value of a
+    percent sign.
     """
-    plain = _TIMES.sub("*", _plain(line)).replace("÷", "/")
-    is_any_known, fractions = False, list[float]()
+    plain = _plain_arithmetic(line)
+    has_known = False
+    fractions = list[float]()
 
     def literal(found: re.Match[str]) -> str:
-        nonlocal is_any_known
+        nonlocal has_known
         number = _read(found, plain)
-        # The point in 1.609 may be a decimal or a grouping separator.
+        readings = [number.value]
         figure = found["figure"]
-        readings = [number.value, float(figure)] if figure.replace(".", "", 1).isdecimal() else [number.value]
-        of_sources = [value for value in readings if any(math.isclose(value, other, rel_tol=1e-9) for other in known)]
-        value = [*of_sources, *filter(_is_free, readings), number.value][0]
-        is_any_known |= bool(of_sources)
+        if figure.replace(".", "", 1).isdecimal():
+            # The point in 1.609 may be a decimal or a grouping separator.
+            readings.append(float(figure))
+        usable = [value for value in readings if _is_one_of(value, known)]
+        if usable:
+            has_known = True
+        else:
+            usable = [value for value in readings if _is_free(value)]
+        if not usable:
+            return "?"
+        value = usable[0]
         if value in range(2, _LARGEST_FREE + 1):
             # A division by 2 gives a half.
             fractions.append(1 / value)
-        if not of_sources and not _is_free(value):
-            return "?"
-        return repr(value * (percent if number.measure == "%" else 1.0))
+        if number.measure == "%":
+            value *= percent
+        return repr(value)
 
     result = _result(_NUMBER.sub(literal, plain))
-    return [] if result is None or not is_any_known else [result, *fractions]
+    if result is None or not has_known:
+        return []
+    return [result, *fractions]
+
+
+def _plain_arithmetic(line: str) -> str:
+    """Return a line of arithmetic with `*` and `/` as signs."""
+    return _TIMES.sub("*", _plain(line)).replace("÷", "/")
+
+
+def _is_one_of(value: float, others: Iterable[float]) -> bool:
+    """Whether a number equals one of the others, except for rounding errors."""
+    return any(math.isclose(value, other, rel_tol=1e-9) for other in others)
 
 
 def _result(expression: str) -> float | None:
-    """Evaluate an expression of numbers, operators and brackets; None if it contains anything else."""
+    """Evaluate an expression of numbers, operators and brackets.
+
+    None if it contains anything else.
+    """
 
     def evaluate(node: ast.expr) -> float:
         match node:
@@ -197,9 +265,13 @@ def _result(expression: str) -> float | None:
 
 
 def _is_free(value: float) -> bool:
-    """Whether a calculation may use a number without a source: a whole number up to 12, 100, or a conversion factor."""
-    is_small = value in range(1, _LARGEST_FREE + 1)
-    return is_small or value == 100 or any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)
+    """Whether a calculation may use a number without a source.
+
+    That is a whole number up to 12, 100, or a conversion factor.
+    """
+    if value in range(1, _LARGEST_FREE + 1) or value == 100:
+        return True
+    return any(abs(value - factor) <= _NEAR * factor for factor in _FACTORS)
 
 
 def plain_figures(text: str) -> frozenset[str]:
@@ -208,44 +280,66 @@ def plain_figures(text: str) -> frozenset[str]:
 
 
 def plain_figure(number: str) -> str:
-    """Return a number in digits without digit grouping and with a decimal point: 1234.5 for 1.234,5."""
+    """Return a number without digit grouping and with a decimal point: 1234.5 for 1.234,5."""
     bare = re.sub(r"['’ \u00a0\u202f]", "", number)
     # In a number that begins with 0, the separator is a decimal one.
-    whole = bare if bare.startswith("0") else re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
-    return whole.replace(",", ".")
+    if not bare.startswith("0"):
+        bare = re.sub(r"[.,](?=\d{3}(?:\D|$))", "", bare)
+    return bare.replace(",", ".")
 
 
 def numbers_in(text: str) -> list[Number]:
-    """Return the numbers in digits in a text, then those in words; an ISO date gives its year and day."""
+    """Return the numbers in digits in a text, then those in words.
 
-    def both_years(found: re.Match[str]) -> str:
-        # The year range 2024-26 has two years; 2024-05 is a month.
-        is_span = found[4] > found[2] and (found[3] == "/" or int(found[4]) > _MONTHS)
-        return f"{found[1]} {found[1][:2]}{found[4]}" if is_span else found[0]
-
-    plain = _ISO.sub(r"\1 \2", _YEARS.sub(both_years, _plain(text)))
+    An ISO date gives its year and day.
+    """
+    plain = _ISO.sub(r"\1 \2", _YEARS.sub(_both_years, _plain(text)))
     numbers = [_read(found, plain) for found in _NUMBER.finditer(plain)]
     # The "two" of "two thirds" and "two times" is no number.
     not_before = {*_SHARES, *WORDS["times"].split()}
-    words = [word.casefold() for word in _WORD.findall(plain)]
-    for word, following in zip(words, [*words[1:], ""], strict=False):
+    for word, following in pairwise([*_folded_words(plain), ""]):
         if word in _NUMBER_WORDS and following not in not_before:
             value = _NUMBER_WORDS[word]
-            numbers.append(Number(value, value, _MEASURE_NAMES.get(following, ""), is_word=True))
+            measure = _MEASURE_NAMES.get(following, "")
+            numbers.append(Number(value, value, measure, is_word=True))
     return numbers
+
+
+def _both_years(found: re.Match[str]) -> str:
+    """Return both years of a range such as 2024-26.
+
+    Other text, such as the month 2024-05, stays.
+    """
+    first, first_short, sign, last_short = found.groups()
+    if last_short <= first_short:
+        return found[0]
+    if sign != "/" and int(last_short) <= _MONTHS:
+        return found[0]
+    return f"{first} {first[:2]}{last_short}"
+
+
+def _folded_words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
 
 
 def fractions_in(text: str) -> list[Number]:
     """Return the fractions in words in a text, in percent: 66.7 for two thirds."""
-    words = [word.casefold() for word in _WORD.findall(text)]
-    pairs = [(before, word) for before, word in zip(["", *words], words, strict=False) if word in _SHARES]
-    found = [_NUMBER_WORDS.get(before, 1.0) * _SHARES[word] for before, word in pairs]
-    return [Number(share, share, "%", 2 * _ABOUT * share) for share in found]
+    fractions = list[Number]()
+    for before, word in pairwise(["", *_folded_words(text)]):
+        if word in _SHARES:
+            share = _NUMBER_WORDS.get(before, 1.0) * _SHARES[word]
+            fractions.append(Number(share, share, "%", 2 * _ABOUT * share))
+    return fractions
 
 
 def is_about(number: Number, other: Number) -> bool:
-    """Whether two percentages are equal to within the first one's step; the second may be given as a fraction of 1."""
-    return any(abs(value - number.value) <= number.step / 2 for value in (other.value, 100 * other.value))
+    """Whether two percentages are equal to within the first one's step.
+
+    The second may be given as a fraction of 1.
+    """
+    tolerance = number.step / 2
+    is_near = abs(other.value - number.value) <= tolerance
+    return is_near or abs(100 * other.value - number.value) <= tolerance
 
 
 def measures_in(text: str) -> frozenset[str]:
@@ -254,10 +348,17 @@ def measures_in(text: str) -> frozenset[str]:
 
 
 def measures_alone_in(text: str) -> frozenset[str]:
-    """Return the units of measure that a text names, but not behind a number: a month, monthly, in percent."""
-    words = {*_named_measures(text)}.difference(WORDS["ambiguous_measures"].split())
-    named = {_MEASURE_NAMES[word] for word in words if len(word) >= _SHORTEST_MEASURE or not word.isalpha()}
-    return frozenset(named - {number.measure for number in numbers_in(text)})
+    """Return the units of measure that a text names without a number: a month, monthly, in
+    percent."""
+    ambiguous = WORDS["ambiguous_measures"].split()
+    measures = set[str]()
+    for word in _named_measures(text):
+        is_short = len(word) < _SHORTEST_MEASURE and word.isalpha()
+        if not is_short and word not in ambiguous:
+            measures.add(_MEASURE_NAMES[word])
+    for number in numbers_in(text):
+        measures.discard(number.measure)
+    return frozenset(measures)
 
 
 def _named_measures(text: str) -> list[str]:
@@ -268,29 +369,51 @@ def _named_measures(text: str) -> list[str]:
 def months_in(text: str) -> frozenset[int]:
     """Return the months (from 1) that a text names, alone or in dates."""
     names = all_month_names()
-    words = [word for word in _WORD.findall(text) if len(word) > 3 and word[0].isupper()]
-    named = {names[word.casefold()] for word in words if word.casefold() in names}
-    return frozenset(named | {int(found.iso[5:7]) for found in dates_in(text) if len(found.iso) > 4})
+    months = set[int]()
+    for word in _WORD.findall(text):
+        name = word.casefold()
+        if len(word) > 3 and word[0].isupper() and name in names:
+            months.add(names[name])
+    for date in dates_in(text):
+        if len(date.iso) > len("2024"):
+            months.add(int(date.iso[5:7]))
+    return frozenset(months)
 
 
-def is_same_quantity(number: Number, other: Number, context: str, is_known: Callable[[str], bool]) -> bool:
-    """Whether two numbers are the same quantity; the scale and unit of `other` may be given in the text around it.
+def is_same_quantity(
+    number: Number, other: Number, context: str, is_known: Callable[[str], bool]
+) -> bool:
+    """Whether two numbers are the same quantity.
 
-    The scale (million) may be in `context`; `is_known` says whether the text names a unit of measure.
+    The scale (million) of `other` may be in `context`, the text around it; `is_known` says whether
+    that text names a unit of measure.
     """
-    is_equal = math.isclose(number.value, other.value, rel_tol=1e-9)
-    if not is_equal and math.isclose(number.figure, other.figure, rel_tol=1e-9):
-        # The scale may be named once, in a column's header.
-        named = (_SCALES.get(word.casefold(), 0) for word in _WORD.findall(context))
-        is_named = any(factor and factor * number.figure == number.value for factor in named)
-        is_equal = not number.has_scale or (not other.has_scale and is_named)
-    if not is_equal:
+    if not _is_same_value(number, other, context):
         return False
-    return not number.measure or number.measure == other.measure or (not other.measure and is_known(number.measure))
+    if not number.measure or number.measure == other.measure:
+        return True
+    return not other.measure and is_known(number.measure)
+
+
+def _is_same_value(number: Number, other: Number, context: str) -> bool:
+    if math.isclose(number.value, other.value, rel_tol=1e-9):
+        return True
+    if not math.isclose(number.figure, other.figure, rel_tol=1e-9):
+        return False
+    if not number.has_scale:
+        return True
+    if other.has_scale:
+        return False
+    # The scale may be named once, in a column's header.
+    for word in _folded_words(context):
+        scale = _SCALES.get(word)
+        if scale and scale * number.figure == number.value:
+            return True
+    return False
 
 
 def _plain(text: str) -> str:
-    """Return a text with `UNIFORM_SIGNS`, and with signs instead of words such as "square metres" and "per cent"."""
+    """Return a text with `UNIFORM_SIGNS`, and with signs for words such as "per cent"."""
     plain = text.translate(UNIFORM_SIGNS)
     for sign, *forms in _lines("powers"):
         plain = re.sub(rf"(?i)\b(?:{'|'.join(forms)})\b", sign, plain)
@@ -298,20 +421,39 @@ def _plain(text: str) -> str:
 
 
 def _read(found: re.Match[str], text: str) -> Number:
-    """Return the number that `_NUMBER` has found in a text; not a number (NaN) if it is too long or has two points."""
+    """Return the number that `_NUMBER` has found in a text.
+
+    It is not a number (NaN) if it is too long or has two points.
+    """
     figure = plain_figure(found["figure"])
     if figure.count(".") > 1 or len(figure) > _LONGEST_FIGURE:
         return Number(math.nan, math.nan)
     value = float(figure)
-    scale, measure = (found["scale"] or "").casefold(), (found["measure"] or "").casefold()
-    # A single letter is a scale only after an amount of money: £2m, but 74 m.
-    factor = _SCALES.get(scale) if len(scale) > 1 or found["sign"] else None
-    # The word after a number is its measure, unless it is a scale: 12 km, 12 million km; "96 a year" has none.
-    following = [] if scale in _RATES else [measure] if factor else [scale, measure]
-    named = next((_MEASURE_NAMES[unit] for unit in (found["sign"], *following) if unit in _MEASURE_NAMES), "")
     whole, _, decimals = figure.partition(".")
-    step = 10.0 ** -len(decimals) if decimals else 10.0 ** (len(whole) - len(whole.rstrip("0") or "0"))
+    if decimals:
+        step = 10.0 ** -len(decimals)
+    else:
+        significant = whole.rstrip("0") or "0"
+        step = 10.0 ** (len(whole) - len(significant))
+
+    sign = found["sign"]
+    scale = (found["scale"] or "").casefold()
+    measure = (found["measure"] or "").casefold()
+    # A single letter is a scale only after an amount of money: £2m, but 74 m.
+    is_scale = scale in _SCALES and (len(scale) > 1 or bool(sign))
+    factor = _SCALES[scale] if is_scale else 1.0
+    # The word after a number is its measure, unless it is a scale: 12 km, 12 million km; "96 a
+    # year" has none.
+    units = [sign]
+    if is_scale:
+        units.append(measure)
+    elif scale not in _RATES:
+        units += [scale, measure]
+    name_of_measure = next((_MEASURE_NAMES[unit] for unit in units if unit in _MEASURE_NAMES), "")
+    number = Number(value * factor, value, name_of_measure, step * factor)
+
     start = found.start("figure")
     before = _CAPITALISED.search(text[max(0, start - _LONGEST_NAME) : start])
-    number = Number(value * (factor or 1), value, named, step * (factor or 1))
-    return number._replace(name=f"{before[1]} {found['figure']}") if before and not number.is_year else number
+    if before and not number.is_year:
+        number = number._replace(name=f"{before[1]} {found['figure']}")
+    return number

@@ -1,4 +1,5 @@
-"""Finds near-duplicates: statements with the same meaning, reprinted sources, repeated texts; and groups lists."""
+"""Finds near-duplicates: statements with the same meaning, reprinted sources, repeated texts; and
+groups lists."""
 
 from __future__ import annotations
 
@@ -12,7 +13,16 @@ from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from ...records.research import Value
-from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, padded_stems, stem, stems, tokens
+from .words import (
+    NEGATIONS,
+    NUMBER_WORDS,
+    QUESTION_WORDS,
+    STOP_WORDS,
+    padded_stems,
+    stem,
+    stems,
+    tokens,
+)
 
 WHOLE_TITLE = 1.0
 """Score of a title that a question contains completely."""
@@ -76,19 +86,25 @@ def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int)
 
 
 def bare_title(title: str) -> str:
-    """Return the title without what follows in brackets or after a comma: "Velm" for "Velm (river)"."""
+    """Return the title without what follows in brackets or after a comma: "Velm" for "Velm
+    (river)"."""
     return _REMARK.sub("", title) or title
 
 
 def title_match(title: str, question: str, stems_of_question: str) -> float:
-    """Score whether a question names a title: 1 for all of it, 0.7 for its main part (see `bare_title`), else 0.
+    """Score whether a question names a title: 1 for all of it, 0.7 for its main part (see
+    `bare_title`), else 0.
 
-    The main part must have the same capitals, but any form of its last word counts. `stems_of_question` is
-    `padded_stems(question)`.
+    The main part must have the same capitals, but any form of its last word counts.
+    `stems_of_question` is `padded_stems(question)`.
     """
 
     def is_named(stems: str) -> bool:
-        return len(stems) > 3 and stems in stems_of_question and not STOP_WORDS.issuperset(stems.split())
+        return (
+            len(stems) > 3
+            and stems in stems_of_question
+            and not STOP_WORDS.issuperset(stems.split())
+        )
 
     if is_named(padded_stems(title)):
         return WHOLE_TITLE
@@ -98,8 +114,13 @@ def title_match(title: str, question: str, stems_of_question: str) -> float:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text contains a name of at least three characters as whole words, with the same capitals."""
-    return len(name) > 2 and name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    """Whether a text contains a name of at least three characters as whole words, with the same
+    capitals."""
+    return (
+        len(name) > 2
+        and name in text
+        and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    )
 
 
 def rarity(total: int, count: int) -> float:
@@ -121,21 +142,33 @@ class Meaning(NamedTuple):
 @lru_cache(maxsize=_CACHED)
 def meaning(text: str) -> Meaning:
     """Return the words by which a text is compared with others."""
-    words = tokens(_expand_negations(text))
-    decisive = frozenset(word for word in words if word in _DECISIVE or any(map(str.isdigit, word)))
-    return Meaning(frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS, decisive, _inner_names(text))
+    decisive = set[str]()
+    for word in tokens(_expand_negations(text)):
+        if word in _DECISIVE or any(map(str.isdigit, word)):
+            decisive.add(word)
+    content = frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS
+    return Meaning(content, frozenset(decisive), _inner_names(text))
 
 
 @lru_cache(maxsize=_CACHED)
 def normalised(text: str) -> str:
-    """Return the stems of a text without stop words, joined with spaces; texts with equal results say the same."""
+    """Return the stems of a text without stop words, joined with spaces.
+
+    Texts with equal results say the same.
+    """
     words = tokens(_expand_negations(text))
-    kept = [word if word in _DECISIVE else stem(word) for word in words if word in _DECISIVE or word not in STOP_WORDS]
+    kept = list[str]()
+    for word in words:
+        if word in _DECISIVE:
+            kept.append(word)
+        elif word not in STOP_WORDS:
+            kept.append(stem(word))
     return " ".join(kept or words) or " ".join(text.split())
 
 
 def _expand_negations(text: str) -> str:
-    """Return the text with contracted negations (can't, won't, isn't) written out: can not, will not, is not."""
+    """Return the text with contracted negations (can't, won't, isn't) written out: can not, will
+    not, is not."""
     for short, whole in _WRITTEN_OUT:
         text = short.sub(whole, text)
     return text
@@ -143,50 +176,81 @@ def _expand_negations(text: str) -> str:
 
 def _inner_names(text: str) -> frozenset[str]:
     """Return the stems of capitalised words that do not begin a sentence."""
-    inner = (match.group(1) for match in _LATER_WORD.finditer(text))
-    return frozenset(part for word in inner if word[0].isupper() for part in stems(word))
+    names = set[str]()
+    for later_word in _LATER_WORD.finditer(text):
+        word = later_word[1]
+        if word[0].isupper():
+            names.update(stems(word))
+    return frozenset(names)
 
 
 def is_same_statement(first: Meaning, second: Meaning) -> bool:
-    """Whether two texts say nearly the same about the same names, with the same numbers and negations."""
-    if first.decisive != second.decisive or (first.names - second.names and second.names - first.names):
+    """Whether two texts say nearly the same about the same names, with the same numbers and
+    negations."""
+    if first.decisive != second.decisive:
+        return False
+    if first.names - second.names and second.names - first.names:
         return False
     # The Jaccard index.
-    every = first.stems | second.stems
-    return not every or len(first.stems & second.stems) / len(every) >= _NEAR
+    either = first.stems | second.stems
+    both = first.stems & second.stems
+    return not either or len(both) / len(either) >= _NEAR
 
 
 def components(items: Iterable[Item], are_alike: Callable[[Item, Item], bool]) -> list[list[Item]]:
     """Group items that are alike, or connected by alike ones; `are_alike` must be symmetric."""
-    left, groups = list(items), []
-    while left:
-        group, left = [left[0]], left[1:]
+    remaining = list(items)
+    groups = list[list[Item]]()
+    while remaining:
+        group = [remaining.pop(0)]
+        # The group grows in this loop.
         for member in group:
-            alike = [are_alike(member, item) for item in left]
-            group += [item for item, is_alike in zip(left, alike, strict=True) if is_alike]
-            left = [item for item, is_alike in zip(left, alike, strict=True) if not is_alike]
+            others = list[Item]()
+            for item in remaining:
+                if are_alike(member, item):
+                    group.append(item)
+                else:
+                    others.append(item)
+            remaining = others
         groups.append(group)
     return groups
 
 
 def reprints(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """Return the sorted groups of keys whose texts are nearly the same, by containment of shingles (Broder 1997)."""
-    shingles = {key: _shingles_of(text) for key, text in texts.items()} if len(texts) > 1 else {}
-    groups = components(shingles, lambda first, second: _overlap(shingles[first], shingles[second]) >= _REPRINT)
+    """Return the sorted groups of keys whose texts are nearly the same.
+
+    Texts are compared by containment of shingles (Broder 1997).
+    """
+    if len(texts) < 2:
+        return []
+    shingles = {key: _shingles_of(text) for key, text in texts.items()}
+
+    def are_reprints(first: str, second: str) -> bool:
+        return _overlap(shingles[first], shingles[second]) >= _REPRINT
+
+    groups = components(shingles, are_reprints)
     return sorted(tuple(sorted(group)) for group in groups if len(group) > 1)
 
 
 def _shingles_of(text: str) -> frozenset[int]:
     """Return the shingles of a text (see `_SHINGLE`), as checksums to save memory."""
     words = tokens(text[:COMPARED_CHARACTERS])
-    shingles = zip(*(words[start:] for start in range(_SHINGLE)), strict=False)
-    return frozenset(crc32(" ".join(shingle).encode("utf-8", "surrogatepass")) for shingle in shingles)
+    checksums = set[int]()
+    for start in range(len(words) - _SHINGLE + 1):
+        shingle = " ".join(words[start : start + _SHINGLE])
+        checksums.add(crc32(shingle.encode("utf-8", "surrogatepass")))
+    return frozenset(checksums)
 
 
 def _overlap(first: frozenset[int], second: frozenset[int]) -> float:
-    """Return the share of the smaller set of shingles that the larger set contains; 0 if the smaller has too few."""
+    """Return the share of the smaller set of shingles that the larger set contains.
+
+    It is 0 if the smaller set has too few.
+    """
     fewest = min(len(first), len(second))
-    return len(first & second) / fewest if fewest >= _FEWEST else 0.0
+    if fewest < _FEWEST:
+        return 0.0
+    return len(first & second) / fewest
 
 
 class _Comparable:

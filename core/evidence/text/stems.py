@@ -1,4 +1,5 @@
-"""Splits documents and questions into index terms: the stems of words, by the rules of the text's language."""
+"""Splits documents and questions into index terms: the stems of words, by the rules of the text's
+language."""
 
 from __future__ import annotations
 
@@ -7,21 +8,24 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from operator import add
+from itertools import pairwise
 from threading import Lock
 from zlib import crc32
 
 from .words import STOP_WORDS, UNSPACED, marks, stem, stems, tokens
 
 STEMMED = frozenset((
-    "ar", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fa", "fi", "fr", "ga", "hi", "hr", "hu", "hy", "id",
-    "it", "lt", "ne", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sr", "sv", "ta", "tr",
+    "ar", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fa", "fi", "fr", "ga", "hi", "hr",
+    "hu", "hy", "id", "it", "lt", "ne", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sr", "sv", "ta",
+    "tr",
 ))  # fmt: skip
-"""ISO 639-1 codes of languages with a Snowball stemmer; others use the English one, since English names are common."""
+"""ISO 639-1 codes of languages with a Snowball stemmer; others use the English one, since English
+names are common."""
 _RELATIVES = {"bs": "sr", "hr": "sr", "nn": "no"}
 """Languages without a stemmer of their own, and the related language whose stemmer they use."""
 LANGUAGE_SEPARATOR = "_"
-"""Separates language code and stem in an index term (`de_turm`), so that languages never mix; no word contains it."""
+"""Separates language code and stem in an index term (`de_turm`), so that languages never mix; no
+word contains it."""
 _CACHED = 60_000
 """Maximum number of cached stems per language."""
 _ACCENTS = re.compile(
@@ -34,19 +38,28 @@ _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 def index_terms(text: str, language: str) -> list[str]:
-    """Return the index terms of a text: stems in its language (ISO 639-1), characters and pairs of unspaced scripts."""
+    """Return the index terms of a text: stems in its language (ISO 639-1).
+
+    Parts in unspaced scripts give characters and pairs of characters.
+    """
     words, pieces = words_and_pieces(text)
-    return [*map(_stems_of(language).__getitem__, words), *pieces]
+    terms = _stems_of(language)
+    return [terms[word] for word in words] + pieces
 
 
 def forms_of(words: Iterable[str], languages: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the index terms that each word of a question may have in texts in these languages and in English."""
+    """Return the index terms that each word of a question may have in texts in these languages and
+    in English."""
     codes = ("", *languages)
-    # Without its accents, a word means the same but may have another stem.
-    return [
-        tuple(dict.fromkeys(index_term(form, code) for form in (word, unaccented(word)) for code in codes))
-        for word in words
-    ]
+    forms = list[tuple[str, ...]]()
+    for word in words:
+        terms = dict[str, None]()
+        # Without its accents, a word means the same but may have another stem.
+        for spelling in (word, unaccented(word)):
+            for code in codes:
+                terms[index_term(spelling, code)] = None
+        forms.append(tuple(terms))
+    return forms
 
 
 def index_term(word: str, language: str) -> str:
@@ -55,14 +68,20 @@ def index_term(word: str, language: str) -> str:
 
 
 def stemmer_version() -> int:
-    """Return a checksum of the versions of the stemmer and of Unicode; other versions may give other stems."""
+    """Return a checksum of the versions of the stemmer and of Unicode.
+
+    Other versions may give other stems.
+    """
     import Stemmer
 
     return crc32(f"{Stemmer.version()} {unicodedata.unidata_version}".encode())
 
 
 class _Stems(dict[str, str]):
-    """The index terms of words in one language, computed on first access; at most `_CACHED` are kept."""
+    """The index terms of words in one language, computed on first access.
+
+    At most `_CACHED` are kept.
+    """
 
     def __init__(self, language: str) -> None:
         import Stemmer
@@ -76,43 +95,65 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _CACHED:
             self.clear()
-        if not (word.isascii() and word.isalpha()) and (is_unspaced(word) or any(map(str.isdigit, word))):
+        is_plain = word.isascii() and word.isalpha()
+        if not is_plain and (is_unspaced(word) or any(map(str.isdigit, word))):
             term = unaccented(word)
         else:
             with self._lock:
                 stem: str = self._stemmer.stemWord(word)
-            term = self._tag + (stem if stem.isascii() else unaccented(stem))
+            if not stem.isascii():
+                stem = unaccented(stem)
+            term = self._tag + stem
         self[word] = term
         return term
 
 
 @cache
 def _stems_of(language: str) -> _Stems:
-    """Return the index terms of a language; languages without a stemmer share those of the code ""."""
-    return _Stems(language) if language in STEMMED or not language else _stems_of("")
+    """Return the index terms of a language.
+
+    Languages without a stemmer share those of the code "".
+    """
+    if language and language not in STEMMED:
+        return _stems_of("")
+    return _Stems(language)
 
 
 def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a text in lower case; and of its parts in unspaced scripts, each character and pair."""
-    plain, unspaced = _plain(text), _with_marks(_UNSPACED_TEXT)
-    parts = [] if plain.isascii() else unspaced.findall(plain)
+    """Return the words of a text in lower case, and the pieces of its parts in unspaced scripts.
+
+    The pieces are characters and pairs of characters.
+    """
+    plain = _plain(text)
+    if plain.isascii():
+        return _words(plain), []
+    unspaced = _with_marks(_UNSPACED_TEXT)
+    parts = unspaced.findall(plain)
     if not parts:
         return _words(plain), []
     pieces = list[str]()
     for word in _words(" ".join(parts)):
         characters = _characters(word)
-        pieces += [*characters, *_pairs(characters)]
+        pieces += characters
+        pieces += _pairs(characters)
     return _words(unspaced.sub(" ", plain)), pieces
 
 
 def sought_words(question: str) -> list[str]:
-    """Return the words of a question in lower case; for unspaced scripts, each pair of neighbouring characters."""
-    found = list[str]()
+    """Return the words of a question in lower case.
+
+    Words in unspaced scripts give each pair of neighbouring characters instead.
+    """
     # Words in other scripts may adjoin unspaced ones.
-    for word in _words(_with_marks(_UNSPACED_TEXT).sub(r" \g<0> ", _plain(question))):
-        characters = _characters(word) if is_unspaced(word) else [word]
-        found += _pairs(characters) or characters
-    return found
+    separated = _with_marks(_UNSPACED_TEXT).sub(r" \g<0> ", _plain(question))
+    sought = list[str]()
+    for word in _words(separated):
+        if is_unspaced(word):
+            characters = _characters(word)
+            sought += _pairs(characters) or characters
+        else:
+            sought.append(word)
+    return sought
 
 
 def unaccented_words(text: str) -> list[str]:
@@ -121,7 +162,10 @@ def unaccented_words(text: str) -> list[str]:
 
 
 def unaccented(word: str) -> str:
-    """Return the word without accents and vowel points; words in unspaced scripts stay unchanged."""
+    """Return the word without accents and vowel points.
+
+    Words in unspaced scripts stay unchanged.
+    """
     if word.isascii() or is_unspaced(word):
         return word
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
@@ -133,13 +177,19 @@ def is_unspaced(word: str) -> bool:
 
 
 def title_key(title: str) -> str:
-    """Return the words of a title by which questions that name it can be found: unaccented, without final brackets."""
-    return " ".join(unaccented_words(_IN_BRACKETS.sub("", title)) or unaccented_words(title))
+    """Return the words of a title by which questions that name it can be found.
+
+    They have no accents, and the final brackets are left out.
+    """
+    bare = _IN_BRACKETS.sub("", title)
+    return " ".join(unaccented_words(bare) or unaccented_words(title))
 
 
 def _plain(text: str) -> str:
-    """Return the text in lower case, with variants of letters unified, and with spaces instead of underscores."""
-    return (text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()).replace("_", " ")
+    """Return the text in lower case, without underscores and with variants of letters unified."""
+    if text.isascii():
+        return text.lower().replace("_", " ")
+    return unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
 
 
 def _words(plain: str) -> list[str]:
@@ -149,16 +199,22 @@ def _words(plain: str) -> list[str]:
 
 def _characters(word: str) -> list[str]:
     """Return the characters of a word, each with its combining marks."""
-    return _with_marks(r"\w[MARKS]*").findall(word) if _with_marks("[MARKS]").search(word) else list(word)
+    if not _with_marks("[MARKS]").search(word):
+        return list(word)
+    characters: list[str] = _with_marks(r"\w[MARKS]*").findall(word)
+    return characters
 
 
 def _pairs(characters: list[str]) -> list[str]:
-    return [*map(add, characters, characters[1:])]
+    return [first + second for first, second in pairwise(characters)]
 
 
 @cache
 def _with_marks(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern in which `MARKS` means all combining marks; listing them at import would be too slow."""
+    """Compile a pattern in which `MARKS` means all combining marks.
+
+    Listing them at import would be too slow.
+    """
     return re.compile(pattern.replace("MARKS", marks()))
 
 
@@ -171,23 +227,34 @@ class QuestionWords:
         self._roots: dict[str, Mapping[str, str]] = {}
 
     def stems(self, text: str, language: str) -> frozenset[str]:
-        """Return the stems of a text's words, and of the question's words that the text has in any form."""
+        """Return the stems of a text's words, and of the question's words that the text has in any
+        form."""
         return frozenset((*stems(text), *self.counted(text, language)))
 
     def counted(self, text: str, language: str) -> Counter[str]:
-        """Count the forms of each word of the question in a text, by the stem (`words.stem`) of that word.
+        """Count the forms of each word of the question in a text, by the stem (`words.stem`) of
+        that word.
 
-        `language` is the ISO 639-1 code of the text's language. For English and languages without a stemmer, the result
-        is empty, since `words.stem` covers their forms.
+        `language` is the ISO 639-1 code of the text's language. For English and languages without a
+        stemmer, the result is empty, since `words.stem` covers their forms.
         """
+        counts = Counter[str]()
         if language not in STEMMED:
-            return Counter()
+            return counts
         if language not in self._roots:
-            plain = ((word, tokens(word)) for word in self._words)
-            self._roots[language] = {
-                index_term(word, language): stem(own[0])
-                for word, own in plain
-                if len(own) == 1 and own[0] not in STOP_WORDS
-            }
+            self._roots[language] = self._roots_in(language)
         roots = self._roots[language]
-        return Counter(roots[root] for word in sought_words(text) if (root := index_term(word, language)) in roots)
+        for word in sought_words(text):
+            term = index_term(word, language)
+            if term in roots:
+                counts[roots[term]] += 1
+        return counts
+
+    def _roots_in(self, language: str) -> Mapping[str, str]:
+        """Return the stem of each word of the question by its index term in a language."""
+        roots = dict[str, str]()
+        for word in self._words:
+            plain = tokens(word)
+            if len(plain) == 1 and plain[0] not in STOP_WORDS:
+                roots[index_term(word, language)] = stem(plain[0])
+        return roots

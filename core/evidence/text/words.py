@@ -1,4 +1,5 @@
-"""Splits text into words, English stems and names, finds the dates in it, and loads the word tables."""
+"""Splits text into words, English stems and names, finds the dates in it, and loads the word
+tables."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ from typing import NamedTuple
 
 _LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
 _AMBIGUOUS = frozenset({"ago", "out", "set"})
-"""Spanish, Italian and Portuguese short month names that are also English words; months only after a day number."""
+"""Spanish, Italian and Portuguese short month names that are also English words; months only after
+a day number."""
 _EVERYDAY = 6000
 """Number of most common words that `everyday_words` returns."""
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
-NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS.split(), 1)}
+NUMBER_WORDS = dict(zip(_NUMBERS.split(), range(1, 13), strict=True))
 """The numbers 1 to 12 by their English words."""
 UNSPACED = (
     "\u0e00-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e80-\u0eff\u1000-\u1049\u1050-\u109d\u1780-\u17d3\u17d7\u17dc-\u17ff"
@@ -26,9 +28,11 @@ UNSPACED = (
     "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003134f"
 )
-"""Character ranges, for a regular expression, of scripts that are split into pairs of characters instead of words.
+"""Character ranges, for a regular expression, of scripts that are split into pairs of characters
+instead of words.
 
-Thai, Lao, Burmese, Khmer, Tai, Japanese and Chinese have no spaces between words; Korean has, but its words are long.
+Thai, Lao, Burmese, Khmer, Tai, Japanese and Chinese have no spaces between words; Korean has, but
+its words are long.
 """
 _MARKED = (0x300, 0xFE30)
 """Code points between which all combining marks are."""
@@ -37,6 +41,8 @@ QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["�
 """A phrase in quotation marks; group 1 is the phrase."""
 POSSESSIVE = re.compile(r"['’]s\b")
 FIRST_YEAR, LAST_YEAR = 1900, 2100
+_ENDINGS = (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, ""))
+"""English endings, each with the least number of letters before it, and what replaces it."""
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
 _ANY_YEAR = re.compile(rf"(?={_YEAR})")
 _LONGEST = 40
@@ -50,10 +56,14 @@ _WORD_END = r"(?![^\W_])"
 
 def without_accents(text: str) -> str:
     """Return the text without accents, and with compatibility variants of letters normalised."""
-    return "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
+    return "".join(
+        sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign)
+    )
 
 
-WORDS: Mapping[str, str] = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
+WORDS: Mapping[str, str] = tomllib.loads(
+    resources.files(__package__).joinpath("words.toml").read_text("utf-8")
+)
 """The tables of `words.toml` by name; each is a text of words, some with one entry a line."""
 
 
@@ -62,12 +72,24 @@ def _table(name: str) -> frozenset[str]:
 
 
 FUNCTION_WORDS = {code: _table(f"function_{code}") for code in ("en", "de", "fr", "es")}
-"""Function words of some languages, without accents; none is a content word in another of these languages."""
+"""Function words of some languages, without accents; none is a content word in another of these
+languages."""
 STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 GENERIC_WORDS = _table("generic")
 """Words of requests that say nothing about the subject."""
-FAMILIES = {member: line.split()[0] for line in WORDS["families"].strip().splitlines() for member in line.split()}
-"""The common stem of related words, which is the first word of their group: death for died and mort."""
+
+
+def _stems_by_relative() -> dict[str, str]:
+    stems_by_relative = dict[str, str]()
+    for line in WORDS["families"].strip().splitlines():
+        related = line.split()
+        stems_by_relative.update(dict.fromkeys(related, related[0]))
+    return stems_by_relative
+
+
+FAMILIES = _stems_by_relative()
+"""The common stem of related words, which is the first word of their group: death for died and
+mort."""
 ABBREVIATIONS = _table("abbreviations")
 """Abbreviations, in lower case, whose full stop usually does not end a sentence."""
 CLOSING_ABBREVIATIONS = _table("closing_abbreviations")
@@ -83,9 +105,13 @@ _UNSPECIFIC_WORDS = STOP_WORDS | GENERIC_WORDS
 
 
 def _month_names(tables: Iterable[str]) -> Mapping[str, int]:
-    numbered = [pair for table in tables for pair in enumerate(WORDS[table].split(), 1)]
-    pairs = [(name, number) for number, names in numbered for name in names.split("/")]
-    return {form: number for name, number in pairs for form in (name, without_accents(name))}
+    numbers = dict[str, int]()
+    for table in tables:
+        for number, spellings in enumerate(WORDS[table].split(), 1):
+            for name in spellings.split("/"):
+                numbers[name] = number
+                numbers[without_accents(name)] = number
+    return numbers
 
 
 MONTHS = frozenset(_month_names(["months_en"]))
@@ -94,8 +120,14 @@ MONTHS = frozenset(_month_names(["months_en"]))
 
 @cache
 def all_month_names() -> Mapping[str, int]:
-    """Return the month numbers (from 1) by full and short names in seven languages, in lower case, accented or not."""
-    return _month_names(f"{length}_{code}" for length in ("months", "short_months") for code in _LANGUAGES_OF_MONTHS)
+    """Return the month numbers (from 1) by full and short names in seven languages.
+
+    The names are in lower case, with and without accents.
+    """
+    tables = list[str]()
+    for length in ("months", "short_months"):
+        tables += [f"{length}_{code}" for code in _LANGUAGES_OF_MONTHS]
+    return _month_names(tables)
 
 
 @cache
@@ -106,12 +138,17 @@ def sure_month_names() -> frozenset[str]:
 
 @cache
 def everyday_words(language: str) -> frozenset[str]:
-    """Return a language's most common words, unaccented; empty if it has no list. The first call takes a second."""
+    """Return a language's most common words, unaccented; empty if it has no list.
+
+    The first call takes a second.
+    """
+    if not language:
+        return frozenset()
     # Loading the lists is too slow for an import.
     from spellchecker import SpellChecker
 
     try:
-        counts = SpellChecker(language=language).word_frequency.dictionary if language else {}
+        counts = SpellChecker(language=language).word_frequency.dictionary
     except ValueError:
         return frozenset()
     return frozenset(map(without_accents, nlargest(_EVERYDAY, counts, key=counts.__getitem__)))
@@ -125,15 +162,16 @@ def tokens(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").lower().replace("'s ", " ")
     if plain.isascii():
         return _ASCII_TOKEN.findall(plain)
-    found = list[str]()
+    words = list[str]()
     for run in _token().findall(plain):
         if run.isascii():
-            found.append(run)
+            words.append(run)
         elif re.match(rf"[{UNSPACED}]", run):
-            found += (run[start : start + 2] for start in range(max(1, len(run) - 1)))
+            last_start = max(1, len(run) - 1)
+            words += [run[start : start + 2] for start in range(last_start)]
         else:
-            found.append(without_accents(run))
-    return found
+            words.append(without_accents(run))
+    return words
 
 
 @cache
@@ -143,8 +181,11 @@ def _token() -> re.Pattern[str]:
 
 @cache
 def marks() -> str:
-    """Return all combining marks as one string, for use in a regular expression; Python's `\\w` does not match them."""
-    return "".join(mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc"))
+    """Return all combining marks as one string, for use in a regular expression; Python's `\\w`
+    does not match them."""
+    return "".join(
+        mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc")
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -154,22 +195,31 @@ def joined_words(name: str) -> str:
 
 
 def padded_words(text: str) -> str:
-    """Return the words of a text (see `tokens`), each between spaces, so that `in` finds only whole words."""
+    """Return the words of a text (see `tokens`), each between spaces, so that `in` finds only whole
+    words."""
     return f" {' '.join(tokens(text))} "
 
 
 def padded_stems(text: str) -> str:
-    """Return the stems of a text's words, each between spaces, so that `in` finds only whole stems."""
+    """Return the stems of a text's words, each between spaces, so that `in` finds only whole
+    stems."""
     return f" {' '.join(map(stem, tokens(text)))} "
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Return a word (see `tokens`) without common English endings; related words in `FAMILIES` share a stem."""
+    """Return a word (see `tokens`) without common English endings.
+
+    Related words in `FAMILIES` share a stem.
+    """
     if word in FAMILIES:
         return FAMILIES[word]
     short = _without_ending(word)
-    return FAMILIES.get(short, short.removesuffix("e") if len(short) > 4 else short)
+    if short in FAMILIES:
+        return FAMILIES[short]
+    if len(short) > 4:
+        return short.removesuffix("e")
+    return short
 
 
 def stems(text: str) -> list[str]:
@@ -178,18 +228,28 @@ def stems(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Return the distinct names in a text: first phrases in quotation marks, then sequences of capitalised words."""
-    quoted = [match.group(1).strip(" ,.?!") for match in QUOTED.finditer(text)]
-    matches = _name().finditer(POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text)))
-    capitalised = (_trimmed(match.group()) for match in matches)
-    specific = [name for name in capitalised if not _UNSPECIFIC_WORDS.issuperset(joined_words(name).split())]
-    found = [*(name for name in quoted if stems(name)), *specific]
-    return list(dict.fromkeys(name for name in found if len(name) > 1))
+    """Return the distinct names in a text.
+
+    First come phrases in quotation marks, then sequences of capitalised words.
+    """
+    distinct = dict[str, None]()
+    for quotation in QUOTED.finditer(text):
+        phrase = quotation[1].strip(" ,.?!")
+        if len(phrase) > 1 and stems(phrase):
+            distinct[phrase] = None
+    unquoted = POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text))
+    for run in _name().finditer(unquoted):
+        name = _trimmed(run.group())
+        is_unspecific = _UNSPECIFIC_WORDS.issuperset(joined_words(name).split())
+        if len(name) > 1 and not is_unspecific:
+            distinct[name] = None
+    return list(distinct)
 
 
 @cache
 def _name() -> re.Pattern[str]:
-    """Return the pattern of a sequence of capitalised words, with words such as "of the" between them."""
+    """Return the pattern of a sequence of capitalised words, with words such as "of the" between
+    them."""
     # Python's patterns have no class for lower-case letters.
     small = "".join(letter for letter in map(chr, range(0x10000)) if letter.islower())
     word = rf"(?:[A-Z]\.(?=[\s,;])|[^\W\d_{small}][\w’'\-.]*\w|[A-Z])"
@@ -199,22 +259,31 @@ def _name() -> re.Pattern[str]:
 
 def _trimmed(run: str) -> str:
     """Return a sequence of words without stop words and lower-case words at its ends."""
-    parts = run.split()
-    while parts and (parts[0].lower() in STOP_WORDS or not (parts[0][0].isupper() or parts[0].isdigit())):
-        parts.pop(0)
-    while parts and parts[-1].lower() in STOP_WORDS:
-        parts.pop()
-    return " ".join(parts)
+    words = run.split()
+    while words:
+        may_begin = words[0][0].isupper() or words[0].isdigit()
+        if may_begin and words[0].lower() not in STOP_WORDS:
+            break
+        words.pop(0)
+    while words and words[-1].lower() in STOP_WORDS:
+        words.pop()
+    return " ".join(words)
 
 
 def _without_ending(word: str) -> str:
     """Return an English word without a plural, "-ing" or "-ed" ending."""
-    for ending, rest, replacement in (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, "")):
-        if word.endswith(ending) and len(word) >= len(ending) + rest and not word.endswith(("ss", "us", "is")):
-            short = word.removesuffix(ending) + replacement
-            # The stem of "planned" is "plan", but that of "added" is "add", and that of "called" is "call".
-            is_doubled = ending in ("ing", "ed") and len(short) > 3 and short[-1] == short[-2] not in "aeiouflsz"
-            return short[:-1] if is_doubled else short
+    if word.endswith(("ss", "us", "is")):
+        return word
+    for ending, least_rest, replacement in _ENDINGS:
+        if not word.endswith(ending) or len(word) < len(ending) + least_rest:
+            continue
+        short = word.removesuffix(ending) + replacement
+        # The stem of "planned" is "plan", but that of "added" is "add", and that of "called" is
+        # "call".
+        is_doubled = len(short) > 3 and short[-1] == short[-2] and short[-1] not in "aeiouflsz"
+        if is_doubled and ending in ("ing", "ed"):
+            return short[:-1]
+        return short
     return word
 
 
@@ -231,50 +300,80 @@ class WrittenDate(NamedTuple):
 def date_at(words: str, position: int) -> WrittenDate | None:
     """Return the date that begins at this offset of a text; None if there is none."""
     for form in _forms():
-        found = form.match(words, position)
-        if found and (iso := _iso(found)):
-            return WrittenDate(iso, *found.span())
+        match = form.match(words, position)
+        if not match:
+            continue
+        iso = _iso(match)
+        if iso:
+            return WrittenDate(iso, match.start(), match.end())
     return None
 
 
 def dates_in(words: str) -> Iterator[WrittenDate]:
-    """Yield the dates in a text from left to right; parts of a longer date, number or word do not count."""
+    """Yield the dates in a text from left to right.
+
+    Parts of a longer date, number or word do not count.
+    """
     position = 0
     # Every date has a year.
     for year in _ANY_YEAR.finditer(words):
         position = max(position, year.start() - _LONGEST)
         while position <= year.start():
-            before, first = words[position - 1 : position], words[position]
-            # A date begins with a word, or with digits after letters (IMG20240501).
-            may_begin = first.isalnum() and (not before.isalnum() or (first.isdigit() and before.isalpha()))
-            found = date_at(words, position) if may_begin else None
-            if found:
-                yield found
-            position = found.end if found else position + 1
+            date_here = date_at(words, position) if _may_begin(words, position) else None
+            if date_here:
+                yield date_here
+                position = date_here.end
+            else:
+                position += 1
+
+
+def _may_begin(words: str, position: int) -> bool:
+    """Whether a date may begin at this offset: with a word, or with digits (also in
+    IMG20240501)."""
+    before = words[position - 1 : position]
+    first = words[position]
+    if not first.isalnum():
+        return False
+    return not before.isalnum() or (first.isdigit() and before.isalpha())
 
 
 def _iso(found: re.Match[str]) -> str:
-    """Return the date matched by one of `_forms`, as far as it is certain; empty if there is no such date."""
+    """Return the date matched by one of `_forms`, as far as it is certain.
+
+    It is empty if there is no such date.
+    """
     parts = found.groupdict()
-    year, month, day = int(parts["year"]), int(parts.get("month") or 0), int(parts.get("day") or 0)
+    year = int(parts["year"])
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return ""
-    if until := parts.get("until") or parts.get("short"):
+
+    until = parts.get("until") or parts.get("short")
+    if until:
         # A season counts as its first year: 2026/27, or 2010-11, which may also be a month.
-        is_season = int(until) > year if len(until) > 2 else int(until) == (year + 1) % 100
+        is_season = int(until) == (year + 1) % 100
+        if len(until) > 2:
+            is_season = int(until) > year
         return str(year) if is_season else ""
+
     if "first" in parts:
-        first, second = int(parts["first"]), int(parts["second"])
+        first = int(parts["first"])
+        second = int(parts["second"])
         if first > 12 or first == second:
             return _day(year, second, first)
+        if second > 12:
+            return _day(year, first, second)
         # 03/05/2024: only the year is certain if both numbers can be a month.
-        return _day(year, first, second) if second > 12 else str(year)
+        return str(year)
+
+    month = int(parts.get("month") or 0)
     if "name" in parts:
         # A case-insensitive pattern matches a dotless "ı" with "i"; the table does not.
         month = all_month_names().get(parts["name"].casefold(), 0)
     if not month:
         return str(year)
-    return _day(year, month, day) if parts.get("day") else _day(year, month, 1)[:7]
+    if parts.get("day"):
+        return _day(year, month, int(parts["day"]))
+    return _day(year, month, 1)[:7]
 
 
 def _day(year: int, month: int, day: int) -> str:
@@ -287,29 +386,34 @@ def _day(year: int, month: int, day: int) -> str:
 
 @cache
 def _forms() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of dates; the first that matches at an offset gives the longest date there."""
-    name, sure_name = (
-        f"(?P<name>{'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})"
-        for names in (all_month_names(), sure_month_names())
-    )
-    day, month = r"(?P<day>\d{1,2})", r"(?P<month>\d{1,2})"
+    """Return the patterns of dates.
+
+    The first that matches at an offset gives the longest date there.
+    """
+    name = f"(?P<name>{_alternatives(all_month_names())})"
+    sure_name = f"(?P<name>{_alternatives(sure_month_names())})"
+    day = r"(?P<day>\d{1,2})"
+    month = r"(?P<month>\d{1,2})"
     end = r"(?![.,]?\d)"
-    return tuple(
-        re.compile(form, re.IGNORECASE)
-        for form in (
-            rf"{_YEAR}([-/._]){month}\2{day}(?!\d)",
-            rf"{_YEAR}(?: ?[-–/] ?(?P<until>(?:19|20|21)\d\d)|[-–/](?P<short>\d\d))(?![-/.,]?\d)",
-            rf"{_YEAR} (?P<month>0[1-9]|1[0-2]) (?P<day>[0-2]\d|3[01])(?!\d)",
-            rf"{_YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>[0-2]\d|3[01])(?=\d{{6}}(?!\d)|(?!\d))",
-            rf"{_YEAR}\s?[年년]\s?{month}\s?[月월](?:\s?{day}\s?[日일])?",
-            rf"{day}{_ORDINAL}{_GAP}{_OF}{name}\.?,?{_GAP}{_OF}{_YEAR}{end}",
-            rf"{sure_name}\.?{_GAP}{day}{_ORDINAL},?{_GAP}{_YEAR}{end}",
-            rf"{sure_name}\.?,?{_GAP}{_OF}{_YEAR}{end}",
-            rf"{_YEAR}{_GAP}{sure_name}{_WORD_END}",
-            rf"{day}\.\s?{month}\.\s?{_YEAR}{end}",
-            rf"(?P<first>\d{{1,2}})([/_-])(?P<second>\d{{1,2}})\2{_YEAR}{end}",
-            rf"{_YEAR}[-/_]{month}(?![-/._]?\d)",
-            rf"{month}[-/.]{_YEAR}{end}",
-            rf"{_YEAR}(?![-/.,]?\d){_WORD_END}",
-        )
+    forms = (
+        rf"{_YEAR}([-/._]){month}\2{day}(?!\d)",
+        rf"{_YEAR}(?: ?[-–/] ?(?P<until>(?:19|20|21)\d\d)|[-–/](?P<short>\d\d))(?![-/.,]?\d)",
+        rf"{_YEAR} (?P<month>0[1-9]|1[0-2]) (?P<day>[0-2]\d|3[01])(?!\d)",
+        rf"{_YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>[0-2]\d|3[01])(?=\d{{6}}(?!\d)|(?!\d))",
+        rf"{_YEAR}\s?[年년]\s?{month}\s?[月월](?:\s?{day}\s?[日일])?",
+        rf"{day}{_ORDINAL}{_GAP}{_OF}{name}\.?,?{_GAP}{_OF}{_YEAR}{end}",
+        rf"{sure_name}\.?{_GAP}{day}{_ORDINAL},?{_GAP}{_YEAR}{end}",
+        rf"{sure_name}\.?,?{_GAP}{_OF}{_YEAR}{end}",
+        rf"{_YEAR}{_GAP}{sure_name}{_WORD_END}",
+        rf"{day}\.\s?{month}\.\s?{_YEAR}{end}",
+        rf"(?P<first>\d{{1,2}})([/_-])(?P<second>\d{{1,2}})\2{_YEAR}{end}",
+        rf"{_YEAR}[-/_]{month}(?![-/._]?\d)",
+        rf"{month}[-/.]{_YEAR}{end}",
+        rf"{_YEAR}(?![-/.,]?\d){_WORD_END}",
     )
+    return tuple(re.compile(form, re.IGNORECASE) for form in forms)
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    """Return a regular expression for any of these words, longest first."""
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
