@@ -1,6 +1,8 @@
-"""Finds the documents that are older editions of another document, such as last year's price list or a draft.
+"""Finds the documents that are older editions of another document, such as last year's price list
+or a draft.
 
-They are told by their names and dates; `docs/decisions/retrieval.md` says what a document states about itself.
+They are told by their names and dates; `docs/decisions/retrieval.md` says what a document states
+about itself.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class _Edition:
         return False
 
     def is_older_than(self, other: _Edition) -> bool:
-        """Whether this is the older one of two editions: by standing, month, version, or else by the longer name."""
+        """Whether this is the older one of two editions: by standing, month, version, or else by
+        the longer name."""
         own, others = self.document, other.document
         if own.is_in_force != others.is_in_force:
             return not own.is_in_force
@@ -52,19 +55,19 @@ class _Edition:
 
 def versions_in(text: str) -> frozenset[int]:
     """Return the numbers of the versions that a text names: 3 for "v3" and "version 3"."""
-    return frozenset(int(number) for number in _VERSION.findall(text))
+    return frozenset(map(int, _VERSION.findall(text)))
 
 
 def newest_editions(documents: Sequence[ShownDocument]) -> dict[int, int]:
     """Return the number of the newest edition for each document that is an older one."""
-    editions = [_Edition(document) for document in documents]
+    editions = list(map(_Edition, documents))
     newest: dict[int, int] = {}
     for edition in editions:
-        newer = [
-            other
-            for other in editions
-            if other is not edition and edition.is_edition_of(other) and edition.is_older_than(other)
-        ]
+        newer = list[_Edition]()
+        for other in editions:
+            is_edition = other is not edition and edition.is_edition_of(other)
+            if is_edition and edition.is_older_than(other):
+                newer.append(other)
         if newer:
             best = max(newer, key=lambda other: (other.document.date, -other.length))
             newest[edition.document.number] = best.document.number
