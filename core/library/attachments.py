@@ -36,8 +36,8 @@ _NOT_IN_FILES = re.compile(rf'[\\/:*?"<>|]|{NOT_IN_NAMES.pattern}')
 
 
 def messages_with_files(given: Any) -> list[AnyMessage]:
-    """Return the messages in a graph's input or state update if any of them contains a file; else
-    an empty list."""
+    """Return the messages in a graph's input or state update; empty if none of them contains a
+    file."""
     sent: Any = None
     if isinstance(given, dict):
         sent = given.get("messages")
@@ -54,8 +54,10 @@ def messages_with_files(given: Any) -> list[AnyMessage]:
 async def take_files(
     messages: Sequence[AnyMessage], pages: Pages, context: Context
 ) -> list[AnyMessage]:
-    """Store the files in messages in the thread's folder; return the messages with an entry in
-    place of each file."""
+    """Store the files in messages in the thread's folder.
+
+    Return the messages with an entry in place of each file.
+    """
     if not (pages.thread and any(map(file_blocks, messages))):
         return list(messages)
     folder = await in_thread(attachments_folder, context.data_dir)
@@ -77,8 +79,10 @@ async def take_files(
 
 
 def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
-    """Store a file under a valid name and return its entry; if it is refused, the entry says
-    why."""
+    """Store a file under a valid name and return its entry.
+
+    If it is refused, the entry says why.
+    """
     name = _valid_name(block)
     try:
         data = base64.b64decode("".join(block.data.split()), validate=True)
@@ -110,8 +114,7 @@ def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
 
 
 def _valid_name(block: FileBlock) -> str:
-    """Return a valid file name for a file, with an extension if it or the type of the file has
-    one."""
+    """Return a valid name for a file, with the extension of its type if it has none."""
     given = re.split(r"[\\/]", block.name)[-1]
     name = _NOT_IN_FILES.sub("_", given).strip(" .") or "file"
     extension = mimetypes.guess_extension(block.mime_type) or ""
@@ -122,8 +125,7 @@ def _valid_name(block: FileBlock) -> str:
 
 
 def _path_for(folder: Path, name: str, data: bytes) -> Path:
-    """Return the path of the file with this content, or the first free one for it: name, name (2),
-    ..."""
+    """Return the path of the file with this content, else a free one: name, name (2), ..."""
     path = folder / name
     for number in count(2):
         if not path.exists() or path.read_bytes() == data:

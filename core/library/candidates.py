@@ -49,8 +49,10 @@ _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
 
 def terms_of(question: str) -> list[str]:
-    """Return the distinct words of a question without stop words; all words if it has only stop
-    words."""
+    """Return the distinct words of a question without stop words.
+
+    All words if it has only stop words.
+    """
     words = sought_words(question)
     language = language_by_words(words, IN_QUESTION)
     stop_words = _STOP_WORDS | common_words().get(language, frozenset())
@@ -59,8 +61,7 @@ def terms_of(question: str) -> list[str]:
 
 
 def possible_titles(question: str) -> list[str]:
-    """Return every run of words in a question that might be a title, normalised like
-    `title_key`."""
+    """Return the runs of words in a question that may be titles, normalised like `title_key`."""
     words = unaccented_words(question)
     titles = dict[str, None]()
     for start in range(len(words)):
@@ -91,8 +92,10 @@ class Query(NamedTuple):
 
 
 def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -> Query:
-    """Analyse a question or search; `counted` returns how many of the `total` passages contain any
-    of these words."""
+    """Analyse a question or search.
+
+    `counted` returns how many of the `total` passages contain any of these words.
+    """
     words = _words_by_stem(text)
     rarities = dict[str, float]()
     for key, variants in words.items():
@@ -118,8 +121,8 @@ def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -
 
 
 def _words_by_stem(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the words to search for, by stem: without stop words and generic words, if others are
-    left."""
+    """Return the words to search for, by stem; stop and generic words only if there are no
+    others."""
     content = [token for token in tokens(text) if token not in STOP_WORDS]
     distinctive = list[str]()
     for token in content:
@@ -208,8 +211,10 @@ class Candidate:
 
 @lru_cache(maxsize=5_000)
 def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
-    """Return the names for `Candidate.names`; cached, since the questions of a run lead to the same
-    passages."""
+    """Return the names for `Candidate.names`.
+
+    Cached, since the questions of a run lead to the same passages.
+    """
     spellings = dict[str, str]()
     for name in dict.fromkeys([title, subject, *names(text)]):
         for part in (name, *_JOINT.split(name)):

@@ -45,8 +45,7 @@ class ReadPage(NamedTuple):
 
 
 async def record_read(pages: Pages, sources: Iterable[Source], context: Context) -> None:
-    """Record the sources that a finished run has read itself, so that the user's later runs can
-    search them."""
+    """Record what a finished run has read itself, so that the user's later runs can search it."""
     user, runs = _runs_of_user(pages, context)
     read = list[dict[str, Any]]()
     for source in sources:
@@ -100,8 +99,7 @@ class _ScannedPage(NamedTuple):
 async def _scanned(
     terms: frozenset[str], pages: Pages, context: Context, is_open: Callable[[Source], bool]
 ) -> list[_ScannedPage]:
-    """Return the pages that the user's other runs have read, each with the terms that it
-    contains."""
+    """Return the pages read by the user's other runs, each with the terms that it contains."""
     scanned = list[_ScannedPage]()
     user, runs = _runs_of_user(pages, context)
     for thread in (await runs.names())[:_MOST_RUNS]:
@@ -128,8 +126,10 @@ async def _scanned(
 def _likely(
     terms: Sequence[str], scanned: Sequence[_ScannedPage], weights: Mapping[str, float]
 ) -> list[ReadPage]:
-    """Return the pages with the rarest terms, rarest first; pages with none of them are left
-    out."""
+    """Return the pages with the rarest terms, rarest first.
+
+    Pages with none of them are left out.
+    """
 
     def score(scan: _ScannedPage) -> float:
         return sum(weights[term] for term in terms if term in scan.terms)
@@ -161,8 +161,8 @@ def _best(query: str, pages: Sequence[ReadPage]) -> list[ReadPage]:
 
 
 def _runs_of_user(pages: Pages, context: Context) -> tuple[str, Pages]:
-    """Return the user's name as stored in notes, and the list of the user's runs: notes named by
-    thread id."""
+    """Return the user's name in notes, and the list of the user's runs: notes named by thread
+    id."""
     # The prefix keeps users of an app apart from users of a server with the same names.
     user = pages.user or " ".join(filter(None, (LOCAL_USER, context.user)))
     # A hash, since the store searches names by prefix, and another user's name may have this

@@ -69,11 +69,10 @@ class Scan(NamedTuple):
 
 
 def scan_folder(root: Path, max_bytes: int, max_files: int = MOST_FILES) -> Scan:
-    """List the supported files below `root` (or `root` itself, if it is a file), sorted by path;
-    blocks.
+    """List the supported files below `root` (or `root` itself, if it is a file), sorted by path.
 
-    Links are not followed, since the target of a link within the folder is listed anyway. Raises
-    `OSError` if the folder cannot be listed.
+    Blocks. Links are not followed, since the target of a link within the folder is listed anyway.
+    Raises `OSError` if the folder cannot be listed.
     """
     walk = _Walk(root)
     if root.is_file():
@@ -134,8 +133,10 @@ class _Walk:
         """Number of readable files so far."""
 
     def files(self) -> Iterator[FoundFile]:
-        """Yield the files that may be read. Raises `OSError` if the first folder cannot be
-        listed."""
+        """Yield the files that may be read.
+
+        Raises `OSError` if the first folder cannot be listed.
+        """
         yield from self._folder_files("")
         while self._folders:
             inner = self._folders.pop()
@@ -147,7 +148,7 @@ class _Walk:
                 )
 
     def _folder_files(self, inner: str) -> Iterator[FoundFile]:
-        """Yield the files that may be read in a folder (path below the root), and collect its
+        """Yield the files of a folder (path below the root) that may be read; collect its
         subfolders."""
         with os.scandir(self._root / inner) as entries:
             for entry in entries:
@@ -169,8 +170,10 @@ class _Walk:
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
     def _objection(self, entry: os.DirEntry[str], *, is_readable: bool) -> str:
-        """Return why a link to a folder or a supported file is not read; empty if it is read or
-        listed elsewhere."""
+        """Return why a link to a folder or a supported file is not read.
+
+        Empty if it is read or listed elsewhere.
+        """
         if entry.is_symlink() and (is_readable or _leads_to_folder(entry)):
             try:
                 is_inside = Path(entry.path).resolve(strict=True).is_relative_to(self._root)

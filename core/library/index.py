@@ -1,5 +1,4 @@
-"""Search indexes of the folders and files of `docs`: documents and their passages, one SQLite file
-each."""
+"""Search indexes of the folders and files of `docs`, one SQLite file each."""
 
 from __future__ import annotations
 
@@ -121,8 +120,10 @@ class Index:
     def _transaction(
         self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED"
     ) -> Iterator[sqlite3.Connection]:
-        """Open the index, with its shared lock, for one transaction; it is committed at the end of
-        the block."""
+        """Open the index, with its shared lock, for one transaction.
+
+        It is committed at the end of the block.
+        """
         with (
             translated_errors(self.file),
             shared(self.file),
@@ -133,16 +134,20 @@ class Index:
             connection.execute("COMMIT")
 
     def identity(self) -> object:
-        """Return the inode number of the file, which changes when the index is replaced; None if
-        there is no file."""
+        """Return the inode number of the file, which changes when the index is replaced.
+
+        None if there is no file.
+        """
         try:
             return self.file.stat().st_ino
         except OSError:
             return None
 
     def replacement(self) -> Index:
-        """Return an empty index, to be filled and replace this one; requires the `exclusive`
-        lock."""
+        """Return an empty index, to be filled and replace this one.
+
+        Requires the `exclusive` lock.
+        """
         fresh = Index(Path(f"{self.file}{NEW_SUFFIX}"), self._most)
         # An earlier build may have been killed.
         discard(fresh.file)
@@ -181,8 +186,10 @@ class Root(NamedTuple):
         return f"{uri.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}"
 
     def path_of(self, address: str) -> str:
-        """Return the path below this root for an address, or "" if it is elsewhere; for look-ups in
-        the index only."""
+        """Return the path below this root for an address, or "" if it is elsewhere.
+
+        For look-ups in the index only.
+        """
         if not self.is_folder:
             is_this_file = address in (self.address(""), self.uri(""))
             return self.path.name if is_this_file else ""
@@ -225,8 +232,10 @@ def open_roots(context: Context) -> Iterator[Root]:
 
 
 def _resolved(path: Path) -> Path:
-    """Return the absolute path of a folder or file; raises `DocumentsUnreadable` if it is
-    neither."""
+    """Return the absolute path of a folder or file.
+
+    Raises `DocumentsUnreadable` if it is neither.
+    """
     try:
         found = path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError) as error:

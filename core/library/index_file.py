@@ -1,5 +1,4 @@
-"""The SQLite file of an index: locked, opened, checked, and filled with the passages of each
-distinct text."""
+"""The SQLite file of an index: locked, opened, checked, and filled with passages."""
 
 from __future__ import annotations
 
@@ -77,8 +76,10 @@ per other word."""
 
 
 class IndexedFile(NamedTuple):
-    """A file in the index, with the columns of its row and its text; `reason` is set if it has no
-    text."""
+    """A file in the index, with the columns of its row and its text.
+
+    `reason` is set if it has no text.
+    """
 
     path: str
     size: int
@@ -111,8 +112,10 @@ COLUMNS = IndexedFile._fields[:-1]
 
 @contextmanager
 def shared(file: Path) -> Iterator[None]:
-    """Acquire an index's shared lock; waits while the index is replaced. Reentrant within a
-    thread."""
+    """Acquire an index's shared lock.
+
+    Waits while the index is replaced. Reentrant within a thread.
+    """
     files = _files_of_thread()
     if file in files:
         # A second lock would deadlock with a writer that waits for this thread's first one.
@@ -169,8 +172,7 @@ class RebuildNeeded(Exception):
 
 @contextmanager
 def translated_errors(file: Path) -> Iterator[None]:
-    """Translate SQLite and file system errors in the block into `RebuildNeeded` or
-    `DatabaseUnusable`."""
+    """Translate SQLite and file system errors to `RebuildNeeded` or `DatabaseUnusable`."""
     try:
         yield
     except (sqlite3.DatabaseError, OSError) as error:
@@ -180,8 +182,10 @@ def translated_errors(file: Path) -> Iterator[None]:
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Open the index, creating it if it does not exist. Raises `RebuildNeeded` if it is of another
-    version."""
+    """Open the index, creating it if it does not exist.
+
+    Raises `RebuildNeeded` if it is of another version.
+    """
     create_private(file)
     connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
@@ -199,8 +203,10 @@ def connect(file: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to WAL mode, so that readers and a writer can run in parallel; waits for others
-    creating this index."""
+    """Switch to WAL mode, so that readers and a writer can run in parallel.
+
+    Waits for others creating this index.
+    """
     end = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -214,8 +220,10 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def remove(file: Path) -> None:
-    """Delete an index (requires the `exclusive` lock); its lock file stays, since others may be
-    waiting for it."""
+    """Delete an index (requires the `exclusive` lock).
+
+    Its lock file stays, since others may be waiting for it.
+    """
     for suffix in ("", *_SIDES):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
 
@@ -243,8 +251,10 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Create the tables if the file is empty. Raises `RebuildNeeded` for an index of another
-    version."""
+    """Create the tables if the file is empty.
+
+    Raises `RebuildNeeded` for an index of another version.
+    """
     # New versions of stemmers or parsers make an index outdated.
     wanted = (
         _VERSION << 24
@@ -280,14 +290,15 @@ def create_private(file: Path) -> None:
 
 
 def number_of(content_hash: str) -> int:
-    """Return the row number for the text with this hash; if another text has it, the next free one
-    is used."""
+    """Return the row number for the text with this hash.
+
+    If another text has it, the next free one is used.
+    """
     return int.from_bytes(hashlib.sha256(content_hash.encode()).digest()[:_TEXT_BYTES])
 
 
 def stemmed_in(text: str) -> str:
-    """Return the ISO 639-1 code of the text's language if it has its own stemmer, else an empty
-    string."""
+    """Return the ISO 639-1 code of the text's language; empty if it has no stemmer of its own."""
     middle = max(_SAMPLE, len(text) // 2)
     words, pieces = words_and_pieces(f"{text[:_SAMPLE]} {text[middle : middle + _SAMPLE]}")
     code = language_by_words(words, IN_TEXT)

@@ -1,5 +1,4 @@
-"""Searches one index: turns the words of a question into FTS5 queries, and reads the passages
-found.
+"""Searches one index: turns a question's words into FTS5 queries, and reads the passages found.
 
 A word that the index lacks is replaced with words of similar spelling, or with the parts of a
 compound.
@@ -153,8 +152,8 @@ def _any(terms: Iterable[str]) -> str:
 
 
 def _variants(stem: str) -> Iterator[str]:
-    """Yield the spellings that differ by one letter among the first `_CERTAIN_LETTERS`, but not in
-    the very first."""
+    """Yield the spellings that differ by one of the first `_CERTAIN_LETTERS`, except the very
+    first."""
     for index in range(1, min(_CERTAIN_LETTERS, len(stem))):
         before = stem[:index]
         letter = stem[index]
@@ -186,7 +185,7 @@ class IndexReader:
 
     @cached_property
     def _languages(self) -> list[str]:
-        """Codes of the texts' languages that have their own stemmers, after the empty code for all
+        """Codes of the languages with a stemmer of their own, after the empty code for all
         others."""
         # Skip through the index, since DISTINCT would read every row.
         step = "SELECT min (language) FROM texts WHERE language > ?"
@@ -216,8 +215,10 @@ class IndexReader:
         return [word for word, forms in forms_by_word.items() if not known.isdisjoint(forms)]
 
     def best(self, words: Sequence[str], limit: int) -> list[int]:
-        """Return the numbers of the best passages for these words, best first; a few per document,
-        then the others."""
+        """Return the numbers of the best passages for these words, best first.
+
+        A few per document, then the others.
+        """
         found = list[int]()
         for query in narrowed(self.counts(words), self.size, self._most):
             found += self._ranked(query, limit * _OVERSAMPLING)
@@ -233,8 +234,8 @@ class IndexReader:
         return written
 
     def parts(self, word: str) -> list[str]:
-        """Return the longest beginning and then the longest end of a compound that passages contain
-        as words."""
+        """Return the longest beginning and the longest end of a compound that are words of
+        passages."""
         if len(word) < _FEWEST_OF_COMPOUND:
             return []
         shortest = _FEWEST_LETTERS - 1
@@ -264,8 +265,7 @@ class IndexReader:
         return rows
 
     def name_count(self, name: str, bound: int) -> int:
-        """Return the number of passages that contain the words of a name in a row, counting up to
-        `bound`."""
+        """Return the number of passages with the words of a name in a row, at most `bound`."""
         match = self._run(name)
         if not match:
             return 0
@@ -275,8 +275,8 @@ class IndexReader:
     def with_name(
         self, name: str, limit: int, words: Sequence[str] = (), *, in_title: bool = False
     ) -> list[int]:
-        """Return the numbers of the passages with a name and any of `words`, if there are `words`,
-        best first."""
+        """Return the numbers of the passages with a name, and with any of `words` if given, best
+        first."""
         match = self._run(name)
         if not match:
             return []
@@ -325,8 +325,10 @@ class IndexReader:
         return frozenset(_first_column(self._connection.execute(_KNOWN_TERMS, (distinct_terms,))))
 
     def _ranked(self, match: str, limit: int) -> list[int]:
-        """Return the passages that match an FTS5 query, best first; only those with the lowest
-        numbers are compared."""
+        """Return the passages that match an FTS5 query, best first.
+
+        Only those with the lowest numbers are compared.
+        """
         return list(_first_column(self._connection.execute(_RANKED, (match, self._most, limit))))
 
     def _count(self, term: str) -> int:

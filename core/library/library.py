@@ -1,5 +1,4 @@
-"""The user's documents: all folders and files of `docs`, indexed, searched, read and listed for
-prompts.
+"""The user's documents: all folders and files of `docs`, searched, read and listed for prompts.
 
 Every method blocks on files and SQLite; async callers wrap it in `asyncio.to_thread`.
 """
@@ -101,10 +100,10 @@ class Library:
         return tuple(open_roots(self._context))
 
     def refresh(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
-        """Index new and changed files; `on_progress` is called with the numbers of files done and
-        to read in all.
+        """Index new and changed files.
 
-        Raises `DocumentsUnreadable`.
+        `on_progress` is called with the numbers of files done and to read in all. Raises
+        `DocumentsUnreadable`.
         """
         documents = 0
         left_out = list[LeftOut]()
@@ -135,11 +134,10 @@ class Library:
         return LibraryStatus(documents, tuple(left_out), tuple(shortened), tuple(notes))
 
     def search(self, query: str, limit: int) -> list[LibraryPassage]:
-        """Return at most `limit` passages that match a query, best first; a few per document, then
-        the others.
+        """Return at most `limit` passages that match a query, best first.
 
-        A word that occurs nowhere is replaced with words of similar spelling, or with the parts of
-        a compound.
+        A few per document, then the others. A word that occurs nowhere is replaced with words of
+        similar spelling, or with the parts of a compound.
         """
         return self._ask(lambda shelf: shelf.best(_with_near_words(query, shelf), limit))
 
@@ -150,8 +148,10 @@ class Library:
         return [word for word in words if word not in known]
 
     def known(self, words: Iterable[str]) -> frozenset[str]:
-        """Return the words that occur in documents; in unspaced scripts, the words whose parts all
-        occur."""
+        """Return the words that occur in documents.
+
+        In unspaced scripts, the words whose parts all occur.
+        """
         parts_of = {word: sought_words(word) for word in words}
         every_part = list(set(chain.from_iterable(parts_of.values())))
         known_parts = self._ask(lambda shelf: shelf.known(every_part))
@@ -348,8 +348,7 @@ def _on_topic(text: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage]:
 
 
 def _shown_path(root: Root, path: str) -> str:
-    """Return the path of a file as shown to users: for attachments only the name, else with the
-    folder's name."""
+    """Return a file's path as shown to users: only the name if attached, else with its folder."""
     return path if root.is_attached else root.address(path).removeprefix(DOCUMENT_SCHEME)
 
 

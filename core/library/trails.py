@@ -1,5 +1,4 @@
-"""Beam search for trails: passages that answer a question together, each linked to those before
-it."""
+"""Beam search for trails: linked passages that answer a question together."""
 
 from __future__ import annotations
 
@@ -83,8 +82,10 @@ def _matches(query: Query, candidate: Candidate) -> dict[str, float]:
 
 
 def _gain(query: Query, matches: Mapping[str, float], known: Mapping[str, float]) -> float:
-    """Return the value of a passage's matches; what earlier passages match (`known`) counts
-    little."""
+    """Return the value of a passage's matches.
+
+    What earlier passages match (`known`) counts little.
+    """
     gains = list[float]()
     for stem, match in matches.items():
         earlier = known.get(stem, 0.0)
@@ -254,8 +255,10 @@ class _Search:
         return self._onward[step]
 
     def _link(self, left: Candidate, right: Candidate) -> float:
-        """Return the value (0 to 0.3) of the best link between two passages; rarer names are
-        better."""
+        """Return the value (0 to 0.3) of the best link between two passages.
+
+        Rarer names are better.
+        """
         if left.document == right.document:
             return _SAME_DOCUMENT
         pair = (left, right) if left.key < right.key else (right, left)

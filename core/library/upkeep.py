@@ -1,5 +1,4 @@
-"""Maintains the indexes: updates them with their files, rebuilds damaged ones, and removes unused
-ones."""
+"""Maintains the indexes: updates them, rebuilds damaged ones, and removes unused ones."""
 
 from __future__ import annotations
 
@@ -69,8 +68,10 @@ Result = TypeVar("Result")
 def batches(
     files: Iterable[FoundFile], most_files: int = BATCH_FILES, most_bytes: int = BATCH_BYTES
 ) -> Iterator[list[FoundFile]]:
-    """Split files into batches of at most `most_files` files and `most_bytes` bytes; a larger file
-    is a batch alone."""
+    """Split files into batches of at most `most_files` files and `most_bytes` bytes.
+
+    A larger file is a batch alone.
+    """
     batch: list[FoundFile] = []
     number = size = 0
     for file in files:
@@ -86,8 +87,10 @@ def batches(
 
 
 def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
-    """Split files into the groups in which they are sent to a parser; files of slow kinds are sent
-    alone."""
+    """Split files into the groups in which they are sent to a parser.
+
+    Files of slow kinds are sent alone.
+    """
     for group in batches(files, GROUP_FILES, GROUP_BYTES):
         for is_quick, run in groupby(group, lambda file: kind_of_file(file.path) in _QUICK):
             if is_quick:
@@ -115,13 +118,12 @@ class FolderChanges(NamedTuple):
 
 
 def compare(root: Path, index: Index, limits: Limits) -> FolderChanges:
-    """Compare files with the index; blocks. Raises `DocumentsUnreadable` if the folder cannot be
-    listed.
+    """Compare files with the index.
 
-    A file counts as unchanged if its size and modification time (in nanoseconds) are the same.
-    Changes within one tick of the file system's clock, or with the time reset, are missed. A file
-    that timed out or crashed the parser is tried a few times, and again whenever the time limit is
-    raised.
+    Blocks. Raises `DocumentsUnreadable` if the folder cannot be listed. A file counts as unchanged
+    if its size and modification time (in nanoseconds) are the same. Changes within one tick of the
+    file system's clock, or with the time reset, are missed. A file that timed out or crashed the
+    parser is tried a few times, and again whenever the time limit is raised.
     """
     try:
         scan = scan_folder(root, limits.max_document_bytes)
@@ -144,10 +146,9 @@ def compare(root: Path, index: Index, limits: Limits) -> FolderChanges:
 def update(
     changes: FolderChanges, parser: Parser, threads: Executor, on_step: Callable[[], None]
 ) -> None:
-    """Read and store new or changed files in batches, so that a kill loses at most one batch;
-    blocks.
+    """Read and store new or changed files in batches, so that a kill loses at most one batch.
 
-    `on_step` is called for each file that was read.
+    Blocks. `on_step` is called for each file that was read.
     """
     changes.store.note_root(changes.root)
     with closing(_read_ahead(changes, parser, threads)) as batches_read:
@@ -183,8 +184,10 @@ def _is_settled(entry: IndexedFile, seconds: float) -> bool:
 def _read_ahead(
     changes: FolderChanges, parser: Parser, threads: Executor
 ) -> Generator[list[Future[list[IndexedFile]]]]:
-    """Yield batches of entries, as futures of a few each; while one batch is stored, the next one
-    is read."""
+    """Yield batches of entries, as futures of a few each.
+
+    While one batch is stored, the next one is read.
+    """
     read = partial(_read, changes, _paths_by_content(changes), parser)
     reading: deque[list[Future[list[IndexedFile]]]] = deque()
     try:
@@ -298,8 +301,10 @@ def _is_old(file: Path, now: float) -> bool:
 
 
 def _has_root(file: Path) -> bool:
-    """Whether the indexed folder or file still exists; false for an index of another version, which
-    is useless."""
+    """Whether the indexed folder or file still exists.
+
+    False for an index of another version, which is useless.
+    """
     try:
         with closing(
             sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)
@@ -323,8 +328,10 @@ class Upkeep:
     def refresh(
         self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None
     ) -> list[FolderChanges]:
-        """Index new and changed files; return the changes. `on_progress` gets two numbers of files:
-        done, and all."""
+        """Index new and changed files.
+
+        Return the changes. `on_progress` gets two numbers of files: done, and all.
+        """
         changes_of_roots = list[FolderChanges]()
         for root in roots:
             comparison = partial(compare, root.path, root.store, self._limits)
@@ -351,9 +358,9 @@ class Upkeep:
     def run(
         self, roots: Sequence[Root], work: Callable[[], Result], *, is_filled: bool = True
     ) -> Result:
-        """Return `work()`; if an index of these roots turns out to be damaged, rebuild it and call
-        `work` again.
+        """Return `work()`.
 
+        If an index of these roots turns out to be damaged, rebuild it and call `work` again.
         `is_filled=False`: leave the new index empty. Raises `RebuildNeeded` if this thread has a
         shared lock; the caller must release it and try again.
         """

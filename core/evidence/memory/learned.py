@@ -1,5 +1,5 @@
-"""Extracts learnings (statements with a source, or thoughts without one) from findings, merges and
-rates them."""
+"""Extracts learnings (statements with a source, or thoughts) from findings; merges and rates
+them."""
 
 from __future__ import annotations
 
@@ -56,12 +56,11 @@ def without_markers(text: str) -> str:
 
 
 def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
-    """Merge learnings into facts, in order of first appearance; learnings without a source merge
-    only with each other.
+    """Merge learnings into facts, in order of first appearance.
 
-    Learnings from different sources are the same fact only if their words are the same, since
-    contradictions use nearly the same words. Learnings from one source, which may have been read
-    twice, may differ slightly.
+    Learnings without a source merge only with each other. Learnings from different sources are the
+    same fact only if their words are the same, since contradictions use nearly the same words.
+    Learnings from one source, which may have been read twice, may differ slightly.
     """
 
     def same_words(learning: Learning) -> tuple[bool, str]:
@@ -87,11 +86,11 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
 def fitting_learnings(
     groups: Sequence[Sequence[Learning]], about: str, tokens: int
 ) -> list[Learning]:
-    """Return as many learnings as fit into `tokens` tokens of a prompt, in their order; earlier
-    groups come first.
+    """Return as many learnings as fit into `tokens` tokens of a prompt, in their order.
 
-    Of a group that does not fit completely, each step in turn adds its learning that is most
-    relevant to `about`. The same words from the same source are returned once.
+    Earlier groups come first. Of a group that does not fit completely, each step in turn adds its
+    learning that is most relevant to `about`. The same words from the same source are returned
+    once.
     """
 
     def irrelevance(learning: Learning) -> float:

@@ -27,10 +27,10 @@ WITHHELD_REASON = "the provider of the model refuses such text"
 
 
 def insights(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the insights, most confident first; those of a question that say nearly the same are
-    merged.
+    """Return the insights, most confident first.
 
-    A merged insight has the highest confidence and all learnings of those that it is merged from.
+    Those of a question that say nearly the same are merged. A merged insight has the highest
+    confidence and all learnings of those that it is merged from.
     """
     return _by_score(_of_kind("insight", observations))
 
@@ -45,8 +45,10 @@ def open_gaps(observations: Iterable[Observation]) -> list[Observation]:
 
 
 def contradictions(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the contradictions, earliest first; those with nearly the same two claims, in any
-    order, once."""
+    """Return the contradictions, earliest first.
+
+    Those with nearly the same two claims, in any order, once.
+    """
 
     def are_same(first: Observation, second: Observation) -> bool:
         if first.question_id != second.question_id:
@@ -66,8 +68,10 @@ def contradictions(observations: Iterable[Observation]) -> list[Observation]:
 
 
 def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
-    """Return the observation that opens a gap; its relevance is that of its text to the task or
-    question `about`."""
+    """Return the observation that opens a gap.
+
+    Its relevance is that of its text to the task or question `about`.
+    """
     score = relevance(text, about)
     return Observation(
         kind="gap", text=text, question_id=question_id, round=round, step=step, score=score
@@ -75,8 +79,7 @@ def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) ->
 
 
 def declare_missing(missing: Iterable[str], state: ResearchState) -> list[Observation]:
-    """Return the observations after which `missing` are the only open gaps of the current
-    question."""
+    """Return the observations that make `missing` the only open gaps of the current question."""
     run = state.run
     cycle = state.progress.cycle
     observations = state.own_observations
@@ -108,8 +111,10 @@ def close_gap(
 
 
 def relevance(text: str, task: str) -> float:
-    """Return the share (0 to 1) of a task's words that a text has; stop words and generic words do
-    not count."""
+    """Return the share (0 to 1) of a task's words that a text has.
+
+    Stop words and generic words do not count.
+    """
     task_stems = set[str]()
     for word in tokens(task):
         is_generic = word in GENERIC_WORDS or stem(word) in GENERIC_WORDS
@@ -123,8 +128,7 @@ def relevance(text: str, task: str) -> float:
 def elements_for(
     task: str, observations: Iterable[Observation], reasonings: Iterable[tuple[str, str]], most: int
 ) -> list[Element]:
-    """Return at most `most` insights, contradictions and thoughts as input of a task, without
-    repetitions.
+    """Return at most `most` distinct insights, contradictions and thoughts as input of a task.
 
     `reasonings` are (step id, thought) pairs. Insights with a confidence of at least `_PRIORITY`
     come first; these and the rest are each sorted by relevance.
@@ -163,8 +167,10 @@ def _of_kind(kind: ObservationKind, observations: Iterable[Observation]) -> list
 
 
 def _by_score(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the observations by descending score; those of a question that say nearly the same are
-    merged."""
+    """Return the observations by descending score.
+
+    Those of a question that say nearly the same are merged.
+    """
     merged = list[Observation]()
     for group in components(observations, _are_same):
         learnings = set[str]()
@@ -224,8 +230,7 @@ def not_read(state: ResearchState) -> list[NotRead]:
 
 
 def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:
-    """Return the sources of which no text was read since they could not be opened, by key, with
-    `failure` set."""
+    """Return the sources that could not be opened and have no text, by key, with `failure` set."""
     codes = {failed.path: failed.code for failed in unread}
     found = dict[str, Source]()
     for key, source in sources.items():
@@ -323,8 +328,10 @@ def source_notes(cited: Iterable[Source]) -> Iterator[str]:
 
 
 def asked_notes(names: Iterable[str]) -> list[str]:
-    """Return a note that names the services asked for copies and retractions (`names`); empty if
-    there are none."""
+    """Return a note that names the services asked for copies and retractions (`names`).
+
+    Empty if there are none.
+    """
     named = ", ".join(dict.fromkeys(names))
     if not named:
         return []
@@ -332,10 +339,10 @@ def asked_notes(names: Iterable[str]) -> list[str]:
 
 
 def unanswered(state: ResearchState) -> list[str]:
-    """Return the checklist items that the report does not meet; if it was not graded, the gaps of
-    its researchers.
+    """Return the checklist items that the report does not meet.
 
-    The checklist is preferred, since researchers' gaps go beyond the request and repeat each other.
+    If it was not graded, the gaps of its researchers. The checklist is preferred, since
+    researchers' gaps go beyond the request and repeat each other.
     """
     if state.draft and state.draft.grades:
         missing = dict[str, None]()
@@ -364,8 +371,7 @@ def _redacted_notes(actions: Iterable[Action]) -> list[str]:
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
-    """Return the open gaps of a question in order, except tasks that `research_gaps` reports with a
-    reason."""
+    """Return the open gaps of a question in order, except tasks that `research_gaps` reports."""
     of_question = [observation for observation in memory if observation.question_id == run.id]
     explained = set[str]()
     for finding in findings:
@@ -380,8 +386,7 @@ def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observati
 
 
 def research_gaps(state: ResearchState) -> list[str]:
-    """Return notes on tasks that were not finished or had errors, and on what was left out or not
-    searchable."""
+    """Return notes on tasks with errors or without an end, and on what was left out."""
     findings = state.own_findings
     notes = list[str]()
     reasons = set[str]()
@@ -408,8 +413,7 @@ def research_gaps(state: ResearchState) -> list[str]:
 
 
 def _line(*parts: str) -> str:
-    """Return the parts of a note joined with colons, without their own final punctuation, and with
-    a full stop."""
+    """Return a note: its parts without final punctuation, joined with colons, and a full stop."""
     text = ""
     for part in parts:
         part = part.rstrip(" .:")

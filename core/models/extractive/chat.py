@@ -1,5 +1,4 @@
-"""The extractive chat model: reads the `Facts` of a request instead of its messages; returns text
-or tool calls."""
+"""The extractive chat model: answers from the `Facts` of a request instead of its messages."""
 
 from __future__ import annotations
 

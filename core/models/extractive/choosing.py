@@ -1,5 +1,4 @@
-"""Chooses the quotes for one part of a request: scores the units of the documents, and takes the
-best up to a budget.
+"""Chooses the quotes for one part of a request: the best units of the documents up to a budget.
 
 A unit (`units.py`) is a sentence, list item, table row or record line. `docs/decisions/quoting.md`
 shows what each of the weights contributes.
@@ -76,8 +75,7 @@ class Chooser:
         return self._newest_first(chosen)
 
     def _best_of_each_document(self) -> list[QuotableUnit]:
-        """Return the unit with the highest score of each document, in the order of the search
-        results."""
+        """Return the best unit of each document, in the order of the search results."""
         best: dict[int, QuotableUnit] = {}
         for unit in self._units:
             known = best.setdefault(unit.number, unit)
@@ -179,8 +177,8 @@ class Chooser:
         return _words_in(" ".join((document.title, path, unit.heading, unit.lead)))
 
     def _is_older(self, number: int) -> bool:
-        """Whether a document is not in force or an older edition, unless the part asks for it or
-        compares editions."""
+        """Whether a document is an older edition, or not in force, and the part does not ask for
+        it."""
         document = self._documents[number]
         asked = f"{self._part.text} {self._part.context}"
         if not document.is_in_force:
@@ -196,8 +194,8 @@ class Chooser:
         return not (is_of_time or is_of_version or compares)
 
     def _newest_first(self, chosen: Iterable[QuotableUnit]) -> list[QuotableUnit]:
-        """Return the units, those of older editions last, and with each of them what the newest
-        says in its place."""
+        """Return the units, those of older editions last; what the newest says in their place is
+        added."""
         found = dict[QuotableUnit, None]()
         for unit in chosen:
             if unit.number in self._older:
@@ -208,8 +206,10 @@ class Chooser:
         return sorted(found, key=lambda unit: unit.number in self._older)
 
     def _in_newest(self, unit: QuotableUnit) -> QuotableUnit | None:
-        """Return what the newest edition says in place of a unit; None if it says nothing like
-        it."""
+        """Return what the newest edition says in place of a unit.
+
+        None if it says nothing like it.
+        """
         newest = self._newest.get(unit.number)
         words = _without_figures(self._words[unit])
         similarities = dict[QuotableUnit, float]()

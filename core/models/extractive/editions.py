@@ -1,5 +1,4 @@
-"""Finds the documents that are older editions of another document, such as last year's price list
-or a draft.
+"""Finds the documents that are older editions of others, such as last year's price list.
 
 They are told by their names and dates; `docs/decisions/retrieval.md` says what a document states
 about itself.
@@ -40,8 +39,8 @@ class _Edition:
         return False
 
     def is_older_than(self, other: _Edition) -> bool:
-        """Whether this is the older one of two editions: by standing, month, version, or else by
-        the longer name."""
+        """Whether this is the older edition: by standing, month, version, or else by the longer
+        name."""
         own, others = self.document, other.document
         if own.is_in_force != others.is_in_force:
             return not own.is_in_force

@@ -1,5 +1,4 @@
-"""Splits a request into its parts, which are questions or topics, and gives the report its
-title."""
+"""Splits a request into its parts, questions or topics, and gives the report its title."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ _MOST_QUESTIONS = 4
 """With more questions than that, each one is a topic."""
 _TITLE_WORDS = 10
 _ASKS = (
-    r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w*|wie|wo|combien|comment|"
-    r"o[uù]|pourquoi|quand|quel\w*|qu[ei]|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)"
+    r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w*|wie|wo|"
+    r"combien|comment|o[uù]|pourquoi|quand|quel\w*|qu[ei]|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)"
 )
 """Pattern of a question word."""
 _AND = r"(?:and|or|but|und|oder|et|ou|y|e)"
@@ -157,8 +156,10 @@ def _is_unspecific(text: str) -> bool:
 
 
 def _points(request: str) -> list[str]:
-    """Return the first sentences of the request's points; empty if it is not mainly a list of
-    points."""
+    """Return the first sentences of the request's points.
+
+    Empty if it is not mainly a list of points.
+    """
     marks = list(_MARK.finditer(request))
     if len(marks) < 2:
         return []

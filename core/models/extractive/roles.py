@@ -75,24 +75,25 @@ class _Quote(NamedTuple):
 
 
 def tasks_of(parts: Sequence[Part]) -> list[str]:
-    """Return a task for each part: its text, and in brackets its position and context: `its wharf
-    (2/3: On Osk)`."""
+    """Return a task for each part, with its position and context: `its wharf (2/3: On Osk)`."""
     tasks = list[str]()
     for position, part in enumerate(parts, 1):
         context = " ".join(part.context.split())
         if len(parts) == 1 and not context:
             tasks.append(part.text)
         else:
-            place = f"{position}/{len(parts)}"
+            note = f"{position}/{len(parts)}"
             if context:
-                place += f": {context}"
-            tasks.append(f"{part.text} ({place})")
+                note += f": {context}"
+            tasks.append(f"{part.text} ({note})")
     return tasks
 
 
 def parse_task(words: str) -> Part:
-    """Return the part of a task written by `tasks_of`; any other task, such as an edited step, is a
-    part as a whole."""
+    """Return the part of a task written by `tasks_of`.
+
+    Any other task, such as an edited step, is a part as a whole.
+    """
     found = _TASK.match(words)
     if not found:
         return Part(" ".join(words.split()))
@@ -101,16 +102,17 @@ def parse_task(words: str) -> Part:
 
 
 def clarify(facts: Facts) -> str | list[ExtractiveCall]:
-    """Return the call that starts research, or a question to the user if the request names nothing
-    to search for."""
+    """Return the call that starts research; a question back if the request names no subject."""
     if not any(map(str.isalnum, _specific_words(facts.request))):
         return _QUESTION_BACK
     return [ExtractiveCall(tool_names.GENERATE_PLAN, {})]
 
 
 def look_up(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
-    """Return the call that searches once for all parts; if research is offered too, only for a
-    single question."""
+    """Return the call that searches once for all parts.
+
+    If research is offered too, only for a single question.
+    """
     parts = parts_of(facts)
     is_one_question = len(parts) == 1 and not parts[0].is_topic
     if tool_names.GENERATE_PLAN in tools and not is_one_question:
@@ -130,16 +132,17 @@ def plan(facts: Facts) -> str:
 
 
 def steps_of(facts: Facts) -> list[str]:
-    """Return the texts of the parts as steps of a plan, several in each step if there are more than
-    `most_steps`."""
+    """Return the texts of the parts as at most `most_steps` steps of a plan."""
     texts = [" ".join(part.text.split()) for part in parts_of(facts)]
     per_step = math.ceil(len(texts) / facts.most_steps)
     return ["; ".join(texts[start : start + per_step]) for start in range(0, len(texts), per_step)]
 
 
 def parts_of(facts: Facts) -> list[Part]:
-    """Return the parts of the request; one that is unclear without the previous question gets it as
-    context."""
+    """Return the parts of the request.
+
+    One that is unclear without the previous question gets it as context.
+    """
     parts = split_request(facts.request)
     specific = len(_specific_words(facts.request))
     is_unclear = specific < 2 or (specific < 4 and has_pronoun(facts.request))
@@ -153,14 +156,15 @@ def parts_of(facts: Facts) -> list[Part]:
 
 
 def _specific_words(request: str) -> list[str]:
-    """Return the words of a request that are neither function words nor generic ones such as
-    "report"."""
+    """Return the words of a request except function words and generic ones such as "report"."""
     return [word for word in tokens(request) if word not in STOP_WORDS | GENERIC_WORDS]
 
 
 def next_tasks(facts: Facts) -> list[ExtractiveCall]:
-    """Return calls that assign the open tasks, at most `_MOST_TASKS`; if none is open, the call
-    that requests the report."""
+    """Return calls that assign the open tasks, at most `_MOST_TASKS`.
+
+    If none is open, the call that requests the report.
+    """
     # Compare only the texts of the parts: later messages may change their contexts.
     done = set[str]()
     for finding in facts.findings:
@@ -181,8 +185,8 @@ def next_tasks(facts: Facts) -> list[ExtractiveCall]:
 
 
 def _tasks(facts: Facts) -> list[str]:
-    """Return a task for each part of the request, or for each step if the user has edited the
-    plan."""
+    """Return a task for each part of the request, or for each step of a plan the user has
+    edited."""
     is_edited = facts.steps and list(facts.steps) != steps_of(facts)
     parts = list(map(parse_task, facts.steps)) if is_edited else parts_of(facts)
     return tasks_of(parts)
@@ -205,8 +209,7 @@ def next_round(facts: Facts, tools: Collection[str]) -> list[ExtractiveCall]:
 
 
 def _cut_pages(facts: Facts) -> list[str]:
-    """Return the addresses of the web pages whose excerpts were all cut off, except those that were
-    opened."""
+    """Return the addresses of unopened web pages whose excerpts were all cut off."""
     opened = set[str]()
     for name, inputs in facts.used:
         if name == tool_names.OPEN_URL:
@@ -247,8 +250,8 @@ def write_finding(facts: Facts) -> str:
 
 
 def write_report(facts: Facts) -> str:
-    """Return the findings in the order of the parts, each quote once, with a note for each part
-    without an answer."""
+    """Return the findings in the order of the parts, each quote once, with notes on missing
+    answers."""
     labels = labels_of_named(facts.language)
     findings = list(facts.findings)
     if facts.documents:
@@ -313,8 +316,10 @@ def _nothing_on(names: Sequence[str], labels: Labels) -> str:
 
 
 def laid_out(chosen: Sequence[QuotableUnit], source: str) -> str:
-    """Return the units as Markdown with a citation after each; `source` is the header of the
-    citations in a table."""
+    """Return the units as Markdown with a citation after each.
+
+    `source` is the header of the citations in a table.
+    """
     quotes = _quotes(chosen)
     blocks = list[str]()
     for (header, is_item), group in groupby(
@@ -335,8 +340,10 @@ def laid_out(chosen: Sequence[QuotableUnit], source: str) -> str:
 
 
 def quotes_in(block: str) -> list[str]:
-    """Return the quotes in a block that `laid_out` made, with their citations; empty for headings
-    and notes."""
+    """Return the quotes in a block that `laid_out` made, with their citations.
+
+    Empty for headings and notes.
+    """
     return list(filter(_QUOTE_END.search, _pieces(block)))
 
 
@@ -390,8 +397,7 @@ def _quotes(chosen: Sequence[QuotableUnit]) -> list[_Quote]:
 
 
 def _row_quote(unit: QuotableUnit) -> _Quote:
-    """Return the quote of a table row, with as many cells as its header and one for the
-    citation."""
+    """Return the quote of a table row: as many cells as its header has, and the citation."""
     columns = len(unit.header)
     cells = [*unit.cells, *[""] * columns][:columns]
     header = " | ".join(unit.header)

@@ -1,5 +1,5 @@
-"""Splits a text into units that can be quoted: sentences, list items, table rows, and lines such as
-`Height: 40 m`."""
+"""Splits a text into quotable units: sentences, list items, table rows, lines like `Height: 40
+m`."""
 
 from __future__ import annotations
 
@@ -83,8 +83,7 @@ _ENDS = re.compile(rf"[{SENTENCE_ENDS}{UNSPACED_ENDS};:,：；،؛]\W*$")
 
 
 def points_back(sentence: str) -> bool:
-    """Whether a sentence begins with a third-person pronoun, so that it is unclear without the
-    sentence before it."""
+    """Whether a sentence begins with a pronoun, so that it is unclear without the one before it."""
     return not THIRD_PERSONS.isdisjoint(tokens(sentence)[:1]) or sentence.startswith(_PRONOUNS)
 
 
@@ -131,8 +130,10 @@ class QuotableUnit(NamedTuple):
 
 @lru_cache(maxsize=2000)
 def quotable_units(text: str) -> tuple[QuotableUnit, ...]:
-    """Return the units of a text in order; headings and questions are not units, but belong to the
-    units below them."""
+    """Return the units of a text in order.
+
+    Headings and questions are not units, but belong to the units below them.
+    """
     units = list[QuotableUnit]()
     for unit in _Reader().read(text):
         is_short = bool(unit.text.strip()) and len(unit.text) <= _LONGEST
@@ -263,17 +264,18 @@ class _Reader:
 
 
 def _number_of(line: str) -> str | None:
-    """Return the number of a list item as written, such as `2.1.`; None for other lines and
-    bullets."""
+    """Return the number of a list item as written, such as `2.1.`.
+
+    None for other lines and bullets.
+    """
     mark = _ITEM.match(line)
     return mark["number"] if mark else None
 
 
 def _item_mark(line: str, numbers: Collection[str]) -> re.Match[str] | None:
-    """Return the match of a list item's bullet or number or of a footnote's label; None for other
-    lines.
+    """Return the match of a list item's bullet or number or of a footnote's label.
 
-    `numbers`: the numbers at the beginnings of lines.
+    None for other lines. `numbers`: the numbers at the beginnings of lines.
     """
     mark = _NOTE.match(line) or _ITEM.match(line)
     if not mark or not mark["number"]:
@@ -301,8 +303,10 @@ def _is_title(line: str, *, is_below_heading: bool) -> bool:
 
 
 def _header_of(cells: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of a table's columns by its first row; they are empty if that has many
-    figures."""
+    """Return the names of a table's columns by its first row.
+
+    They are empty if that has many figures.
+    """
     figures = len(list(filter(_FIGURE.match, cells)))
     if figures < max(1, len(cells) / 2 - 1):
         return cells
@@ -318,8 +322,10 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def _sentences(line: str, like: QuotableUnit) -> Iterator[QuotableUnit]:
-    """Yield the sentences of a block as units like `like`; a question or label becomes the lead of
-    those after it."""
+    """Yield the sentences of a block as units like `like`.
+
+    A question or label becomes the lead of those after it.
+    """
     before = ""
     sentences = split_sentences(line)
     for index, sentence in enumerate(sentences):
