@@ -111,9 +111,9 @@ def narrowed(words: Sequence[Mapping[str, int]], total: int, most: int) -> list[
         if counts:
             known.append(_Word(sum(counts.values()), _any(counts)))
     known.sort()
-    if total <= most:
-        rare, common = known, list[_Word]()
-    else:
+    rare = known
+    common = list[_Word]()
+    if total > most:
         first_common = _number_of_rare(known, most)
         rare = known[:first_common]
         common = _fewest_common(known[first_common:][:_MOST_COMMON], total, most)

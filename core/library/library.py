@@ -298,17 +298,17 @@ def near_topic(text: str, documents: Mapping[str, str]) -> list[str]:
         for word in words.keys() & columns.keys():
             row[columns[word]] = (1 + log(words[word])) * weights[word]
     matrix /= numpy.linalg.norm(matrix, axis=1, keepdims=True) + _TINY
-    own = matrix[:-1]
+    compared = matrix[:-1]
     asked = matrix[-1]
     # The eigenvectors of the document similarity matrix are the left singular vectors of the term
     # matrix.
-    squares, axes = numpy.linalg.eigh(own @ own.T)
+    squares, axes = numpy.linalg.eigh(compared @ compared.T)
     squares = squares[-_DIMENSIONS:]
     axes = axes[:, -_DIMENSIONS:]
     lengths = numpy.sqrt(squares.clip(_TINY))
     topics = axes * lengths
     nearness = (
-        topics @ (asked @ own.T @ axes / lengths) / (numpy.linalg.norm(topics, axis=1) + _TINY)
+        topics @ (asked @ compared.T @ axes / lengths) / (numpy.linalg.norm(topics, axis=1) + _TINY)
     )
     return [key for _, key in sorted(zip(-nearness, documents, strict=True))]
 

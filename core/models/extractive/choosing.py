@@ -150,17 +150,17 @@ class Chooser:
 
         A topic stands for itself: its context is that of all topics.
         """
-        own = _words_in(self._part.text)
-        asked = own
+        part_words = _words_in(self._part.text)
+        asked = part_words
         if not self._part.is_topic:
-            asked = own | _words_in(self._part.context)
+            asked = part_words | _words_in(self._part.context)
         counts = Counter[str]()
         for unit in self._units:
             counts.update(asked & (self._words[unit] | self._above[unit]))
         weights = dict[str, float]()
         for word in sorted(asked):
             weights[word] = rarity(len(self._units), counts[word])
-            if word not in own:
+            if word not in part_words:
                 weights[word] *= _ASIDE
         total = sum(weights.values()) or 1.0
         for word in weights:

@@ -31,21 +31,23 @@ class _Edition:
 
     def is_edition_of(self, other: _Edition) -> bool:
         """Whether two documents have similar file names or titles."""
-        for own, others in zip(self.names, other.names, strict=True):
-            shared = len(own & others)
-            is_similar = 2 * shared >= len(own | others)
-            if is_similar and (shared > 1 or (own and own == others)):
+        for words, other_words in zip(self.names, other.names, strict=True):
+            shared = len(words & other_words)
+            is_similar = 2 * shared >= len(words | other_words)
+            is_same = bool(words) and words == other_words
+            if is_similar and (shared > 1 or is_same):
                 return True
         return False
 
     def is_older_than(self, other: _Edition) -> bool:
         """Whether this is the older edition: by standing, month, version, or else by the longer
         name."""
-        own, others = self.document, other.document
-        if own.is_in_force != others.is_in_force:
-            return not own.is_in_force
-        if own.date and others.date and own.date[:_MONTH] != others.date[:_MONTH]:
-            return own.date < others.date
+        first = self.document
+        second = other.document
+        if first.is_in_force != second.is_in_force:
+            return not first.is_in_force
+        if first.date and second.date and first.date[:_MONTH] != second.date[:_MONTH]:
+            return first.date < second.date
         if self.versions and other.versions:
             return max(self.versions) < max(other.versions)
         # A name such as "prices-old" has a mark that the current one lacks.

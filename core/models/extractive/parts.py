@@ -21,7 +21,8 @@ _MOST_QUESTIONS = 4
 _TITLE_WORDS = 10
 _ASKS = (
     r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w*|wie|wo|"
-    r"combien|comment|o[uù]|pourquoi|quand|quel\w*|qu[ei]|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)"
+    r"combien|comment|o[uù]|pourquoi|quand|quel\w*|qu[ei]|c[oó]mo|cu[aá]\w+|d[oó]nde|"
+    r"qué|qui[eé]n\w*)"
 )
 """Pattern of a question word."""
 _AND = r"(?:and|or|but|und|oder|et|ou|y|e)"
