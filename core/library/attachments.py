@@ -8,7 +8,7 @@ import mimetypes
 import re
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -36,18 +36,28 @@ _NOT_IN_FILES = re.compile(rf'[\\/:*?"<>|]|{NOT_IN_NAMES.pattern}')
 
 
 def messages_with_files(given: Any) -> list[AnyMessage]:
-    """Return the messages in a graph's input or state update if any of them contains a file; else an empty list."""
-    sent: Any = given.get("messages") if isinstance(given, dict) else None
+    """Return the messages in a graph's input or state update; empty if none of them contains a
+    file."""
+    sent: Any = None
+    if isinstance(given, dict):
+        sent = given.get("messages")
+    if not isinstance(sent, list):
+        sent = [sent]
     try:
-        messages: list[Any] = convert_to_messages(sent if isinstance(sent, list) else [sent])
+        messages: list[Any] = convert_to_messages(sent)
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
         # LangGraph itself rejects invalid messages.
         return []
     return messages if any(map(file_blocks, messages)) else []
 
 
-async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Context) -> list[AnyMessage]:
-    """Store the files in messages in the thread's folder; return the messages with an entry in place of each file."""
+async def take_files(
+    messages: Sequence[AnyMessage], pages: Pages, context: Context
+) -> list[AnyMessage]:
+    """Store the files in messages in the thread's folder.
+
+    Return the messages with an entry in place of each file.
+    """
     if not (pages.thread and any(map(file_blocks, messages))):
         return list(messages)
     folder = await in_thread(attachments_folder, context.data_dir)
@@ -57,38 +67,68 @@ async def take_files(messages: Sequence[AnyMessage], pages: Pages, context: Cont
     taken = list[AnyMessage]()
     for message in messages:
         blocks = file_blocks(message)
-        contents = [block for block in blocks if not block.link]
-        files = [await in_thread(_store, block, own_folder, context.limits) for block in contents]
-        taken.append(with_attached(message, [*attached_to(message), *files]) if blocks else message)
+        if not blocks:
+            taken.append(message)
+            continue
+        attached = list(attached_to(message))
+        for block in blocks:
+            if not block.link:
+                attached.append(await in_thread(_store, block, own_folder, context.limits))
+        taken.append(with_attached(message, attached))
     return taken
 
 
 def _store(block: FileBlock, folder: Path, limits: Limits) -> Attached:
-    """Store a file under a valid name and return its entry; if it is refused, the entry says why."""
-    name = _NOT_IN_FILES.sub("_", re.split(r"[\\/]", block.name)[-1]).strip(" .") or "file"
-    guessed = mimetypes.guess_extension(block.mime_type) or ""
-    is_known = (PurePath(name).suffix and kind_of_file(name)) or name.lower().endswith(guessed)
-    name = (name if is_known else name + guessed)[-_NAME_CHARACTERS:]
+    """Store a file under a valid name and return its entry.
+
+    If it is refused, the entry says why.
+    """
+    name = _valid_name(block)
     try:
         data = base64.b64decode("".join(block.data.split()), validate=True)
     except ValueError:
         return Attached(name=name, reason="its content is not base64", code="broken")
     attached = partial(Attached, name=name, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
     if not data:
-        return attached(reason="the message contains neither its content nor a link to it", code="empty")
+        return attached(
+            reason="the message contains neither its content nor a link to it", code="empty"
+        )
     if kind_of_file(name) is None:
         return attached(reason="its format is not supported", code="unknown format")
-    if len(data) > (most := limits.max_document_bytes):
-        return attached(reason=f"{len(data)} bytes are more than {most} (limit max_document_bytes)", code="too large")
-    stem, ending = PurePath(name).stem, PurePath(name).suffix
-    names = chain([name], (f"{stem} ({number}){ending}" for number in count(2)))
-    path = next(path for path in map(folder.joinpath, names) if not path.exists() or path.read_bytes() == data)
+    most = limits.max_document_bytes
+    if len(data) > most:
+        reason = f"{len(data)} bytes are more than {most} (limit max_document_bytes)"
+        return attached(reason=reason, code="too large")
+    path = _path_for(folder, name, data)
     if not path.exists():
-        if (stored := len([*folder.glob("[!.]*")])) >= MOST_ATTACHMENTS:
-            return attached(reason=f"the thread already has {stored} files, the most that are allowed", code="too many")
+        stored = len(list(folder.glob("[!.]*")))
+        if stored >= MOST_ATTACHMENTS:
+            reason = f"the thread already has {stored} files, the most that are allowed"
+            return attached(reason=reason, code="too many")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Write under a temporary name first, since the folder may be indexed meanwhile.
         new = folder / f".{path.name}"
         new.write_bytes(data)
         new.replace(path)
     return attached(name=path.name, reason=_WAITING, code=INCOMING)
+
+
+def _valid_name(block: FileBlock) -> str:
+    """Return a valid name for a file, with the extension of its type if it has none."""
+    given = re.split(r"[\\/]", block.name)[-1]
+    name = _NOT_IN_FILES.sub("_", given).strip(" .") or "file"
+    extension = mimetypes.guess_extension(block.mime_type) or ""
+    is_known = bool(PurePath(name).suffix) and kind_of_file(name) is not None
+    if not is_known and not name.lower().endswith(extension):
+        name += extension
+    return name[-_NAME_CHARACTERS:]
+
+
+def _path_for(folder: Path, name: str, data: bytes) -> Path:
+    """Return the path of the file with this content, else a free one: name, name (2), ..."""
+    path = folder / name
+    for number in count(2):
+        if not path.exists() or path.read_bytes() == data:
+            break
+        path = folder / f"{PurePath(name).stem} ({number}){PurePath(name).suffix}"
+    return path

@@ -28,17 +28,19 @@ from ..evidence.text.words import (
 from ..records.sources import Source
 
 _LONGEST_TITLE = 10
-"""Maximum words of a title to look for in a question; longer runs cost look-ups and are hardly ever titles."""
-_ASKING = frozenset({"find", "following", "give", "here", "list", "many", "much", "name", "one", "tell"})
+"""Maximum words of a title to look for in a question; longer runs cost look-ups and are hardly ever
+titles."""
+_ASKING = frozenset(
+    {"find", "following", "give", "here", "list", "many", "much", "name", "one", "tell"}
+)
 _CONTRACTED = frozenset({"d", "ll", "m", "re", "ve"})
 _STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
 """Function and question words of English, and fragments of contractions."""
-_FORMS: dict[str, tuple[str, ...]] = {
-    base: tuple(form for form in FAMILIES if FAMILIES[form] == base) for base in set(FAMILIES.values())
-}
+_FORMS = grouped(FAMILIES, FAMILIES.__getitem__)
 """Forms of irregular words, by base form."""
 _MOST_STEMS = 40
-"""Maximum number of stems to search for, rarest first; questions have fewer, a pasted text has hundreds."""
+"""Maximum number of stems to search for, rarest first; questions have fewer, a pasted text has
+hundreds."""
 _SHORTEST_NAME = 3
 _NO_NAMES = STOP_WORDS | MONTHS
 """Words that are not names when alone."""
@@ -47,18 +49,27 @@ _JOINT = re.compile(r"\s+(?:of|the|in|at|de|von|van)\s+")
 
 
 def terms_of(question: str) -> list[str]:
-    """Return the distinct words of a question without stop words; all words if it has only stop words."""
+    """Return the distinct words of a question without stop words.
+
+    All words if it has only stop words.
+    """
     words = sought_words(question)
-    stop_words = _STOP_WORDS | common_words().get(language_by_words(words, IN_QUESTION), frozenset())
+    language = language_by_words(words, IN_QUESTION)
+    stop_words = _STOP_WORDS | common_words().get(language, frozenset())
     terms = list(dict.fromkeys(words))
     return [word for word in terms if word not in stop_words] or terms
 
 
 def possible_titles(question: str) -> list[str]:
-    """Return every run of words in a question that might be a title, normalised like `title_key`."""
+    """Return the runs of words in a question that may be titles, normalised like `title_key`."""
     words = unaccented_words(question)
-    runs = (words[start:end] for start in range(len(words)) for end in range(start + 1, start + _LONGEST_TITLE + 1))
-    return list(dict.fromkeys(" ".join(run) for run in runs if not _STOP_WORDS.issuperset(run)))
+    titles = dict[str, None]()
+    for start in range(len(words)):
+        for end in range(start + 1, start + _LONGEST_TITLE + 1):
+            run = words[start:end]
+            if not _STOP_WORDS.issuperset(run):
+                titles.setdefault(" ".join(run))
+    return list(titles)
 
 
 class Query(NamedTuple):
@@ -70,7 +81,8 @@ class Query(NamedTuple):
     words: dict[str, tuple[str, ...]]
     """The words to search for, by stem."""
     names: dict[str, tuple[str, ...]]
-    """Its names of several words: those stems of the name that have a weight, by all its stems in the form of `run`."""
+    """Its names of several words: those stems of the name that have a weight, by all its stems in
+    the form of `run`."""
     run: str
     """All its stems in order, each between spaces."""
     plain: str
@@ -80,23 +92,46 @@ class Query(NamedTuple):
 
 
 def read_query(text: str, total: int, counted: Callable[[Sequence[str]], int]) -> Query:
-    """Analyse a question or search; `counted` returns how many of the `total` passages contain any of these words."""
-    content = [token for token in tokens(text) if token not in STOP_WORDS]
-    distinctive = [token for token in content if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS]
-    by_stem = grouped(distinctive or content or tokens(text), stem)
-    words = {key: tuple(dict.fromkeys((*found, *_FORMS.get(key, ())))) for key, found in by_stem.items()}
-    # A passage is counted once per form of a word that it has; an exact count is not worth its cost.
-    counts = {key: min(total, counted(variants)) for key, variants in words.items()}
-    rarities = {key: rarity(total, count) for key, count in counts.items() if count}
+    """Analyse a question or search.
+
+    `counted` returns how many of the `total` passages contain any of these words.
+    """
+    words = _words_by_stem(text)
+    rarities = dict[str, float]()
+    for key, variants in words.items():
+        # A passage is counted once per form of a word that it has; an exact count is not worth its
+        # cost.
+        count = min(total, counted(variants))
+        if count:
+            rarities[key] = rarity(total, count)
     rarest = frozenset(sorted(rarities, key=lambda key: (-rarities[key], key))[:_MOST_STEMS])
-    whole = sum(rarities[key] for key in rarities if key in rarest) or 1.0
-    weights = {key: value / whole for key, value in rarities.items() if key in rarest}
-    by_name = {
-        padded_stems(name): [key for key in dict.fromkeys(stems(name)) if key in weights] for name in names(text)
-    }
-    long_names = {name: tuple(weighted) for name, weighted in by_name.items() if len(weighted) > 1}
+    weights = {key: value for key, value in rarities.items() if key in rarest}
+    whole = sum(weights.values()) or 1.0
+    for key in weights:
+        weights[key] /= whole
+    long_names = dict[str, tuple[str, ...]]()
+    for name in names(text):
+        weighted = [key for key in dict.fromkeys(stems(name)) if key in weights]
+        if len(weighted) > 1:
+            long_names[padded_stems(name)] = tuple(weighted)
     inflections = QuestionWords(sought_words(text))
-    return Query(text, weights, words, long_names, padded_stems(text), padded_words(text), inflections)
+    return Query(
+        text, weights, words, long_names, padded_stems(text), padded_words(text), inflections
+    )
+
+
+def _words_by_stem(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the words to search for, by stem; stop and generic words only if there are no
+    others."""
+    content = [token for token in tokens(text) if token not in STOP_WORDS]
+    distinctive = list[str]()
+    for token in content:
+        if token not in GENERIC_WORDS and stem(token) not in GENERIC_WORDS:
+            distinctive.append(token)
+    words = dict[str, tuple[str, ...]]()
+    for key, written in grouped(distinctive or content or tokens(text), stem).items():
+        words[key] = tuple(dict.fromkeys([*written, *_FORMS.get(key, ())]))
+    return words
 
 
 class LibraryPassage(NamedTuple):
@@ -117,8 +152,10 @@ class Candidate:
 
     def __init__(self, passage: LibraryPassage) -> None:
         self.passage = passage
-        self.document, self.title, self.text = passage.source.key, passage.source.title, passage.text
-        self.key = self.document, passage.start
+        self.document = passage.source.key
+        self.title = passage.source.title
+        self.text = passage.text
+        self.key = (self.document, passage.start)
         """Breaks ties: of two equally good passages, the one with the smaller key comes first."""
 
     @cached_property
@@ -133,7 +170,8 @@ class Candidate:
     @cached_property
     def counts(self) -> Counter[str]:
         """Number of times that each stem occurs in the text."""
-        return Counter(stem(token) for token in self._tokens if token not in STOP_WORDS)
+        content = [token for token in self._tokens if token not in STOP_WORDS]
+        return Counter(map(stem, content))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -173,14 +211,17 @@ class Candidate:
 
 @lru_cache(maxsize=5_000)
 def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
-    """Return the names for `Candidate.names`; cached, since the questions of a run lead to the same passages."""
-    written = dict.fromkeys([title, subject, *names(text)])
-    found: dict[str, str] = {}
-    for name in written:
+    """Return the names for `Candidate.names`.
+
+    Cached, since the questions of a run lead to the same passages.
+    """
+    spellings = dict[str, str]()
+    for name in dict.fromkeys([title, subject, *names(text)]):
         for part in (name, *_JOINT.split(name)):
-            found.setdefault(joined_words(part), part)
-    return {
-        run: name
-        for run, name in found.items()
-        if len(run) >= _SHORTEST_NAME and not run.isdigit() and not _NO_NAMES.issuperset(run.split())
-    }
+            spellings.setdefault(joined_words(part), part)
+    found = dict[str, str]()
+    for run, spelling in spellings.items():
+        is_generic = run.isdigit() or _NO_NAMES.issuperset(run.split())
+        if len(run) >= _SHORTEST_NAME and not is_generic:
+            found[run] = spelling
+    return found

@@ -1,15 +1,16 @@
 """Searches the pages that the user's finished runs have read, in the texts stored by these runs.
 
-There is no index or copy: a finished run lists its sources in a note, which is deleted with its texts.
+There is no index or copy: a finished run lists its sources in a note, which is deleted with its
+texts.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..evidence.checking.source_text import Windows
 from ..evidence.text.similarity import distinct, interleave, rarity
@@ -23,7 +24,8 @@ _READ = "read by the finished run"
 _OPENING = 5
 """Number of first letters of a word to scan texts for, since its forms differ only after them."""
 _COMPARED = 20
-"""Maximum pages per query to compare window by window, which takes a hundred times as long as a scan."""
+"""Maximum pages per query to compare window by window, which takes a hundred times as long as a
+scan."""
 _MOST_RUNS = 200
 """Number of the user's latest finished runs to search."""
 _RELATED = 0.5
@@ -43,42 +45,62 @@ class ReadPage(NamedTuple):
 
 
 async def record_read(pages: Pages, sources: Iterable[Source], context: Context) -> None:
-    """Record the sources that a finished run has read itself, so that the user's later runs can search them."""
+    """Record what a finished run has read itself, so that the user's later runs can search it."""
     user, runs = _runs_of_user(pages, context)
-    own = [source for source in sources if source.content_hash and not source.is_earlier]
-    read = [source.model_dump(exclude_defaults=True) for source in own]
+    read = list[dict[str, Any]]()
+    for source in sources:
+        if source.content_hash and not source.is_earlier:
+            read.append(source.model_dump(exclude_defaults=True))
     await pages.note({_READ: {"user": user, "sources": read}})
     await runs.note({pages.thread: {}})
 
 
 async def search_read(
-    queries: Sequence[str], pages: Pages, context: Context, most: int, is_open: Callable[[Source], bool]
+    queries: Sequence[str],
+    pages: Pages,
+    context: Context,
+    most: int,
+    is_open: Callable[[Source], bool],
 ) -> list[ReadPage]:
-    """Return at most `most` pages that the user's other runs have read and that match any query, best first.
+    """Return at most `most` pages that the user's other runs have read, best first.
 
-    `is_open` says which sources may be searched. If several runs have read a page, the latest text is used.
+    Each matches any of the queries. `is_open` says which sources may be searched. If several runs
+    have read a page, the latest text is used.
     """
-    terms = {query: terms_of(query) for query in queries}
-    found = await _scanned(frozenset(chain(*terms.values())), pages, context, is_open)
-    found.sort(key=lambda pair: pair[0].source.read_at, reverse=True)
-    latest = distinct(found, lambda pair: pair[0].source.key)
-    counts = Counter(word for _, contained in latest for word in contained)
-    weights = {word: rarity(len(latest), count) for word, count in counts.items()}
-    best = list[list[ReadPage]]()
-    for query, wanted in terms.items():
-        ranked = sorted(latest, key=lambda pair: -sum(weights[word] for word in wanted if word in pair[1]))
-        likely = [page for page, contained in ranked[:_COMPARED] if not contained.isdisjoint(wanted)]
-        stored = [await pages.of_thread(page.thread).text(page.source.content_hash) for page in likely]
-        whole = [page._replace(text=text) for page, text in zip(likely, stored, strict=True) if text]
-        best.append(await asyncio.to_thread(_best, query, whole))
-    return distinct(interleave(best), lambda page: page.source.key)[:most]
+    terms_by_query = {query: terms_of(query) for query in queries}
+    terms = frozenset(chain.from_iterable(terms_by_query.values()))
+    scanned = await _scanned(terms, pages, context, is_open)
+    scanned.sort(key=lambda scan: scan.page.source.read_at, reverse=True)
+    latest = distinct(scanned, lambda scan: scan.page.source.key)
+    counts = Counter[str]()
+    for scan in latest:
+        counts.update(scan.terms)
+    weights = dict[str, float]()
+    for term, count in counts.items():
+        weights[term] = rarity(len(latest), count)
+    results = list[list[ReadPage]]()
+    for query, query_terms in terms_by_query.items():
+        loaded = list[ReadPage]()
+        for page in _likely(query_terms, latest, weights):
+            text = await pages.of_thread(page.thread).text(page.source.content_hash)
+            if text:
+                loaded.append(page._replace(text=text))
+        results.append(await asyncio.to_thread(_best, query, loaded))
+    return distinct(interleave(results), lambda page: page.source.key)[:most]
+
+
+class _ScannedPage(NamedTuple):
+    """A page without its text, and the terms that its title or text contains."""
+
+    page: ReadPage
+    terms: frozenset[str]
 
 
 async def _scanned(
-    words: frozenset[str], pages: Pages, context: Context, is_open: Callable[[Source], bool]
-) -> list[tuple[ReadPage, frozenset[str]]]:
-    """Return the pages that the user's other runs have read, each with the words that its title or text contains."""
-    found = list[tuple[ReadPage, frozenset[str]]]()
+    terms: frozenset[str], pages: Pages, context: Context, is_open: Callable[[Source], bool]
+) -> list[_ScannedPage]:
+    """Return the pages read by the user's other runs, each with the terms that it contains."""
+    scanned = list[_ScannedPage]()
     user, runs = _runs_of_user(pages, context)
     for thread in (await runs.names())[:_MOST_RUNS]:
         if thread == pages.thread:
@@ -88,26 +110,61 @@ async def _scanned(
         # The run may have been deleted, and another user may have started a run with its id.
         if note is None or note["user"] != user:
             continue
-        sources = [source for fields in note["sources"] if is_open(source := Source(**fields))]
+        sources = list[Source]()
+        for fields in note["sources"]:
+            source = Source(**fields)
+            if is_open(source):
+                sources.append(source)
         texts = await other.texts([source.content_hash for source in sources])
         for source, text in zip(sources, texts, strict=True):
             folded = f"{source.title} {text}".casefold()
-            found.append((ReadPage(source, thread), frozenset(word for word in words if word[:_OPENING] in folded)))
-    return found
+            contained = frozenset(term for term in terms if term[:_OPENING] in folded)
+            scanned.append(_ScannedPage(ReadPage(source, thread), contained))
+    return scanned
+
+
+def _likely(
+    terms: Sequence[str], scanned: Sequence[_ScannedPage], weights: Mapping[str, float]
+) -> list[ReadPage]:
+    """Return the pages with the rarest terms, rarest first.
+
+    Pages with none of them are left out.
+    """
+
+    def score(scan: _ScannedPage) -> float:
+        return sum(weights[term] for term in terms if term in scan.terms)
+
+    ranked = sorted(scanned, key=lambda scan: -score(scan))
+    likely = list[ReadPage]()
+    for scan in ranked[:_COMPARED]:
+        if not scan.terms.isdisjoint(terms):
+            likely.append(scan.page)
+    return likely
 
 
 def _best(query: str, pages: Sequence[ReadPage]) -> list[ReadPage]:
     """Return the pages that answer a query best, best first, each with its best passage."""
-    windows = {page: Windows(f"{page.source.title}\n\n{page.text}") for page in pages}
-    shares = {page: share for page, own in windows.items() if (share := own.share(query))}
+    windows = dict[ReadPage, Windows]()
+    shares = dict[ReadPage, float]()
+    for page in pages:
+        windows[page] = Windows(f"{page.source.title}\n\n{page.text}")
+        share = windows[page].share(query)
+        if share:
+            shares[page] = share
     least = _RELATED * max(shares.values(), default=0.0)
-    ordered = sorted((page for page in shares if shares[page] >= least), key=lambda page: -shares[page])
-    return [page._replace(passage="\n".join(windows[page].shown(windows[page].best(query, 1)))) for page in ordered]
+    best = list[ReadPage]()
+    for page in sorted(shares, key=lambda page: -shares[page]):
+        if shares[page] >= least:
+            passage = windows[page].shown(windows[page].best(query, 1))
+            best.append(page._replace(passage="\n".join(passage)))
+    return best
 
 
 def _runs_of_user(pages: Pages, context: Context) -> tuple[str, Pages]:
-    """Return the user's name as stored in notes, and the list of the user's runs: notes named by thread id."""
+    """Return the user's name in notes, and the list of the user's runs: notes named by thread
+    id."""
     # The prefix keeps users of an app apart from users of a server with the same names.
     user = pages.user or " ".join(filter(None, (LOCAL_USER, context.user)))
-    # A hash, since the store searches names by prefix, and another user's name may have this prefix.
+    # A hash, since the store searches names by prefix, and another user's name may have this
+    # prefix.
     return user, pages.of_thread(f"runs of {text_hash(user)}")

@@ -69,10 +69,10 @@ class Scan(NamedTuple):
 
 
 def scan_folder(root: Path, max_bytes: int, max_files: int = MOST_FILES) -> Scan:
-    """List the supported files below `root` (or `root` itself, if it is a file), sorted by path; blocks.
+    """List the supported files below `root` (or `root` itself, if it is a file), sorted by path.
 
-    Links are not followed, since the target of a link within the folder is listed anyway. Raises `OSError` if the
-    folder cannot be listed.
+    Blocks. Links are not followed, since the target of a link within the folder is listed anyway.
+    Raises `OSError` if the folder cannot be listed.
     """
     walk = _Walk(root)
     if root.is_file():
@@ -85,12 +85,15 @@ def scan_folder(root: Path, max_bytes: int, max_files: int = MOST_FILES) -> Scan
             reason = f"{file.size} bytes are more than {max_bytes} (limit max_document_bytes)"
             walk.left_out.append(LeftOut(file.path, reason, "too large"))
     left_out = nsmallest(MOST_NAMED, walk.left_out)
-    if count := walk.others.total():
-        most = sorted(walk.others, key=lambda kind: (-walk.others[kind], kind))
-        rest = f" and {len(most) - _KINDS_NAMED} more" if len(most) > _KINDS_NAMED else ""
-        reason = f"{count} of unsupported formats: {', '.join(most[:_KINDS_NAMED])}{rest}"
-        left_out.insert(0, LeftOut(_OTHERS, reason, _OTHER_KINDS, count))
-    if (more := len(walk.left_out) - MOST_NAMED) > 0:
+    others = walk.others.total()
+    if others:
+        extensions = sorted(walk.others, key=lambda kind: (-walk.others[kind], kind))
+        reason = f"{others} of unsupported formats: {', '.join(extensions[:_KINDS_NAMED])}"
+        if len(extensions) > _KINDS_NAMED:
+            reason += f" and {len(extensions) - _KINDS_NAMED} more"
+        left_out.insert(0, LeftOut(_OTHERS, reason, _OTHER_KINDS, others))
+    more = len(walk.left_out) - MOST_NAMED
+    if more > 0:
         left_out.append(LeftOut(_MORE, f"{more} more are left out", "unreadable", more))
     if walk.count > max_files:
         reason = f"it contains {walk.count} files; only the first {max_files} are read"
@@ -109,7 +112,9 @@ def read_file(root: Path, file: FoundFile, max_bytes: int) -> bytes:
             # The file may have grown since the scan.
             data = stream.read(max_bytes + 1)
     except OSError as error:
-        raise Unreadable("unreadable", f"it cannot be opened ({error.strerror or error})") from error
+        raise Unreadable(
+            "unreadable", f"it cannot be opened ({error.strerror or error})"
+        ) from error
     if len(data) > max_bytes:
         raise Unreadable("too large", f"it is larger than {max_bytes} bytes")
     return data
@@ -128,26 +133,35 @@ class _Walk:
         """Number of readable files so far."""
 
     def files(self) -> Iterator[FoundFile]:
-        """Yield the files that may be read. Raises `OSError` if the first folder cannot be listed."""
+        """Yield the files that may be read.
+
+        Raises `OSError` if the first folder cannot be listed.
+        """
         yield from self._folder_files("")
         while self._folders:
             inner = self._folders.pop()
             try:
                 yield from self._folder_files(inner)
             except OSError as error:
-                self._leave_out(inner.rstrip("/"), f"the folder cannot be opened ({error.strerror or error})")
+                self._leave_out(
+                    inner.rstrip("/"), f"the folder cannot be opened ({error.strerror or error})"
+                )
 
     def _folder_files(self, inner: str) -> Iterator[FoundFile]:
-        """Yield the files that may be read in a folder (path below the root), and collect its subfolders."""
+        """Yield the files of a folder (path below the root) that may be read; collect its
+        subfolders."""
         with os.scandir(self._root / inner) as entries:
             for entry in entries:
-                path, is_readable = inner + entry.name, kind_of_file(entry.name) is not None
                 if entry.name.startswith("."):
                     continue
+                path = inner + entry.name
                 if entry.is_dir(follow_symlinks=False):
                     self._folders.append(path + "/")
-                elif reason := self._objection(entry, is_readable=is_readable):
-                    self._leave_out(path, reason)
+                    continue
+                is_readable = kind_of_file(entry.name) is not None
+                objection = self._objection(entry, is_readable=is_readable)
+                if objection:
+                    self._leave_out(path, objection)
                 elif not is_readable and not _leads_to_folder(entry):
                     self.others[PurePath(entry.name).suffix.lower()] += 1
                 elif entry.is_file(follow_symlinks=False):
@@ -156,7 +170,10 @@ class _Walk:
                     yield FoundFile(path, status.st_size, status.st_mtime_ns)
 
     def _objection(self, entry: os.DirEntry[str], *, is_readable: bool) -> str:
-        """Return why a link to a folder or a supported file is not read; empty if it is read or listed elsewhere."""
+        """Return why a link to a folder or a supported file is not read.
+
+        Empty if it is read or listed elsewhere.
+        """
         if entry.is_symlink() and (is_readable or _leads_to_folder(entry)):
             try:
                 is_inside = Path(entry.path).resolve(strict=True).is_relative_to(self._root)
@@ -193,10 +210,14 @@ def _open(root: Path, path: str) -> int:
     # Open the path folder by folder, so that no part of it can be swapped for a link meanwhile.
     *folders, name = path.split("/")
     current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
-    for part, flags in [*((folder, os.O_DIRECTORY) for folder in folders), (name, _NO_WAIT)]:
-        try:
-            inner = os.open(part, os.O_RDONLY | _NO_LINK | flags, dir_fd=current)
-        finally:
-            os.close(current)
-        current = inner
-    return current
+    for folder in folders:
+        current = _open_inner(current, folder, os.O_DIRECTORY)
+    return _open_inner(current, name, _NO_WAIT)
+
+
+def _open_inner(folder: int, name: str, flags: int) -> int:
+    """Open an entry of an open folder, and close the folder."""
+    try:
+        return os.open(name, os.O_RDONLY | _NO_LINK | flags, dir_fd=folder)
+    finally:
+        os.close(folder)

@@ -1,4 +1,4 @@
-"""Search indexes of the folders and files of `docs`: documents and their passages, one SQLite file each."""
+"""Search indexes of the folders and files of `docs`, one SQLite file each."""
 
 from __future__ import annotations
 
@@ -32,13 +32,23 @@ from .index_file import (
 from .index_search import MOST_COMPARED, IndexReader, SourceOf
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
-"""Columns that say whether a file has changed and how it was read: the first fields of `IndexedFile`."""
+"""Columns that say whether a file has changed and how it was read: the first fields of
+`IndexedFile`."""
+_DOCUMENT = (
+    f"SELECT {', '.join(COLUMNS)} FROM documents"  # noqa: S608
+    " WHERE path = ? AND reason = ''"
+)
+_INSERT = (
+    f"INSERT INTO documents ({', '.join(COLUMNS)}, title_key)"  # noqa: S608
+    f" VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
+)
 
 
 class Index:
     """An index file. Every method opens it and blocks; all may be called from any thread.
 
-    Methods raise `RebuildNeeded` if the file is damaged or of another version, and `DatabaseUnusable`.
+    Methods raise `RebuildNeeded` if the file is damaged or of another version, and
+    `DatabaseUnusable`.
     """
 
     def __init__(self, file: Path, most: int = MOST_COMPARED) -> None:
@@ -58,17 +68,15 @@ class Index:
         if not (entries or gone):
             return
         with self._transaction("IMMEDIATE") as connection:
-            hashes, texts = set[str](), dict[str, str]()
+            hashes = set[str]()
+            texts = dict[str, str]()
             for path in gone:
                 hashes.add(_remove(connection, path))
             for entry in entries:
                 # A folder that changes while it is listed can name a file twice.
                 hashes.add(_remove(connection, entry.path))
-                connection.execute(
-                    f"INSERT INTO documents ({', '.join(COLUMNS)}, title_key)"  # noqa: S608
-                    f" VALUES ({', '.join('?' * len(entry))})",
-                    (*entry[:-1], title_key(entry.title)),
-                )
+                *values, _text = entry
+                connection.execute(_INSERT, (*values, title_key(entry.title)))
                 if not entry.reason:
                     texts[entry.content_hash] = entry.text
             update_texts(connection, (hashes | texts.keys()) - {""}, texts)
@@ -89,14 +97,18 @@ class Index:
             return
         with self._transaction("IMMEDIATE") as connection:
             stamps = [(entry.size, entry.mtime_ns, entry.path) for entry in entries]
-            connection.executemany("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", stamps)
+            connection.executemany(
+                "UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", stamps
+            )
 
     def document(self, path: str) -> IndexedFile | None:
         """Return a document with its text; None if the file is unknown or has no text."""
         with self._transaction() as connection:
-            query = f"SELECT {', '.join(COLUMNS)} FROM documents WHERE path = ? AND reason = ''"  # noqa: S608
-            row = connection.execute(query, (path,)).fetchone()
-            return IndexedFile(*row)._replace(text=indexed_text(connection, row[-1])) if row else None
+            row = connection.execute(_DOCUMENT, (path,)).fetchone()
+            if row is None:
+                return None
+            document = IndexedFile(*row)
+            return document._replace(text=indexed_text(connection, document.content_hash))
 
     @contextmanager
     def reading(self, source_of: SourceOf) -> Iterator[IndexReader]:
@@ -105,22 +117,37 @@ class Index:
             yield IndexReader(connection, source_of, self._counts, self._most)
 
     @contextmanager
-    def _transaction(self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED") -> Iterator[sqlite3.Connection]:
-        """Open the index, with its shared lock, for one transaction; it is committed at the end of the block."""
-        with translated_errors(self.file), shared(self.file), closing(connect(self.file)) as connection:
+    def _transaction(
+        self, mode: Literal["DEFERRED", "IMMEDIATE"] = "DEFERRED"
+    ) -> Iterator[sqlite3.Connection]:
+        """Open the index, with its shared lock, for one transaction.
+
+        It is committed at the end of the block.
+        """
+        with (
+            translated_errors(self.file),
+            shared(self.file),
+            closing(connect(self.file)) as connection,
+        ):
             connection.execute(f"BEGIN {mode}")
             yield connection
             connection.execute("COMMIT")
 
     def identity(self) -> object:
-        """Return the inode number of the file, which changes when the index is replaced; None if there is no file."""
+        """Return the inode number of the file, which changes when the index is replaced.
+
+        None if there is no file.
+        """
         try:
             return self.file.stat().st_ino
         except OSError:
             return None
 
     def replacement(self) -> Index:
-        """Return an empty index, to be filled and replace this one; requires the `exclusive` lock."""
+        """Return an empty index, to be filled and replace this one.
+
+        Requires the `exclusive` lock.
+        """
         fresh = Index(Path(f"{self.file}{NEW_SUFFIX}"), self._most)
         # An earlier build may have been killed.
         discard(fresh.file)
@@ -129,7 +156,9 @@ class Index:
 
 def _remove(connection: sqlite3.Connection, path: str) -> str:
     """Remove a document, if there is one; return the hash of its text, empty if it had none."""
-    row = connection.execute("SELECT content_hash FROM documents WHERE path = ?", (path,)).fetchone()
+    row = connection.execute(
+        "SELECT content_hash FROM documents WHERE path = ?", (path,)
+    ).fetchone()
     connection.execute("DELETE FROM documents WHERE path = ?", (path,))
     return str(row[0]) if row else ""
 
@@ -146,48 +175,73 @@ class Root(NamedTuple):
 
     def address(self, path: str) -> str:
         """Return the address by which a model opens this document with `open_url`."""
-        return f"{DOCUMENT_SCHEME}{self.name}/{path}" if self.is_folder else f"{DOCUMENT_SCHEME}{self.name}"
+        address = f"{DOCUMENT_SCHEME}{self.name}"
+        return f"{address}/{path}" if self.is_folder else address
 
     def uri(self, path: str) -> str:
         """Return the `file:` address of this document."""
-        folder = self.path.as_uri()
-        return f"{folder.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}" if self.is_folder else folder
+        uri = self.path.as_uri()
+        if not self.is_folder:
+            return uri
+        return f"{uri.rstrip('/')}/{quote_from_bytes(os.fsencode(path))}"
 
     def path_of(self, address: str) -> str:
-        """Return the path below this root for an address, or "" if it is elsewhere; for look-ups in the index only."""
+        """Return the path below this root for an address, or "" if it is elsewhere.
+
+        For look-ups in the index only.
+        """
         if not self.is_folder:
-            return self.path.name if address in (self.address(""), self.uri("")) else ""
-        by_name, by_uri = self.address(""), f"{self.path.as_uri().rstrip('/')}/"
-        path = unquote(address.removeprefix(by_uri)) if address.startswith(by_uri) else address.removeprefix(by_name)
-        return "" if path == address or NOT_IN_NAMES.search(path) else path
+            is_this_file = address in (self.address(""), self.uri(""))
+            return self.path.name if is_this_file else ""
+        uri = self.uri("")
+        if address.startswith(uri):
+            path = unquote(address.removeprefix(uri))
+        else:
+            path = address.removeprefix(self.address(""))
+        if path == address or NOT_IN_NAMES.search(path):
+            return ""
+        return path
 
 
 def open_roots(context: Context) -> Iterator[Root]:
     """Yield the distinct folders and files of `docs`; blocks. Raises `DocumentsUnreadable`."""
     names: set[str] = set()
+    paths: list[Path] = []
     attachments = attachments_folder(context.data_dir)
-    # Attachments may have been deleted with their thread.
-    wanted = (path for path in context.docs if path.parent.parent != attachments or path.is_dir())
-    for path in dict.fromkeys(map(_resolved, wanted)):
+    for wanted in context.docs:
+        if wanted.parent.parent == attachments and not wanted.is_dir():
+            # Attachments may have been deleted with their thread.
+            continue
+        paths.append(_resolved(wanted))
+    for path in dict.fromkeys(paths):
         if not path.is_dir() and kind_of_file(path.name) is None:
             raise unreadable(path, f"unsupported format; supported: {' '.join(KINDS)}")
-        name, number = path.name or "root", 1
+        name = path.name or "root"
+        number = 1
         while name in names:
             number += 1
             name = f"{path.name or 'root'}-{number}"
         names.add(name)
-        digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()[:16]
         is_attached = path.parent.parent == attachments
-        file = path.parent / INDEX_FILE if is_attached else context.data_dir / "indexes" / f"{digest}.sqlite"
+        if is_attached:
+            file = path.parent / INDEX_FILE
+        else:
+            digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()
+            file = context.data_dir / "indexes" / f"{digest[:16]}.sqlite"
         yield Root(name, path, path.is_dir(), Index(file), is_attached)
 
 
 def _resolved(path: Path) -> Path:
-    """Return the absolute path of a folder or file; raises `DocumentsUnreadable` if it is neither."""
+    """Return the absolute path of a folder or file.
+
+    Raises `DocumentsUnreadable` if it is neither.
+    """
     try:
         found = path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise unreadable(path, "there is no such folder or file; create it or correct the path") from error
+        raise unreadable(
+            path, "there is no such folder or file; create it or correct the path"
+        ) from error
     if not found.is_dir() and not found.is_file():
         raise unreadable(path, "is neither a folder nor a regular file")
     return found

@@ -1,4 +1,4 @@
-"""The SQLite file of an index: locked, opened, checked, and filled with the passages of each distinct text."""
+"""The SQLite file of an index: locked, opened, checked, and filled with passages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 from zlib import crc32
@@ -25,7 +24,8 @@ _WAITING_SECONDS = 3_600
 """Maximum time to wait while an index is replaced, which takes as long as reading all its files."""
 _thread_data = threading.local()
 _VERSION = 16
-"""Increase if index content is computed differently; changes of the tables are detected automatically."""
+"""Increase if index content is computed differently; changes of the tables are detected
+automatically."""
 _BUSY_SECONDS = 60
 _MOMENT = 0.01
 """Seconds between retries where SQLite does not wait by itself."""
@@ -61,7 +61,8 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passages, row);
 _TEXT_BYTES = 5
 """Size of a text's row number; collisions are rare even among a million texts."""
 POSITION_BITS = 18
-"""Number of low bits of a passage's number that hold its position in the text; enough for the longest text."""
+"""Number of low bits of a passage's number that hold its position in the text; enough for the
+longest text."""
 POSITION_MASK = (1 << POSITION_BITS) - 1
 _SAMPLE = 600
 """Number of characters at the start, and in the middle, that are used to detect the language."""
@@ -70,11 +71,15 @@ _IDENTIFIED = 400
 _LEAST = 100
 """Minimum number of characters for the identifier; with fewer it could only guess."""
 _PIECES_SHARE = 1.0
-"""A text is not stemmed if it has at least this many pieces of unspaced scripts, such as Chinese, per other word."""
+"""A text is not stemmed if it has at least this many pieces of unspaced scripts, such as Chinese,
+per other word."""
 
 
 class IndexedFile(NamedTuple):
-    """A file in the index, with the columns of its row and its text; `reason` is set if it has no text."""
+    """A file in the index, with the columns of its row and its text.
+
+    `reason` is set if it has no text.
+    """
 
     path: str
     size: int
@@ -107,7 +112,10 @@ COLUMNS = IndexedFile._fields[:-1]
 
 @contextmanager
 def shared(file: Path) -> Iterator[None]:
-    """Acquire an index's shared lock; waits while the index is replaced. Reentrant within a thread."""
+    """Acquire an index's shared lock.
+
+    Waits while the index is replaced. Reentrant within a thread.
+    """
     files = _files_of_thread()
     if file in files:
         # A second lock would deadlock with a writer that waits for this thread's first one.
@@ -138,9 +146,11 @@ def _locked(file: Path, begin: Literal["BEGIN", "BEGIN EXCLUSIVE"]) -> Iterator[
     """Hold the lock of an index, which is a transaction on its lock file: shared, or exclusive."""
     lock = Path(f"{file}{LOCK}")
     create_private(lock)
-    # SQLite's locks on an empty database work between threads and processes on any system, and are released with their
-    # process.
-    with closing(sqlite3.connect(lock, timeout=_WAITING_SECONDS, isolation_level=None)) as connection:
+    # SQLite's locks on an empty database work between threads and processes on any system, and are
+    # released with their process.
+    with closing(
+        sqlite3.connect(lock, timeout=_WAITING_SECONDS, isolation_level=None)
+    ) as connection:
         connection.execute(begin)
         connection.execute("SELECT count (*) FROM sqlite_master").fetchone()
         yield
@@ -162,7 +172,7 @@ class RebuildNeeded(Exception):
 
 @contextmanager
 def translated_errors(file: Path) -> Iterator[None]:
-    """Translate SQLite and file system errors in the block into `RebuildNeeded` or `DatabaseUnusable`."""
+    """Translate SQLite and file system errors to `RebuildNeeded` or `DatabaseUnusable`."""
     try:
         yield
     except (sqlite3.DatabaseError, OSError) as error:
@@ -172,7 +182,10 @@ def translated_errors(file: Path) -> Iterator[None]:
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Open the index, creating it if it does not exist. Raises `RebuildNeeded` if it is of another version."""
+    """Open the index, creating it if it does not exist.
+
+    Raises `RebuildNeeded` if it is of another version.
+    """
     create_private(file)
     connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
@@ -190,7 +203,10 @@ def connect(file: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to WAL mode, so that readers and a writer can run in parallel; waits for others creating this index."""
+    """Switch to WAL mode, so that readers and a writer can run in parallel.
+
+    Waits for others creating this index.
+    """
     end = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -204,7 +220,10 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def remove(file: Path) -> None:
-    """Delete an index (requires the `exclusive` lock); its lock file stays, since others may be waiting for it."""
+    """Delete an index (requires the `exclusive` lock).
+
+    Its lock file stays, since others may be waiting for it.
+    """
     for suffix in ("", *_SIDES):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
 
@@ -232,10 +251,14 @@ def is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Create the tables if the file is empty. Raises `RebuildNeeded` for an index of another version."""
+    """Create the tables if the file is empty.
+
+    Raises `RebuildNeeded` for an index of another version.
+    """
     # New versions of stemmers or parsers make an index outdated.
     wanted = (
-        _VERSION << 24 | (stemmer_version() ^ parsing_version() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF
+        _VERSION << 24
+        | (stemmer_version() ^ parsing_version() ^ crc32(_SCHEMA.encode())) & 0xFFFFFF
     ) & 0x7FFFFFFF
 
     def is_ready() -> bool:
@@ -267,12 +290,15 @@ def create_private(file: Path) -> None:
 
 
 def number_of(content_hash: str) -> int:
-    """Return the row number for the text with this hash; if another text has it, the next free one is used."""
+    """Return the row number for the text with this hash.
+
+    If another text has it, the next free one is used.
+    """
     return int.from_bytes(hashlib.sha256(content_hash.encode()).digest()[:_TEXT_BYTES])
 
 
 def stemmed_in(text: str) -> str:
-    """Return the ISO 639-1 code of the text's language if it has its own stemmer, else an empty string."""
+    """Return the ISO 639-1 code of the text's language; empty if it has no stemmer of its own."""
     middle = max(_SAMPLE, len(text) // 2)
     words, pieces = words_and_pieces(f"{text[:_SAMPLE]} {text[middle : middle + _SAMPLE]}")
     code = language_by_words(words, IN_TEXT)
@@ -281,15 +307,20 @@ def stemmed_in(text: str) -> str:
     return code if code in STEMMED else ""
 
 
-def update_texts(connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping[str, str]) -> None:
-    """Add, remove or retitle the texts with these hashes, after a change of the documents that have them.
+def update_texts(
+    connection: sqlite3.Connection, hashes: Iterable[str], texts: Mapping[str, str]
+) -> None:
+    """Add, remove or retitle the texts with these hashes, after a change of the documents that have
+    them.
 
-    A text gets the title of its first document by path. `texts`: by hash, the texts that may be new.
+    A text gets the title of its first document by path. `texts`: by hash, the texts that may be
+    new.
     """
     # FTS5 writes rows fastest in the order of their numbers.
     for content_hash in sorted(hashes, key=number_of):
         title = connection.execute(
-            "SELECT title FROM documents WHERE content_hash = ? ORDER BY path LIMIT 1", (content_hash,)
+            "SELECT title FROM documents WHERE content_hash = ? ORDER BY path LIMIT 1",
+            (content_hash,),
         ).fetchone()
         found = connection.execute(
             "SELECT id, title, language FROM texts WHERE content_hash = ?", (content_hash,)
@@ -314,7 +345,9 @@ def update_texts(connection: sqlite3.Connection, hashes: Iterable[str], texts: M
 
 def indexed_text(connection: sqlite3.Connection, content_hash: str) -> str:
     """Return the whole text with this hash; empty if unknown."""
-    found = connection.execute("SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)).fetchone()
+    found = connection.execute(
+        "SELECT id, lead FROM texts WHERE content_hash = ?", (content_hash,)
+    ).fetchone()
     row, lead = found or (0, "")
     pieces = connection.execute("SELECT piece FROM spans WHERE text = ? ORDER BY position", (row,))
     return "".join([lead, *(piece for (piece,) in pieces)])
@@ -325,7 +358,8 @@ def _add_text(connection: sqlite3.Connection, content_hash: str, title: str, tex
     language = stemmed_in(text)
     spans = split_passages(text)
     # Characters between passages belong to the one before, so that the pieces joined are the text.
-    bounds = [*(span.start for span in spans), len(text)]
+    bounds = [span.start for span in spans]
+    bounds.append(len(text))
     row = number_of(content_hash)
     while connection.execute("SELECT 1 FROM texts WHERE id = ?", (row,)).fetchone():
         row += 1
@@ -333,31 +367,40 @@ def _add_text(connection: sqlite3.Connection, content_hash: str, title: str, tex
         "INSERT INTO texts (id, content_hash, title, language, lead) VALUES (?, ?, ?, ?, ?)",
         (row, content_hash, title, language, text[: bounds[0]]),
     )
-    connection.executemany(
-        "INSERT INTO spans (text, position, start, stop, heading, piece) VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            (row, position, span.start, span.end, span.heading, text[start:stop])
-            for position, (span, (start, stop)) in enumerate(zip(spans, pairwise(bounds), strict=True))
-        ),
-    )
+    for position, span in enumerate(spans):
+        piece = text[bounds[position] : bounds[position + 1]]
+        connection.execute(
+            "INSERT INTO spans (text, position, start, stop, heading, piece)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (row, position, span.start, span.end, span.heading, piece),
+        )
     connection.execute("UPDATE totals SET passages = passages + ?", (len(spans),))
     _write(connection, row, title, language)
 
 
-def _write(connection: sqlite3.Connection, row: int, title: str, language: str, command: str = "") -> None:
+def _write(
+    connection: sqlite3.Connection, row: int, title: str, language: str, command: str = ""
+) -> None:
     """Add the passages of a text to the search table, or remove them with the command "delete"."""
 
     def terms(text: str) -> str:
         return " ".join(index_terms(text, language))
 
     passages = connection.execute(
-        "SELECT position, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ? ORDER BY position", (row,)
+        "SELECT position, heading, substr (piece, 1, stop - start) FROM spans WHERE text = ?"
+        " ORDER BY position",
+        (row,),
     ).fetchall()
-    column, mark, given = ("passages, ", "?, ", (command,)) if command else ("", "", ())
-    connection.executemany(
-        f"INSERT INTO passages ({column}rowid, title, heading, text) VALUES ({mark}?, ?, ?, ?)",  # noqa: S608
-        (
-            (*given, row << POSITION_BITS | position, terms(title), terms(heading), terms(text))
-            for position, heading, text in passages
-        ),
+    columns = ["rowid", "title", "heading", "text"]
+    if command:
+        # FTS5 takes a command in the column with the name of the table.
+        columns.insert(0, "passages")
+    insert = (
+        f"INSERT INTO passages ({', '.join(columns)})"  # noqa: S608
+        f" VALUES ({', '.join('?' * len(columns))})"
     )
+    for position, heading, text in passages:
+        values = [row << POSITION_BITS | position, terms(title), terms(heading), terms(text)]
+        if command:
+            values.insert(0, command)
+        connection.execute(insert, values)

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache, cached_property
-from itertools import chain
 from math import fsum
 
 from ..evidence.text.similarity import distinct, interleave, rarity, spread
@@ -52,50 +51,79 @@ class IndexShelf:
 
     def counted(self, words: Sequence[str]) -> int:
         """Return the number of passages with these words, summed over their index terms."""
-        counts = (chain(*(of_word.items() for of_word in reader.counts(words))) for reader in self._readers)
-        return sum(sum(dict(of_index).values()) for of_index in counts)
+        total = 0
+        for reader in self._readers:
+            counts = dict[str, int]()
+            for of_word in reader.counts(words):
+                counts |= of_word
+            total += sum(counts.values())
+        return total
 
     def known(self, words: Sequence[str]) -> frozenset[str]:
         """Return the words that occur in any passage."""
-        return frozenset().union(*(reader.known(words) for reader in self._readers))
+        known = set[str]()
+        for reader in self._readers:
+            known.update(reader.known(words))
+        return frozenset(known)
 
     def replacements(self, word: str) -> list[str]:
-        """Return replacements for a word that occurs nowhere: words with similar spelling, else its parts."""
-        found = [near for reader in self._readers for near in reader.corrections(word)]
-        likeness = {near: SequenceMatcher(None, word, near.casefold()).ratio() for near in found}
-        best = max(likeness.values(), default=0.0)
-        spelt = [near for near in likeness if likeness[near] == best >= _SIMILARITY]
-        parts = (part for reader in self._readers for part in reader.parts(word)) if not spelt else ()
-        return [*dict.fromkeys((*spelt, *parts))][:_MOST_REPLACEMENTS]
+        """Return replacements for a word that occurs nowhere: similar spellings, else its parts."""
+        similarities = dict[str, float]()
+        for reader in self._readers:
+            for correction in reader.corrections(word):
+                matcher = SequenceMatcher(None, word, correction.casefold())
+                similarities[correction] = matcher.ratio()
+        best = max(similarities.values(), default=0.0)
+        replacements = list[str]()
+        if best >= _SIMILARITY:
+            for correction, similarity in similarities.items():
+                if similarity == best:
+                    replacements.append(correction)
+        else:
+            for reader in self._readers:
+                replacements += reader.parts(word)
+        return list(dict.fromkeys(replacements))[:_MOST_REPLACEMENTS]
 
     def best(self, query: str, limit: int) -> list[LibraryPassage]:
-        """Return the best passages for a query by BM25 over all indexes, first a few per document."""
-        terms, titles = terms_of(query), {*possible_titles(query)}
-        weights: dict[str, float] = {}
-        rarities: dict[str, float] = {}
+        """Return the best passages for a query by BM25 over all indexes, first a few per
+        document."""
+        terms = terms_of(query)
+        # The weights of the terms: by index term, and by the query's words without accents.
+        weights = dict[str, float]()
+        rarities = dict[str, float]()
         counts = [reader.counts(terms) for reader in self._readers]
         for number, term in enumerate(terms):
-            of_term = [of_index[number] for of_index in counts]
-            rarities[unaccented(term)] = weight = rarity(self.size, sum(chain(*(forms.values() for forms in of_term))))
-            weights |= dict.fromkeys(chain(*of_term), weight)
-        found = [*{*self.search(terms, _COMPARED), *self.titled(query)}]
-        scores = dict(zip(found, _scores([candidate.passage for candidate in found], weights), strict=True))
+            passages = 0
+            forms = list[str]()
+            for of_index in counts:
+                passages += sum(of_index[number].values())
+                forms += of_index[number]
+            weight = rarity(self.size, passages)
+            rarities[unaccented(term)] = weight
+            weights |= dict.fromkeys(forms, weight)
+        found = list({*self.search(terms, _COMPARED), *self.titled(query)})
+        bm25 = _scores([candidate.passage for candidate in found], weights)
+        scores = dict(zip(found, bm25, strict=True))
 
         def ordered() -> list[Candidate]:
             return sorted(found, key=lambda candidate: (-scores[candidate], candidate.key))
 
-        # A document's title raises only its best passage; otherwise one long document would fill the list.
+        # A document's title raises only its best passage; otherwise one long document would fill
+        # the list.
+        titles = set(possible_titles(query))
         for candidate in distinct(ordered(), lambda candidate: candidate.document):
             title = title_key(candidate.title)
-            words = title.split() if title in titles else ()
-            scores[candidate] += _MENTION_WEIGHT * sum(rarities.get(word, 0.0) for word in words)
+            if title in titles:
+                mention = sum(rarities.get(word, 0.0) for word in title.split())
+                scores[candidate] += _MENTION_WEIGHT * mention
         best = spread(ordered(), lambda candidate: candidate.document, PER_DOCUMENT)[:limit]
         return [candidate.passage for candidate in best]
 
     def search(self, words: Sequence[str], limit: int) -> list[Candidate]:
         """Return the passages that match these words best."""
-        sought = tuple(dict.fromkeys(words))
-        return self._cached((sought, limit), lambda reader: reader.best(sought, limit))
+        distinct_words = tuple(dict.fromkeys(words))
+        key = (distinct_words, limit)
+        return self._cached(key, lambda reader: reader.best(distinct_words, limit))
 
     def titled(self, text: str) -> list[Candidate]:
         """Return the first passages of documents whose titles occur in this text."""
@@ -103,34 +131,45 @@ class IndexShelf:
         return self._cached(text, lambda reader: reader.titled(titles, _MOST_TITLED))
 
     def name_count(self, name: str) -> int:
-        """Return the number of passages that contain this name's words in a row, counting up to 500 per index."""
+        """Return the number of passages with this name's words in a row, at most 500 per index."""
         if name not in self._name_counts:
-            counts = (reader.name_count(name, _MOST_COUNTED) for reader in self._readers)
-            self._name_counts[name] = sum(counts)
+            count = 0
+            for reader in self._readers:
+                count += reader.name_count(name, _MOST_COUNTED)
+            self._name_counts[name] = count
         return self._name_counts[name]
 
     def with_name(self, name: str, words: Sequence[str], limit: int) -> list[Candidate]:
         """Return the passages with this name; none if `_MOST_COUNTED` passages or more have it.
 
-        If more than `limit` have it: up to `limit` with any of `words`, and up to `limit` with it in their title.
+        If more than `limit` have it: up to `limit` with any of `words`, and up to `limit` with it
+        in their title.
         """
         if self.name_count(name) >= _MOST_COUNTED:
             return []
         if self.name_count(name) <= limit:
             return self._cached((name, limit), lambda reader: reader.with_name(name, limit))
-        titled = self._cached((name, "title", limit), lambda reader: reader.with_name(name, limit, in_title=True))
+        titled = self._cached(
+            (name, "title", limit), lambda reader: reader.with_name(name, limit, in_title=True)
+        )
         if not words:
             return titled
-        sought = tuple(dict.fromkeys(words))
-        found = self._cached((name, sought, limit), lambda reader: reader.with_name(name, limit, sought))
-        return list(dict.fromkeys([*found, *titled]))
+        distinct_words = tuple(dict.fromkeys(words))
+        with_words = self._cached(
+            (name, distinct_words, limit),
+            lambda reader: reader.with_name(name, limit, distinct_words),
+        )
+        return list(dict.fromkeys([*with_words, *titled]))
 
-    def _cached(self, key: object, look_up: Callable[[IndexReader], Iterable[int]]) -> list[Candidate]:
+    def _cached(
+        self, key: object, look_up: Callable[[IndexReader], Iterable[int]]
+    ) -> list[Candidate]:
         """Return the passages that `look_up` finds in the indexes, interleaved; cached by `key`."""
         if key not in self._lists:
-            found = [look_up(reader) for reader in self._readers]
-            mixed = interleave([self._candidate(number, row) for row in rows] for number, rows in enumerate(found))
-            self._lists[key] = list(dict.fromkeys(mixed))
+            by_index = list[list[Candidate]]()
+            for index, reader in enumerate(self._readers):
+                by_index.append([self._candidate(index, row) for row in look_up(reader)])
+            self._lists[key] = list(dict.fromkeys(interleave(by_index)))
         return self._lists[key]
 
     def _candidate(self, index: int, row: int) -> Candidate:
@@ -144,16 +183,26 @@ class IndexShelf:
 
 
 def _scores(passages: Sequence[LibraryPassage], weights: Mapping[str, float]) -> list[float]:
-    """Return the BM25 scores of passages over title, headings and text; `weights` by index term."""
+    """Return the BM25 scores of passages over title, headings and text; `weights` by term."""
+
     # Passages of a document share its title and often headings.
-    hits = cache(lambda text, language: Counter(filter(weights.__contains__, index_terms(text, language))))
+    @cache
+    def counted(text: str, language: str) -> Counter[str]:
+        return Counter(filter(weights.__contains__, index_terms(text, language)))
 
-    def score(passage: LibraryPassage) -> float:
-        counts: dict[str, float] = defaultdict(float)
-        for weight, text in zip(_COLUMN_WEIGHTS, (passage.source.title, passage.heading, passage.text), strict=True):
-            for term, times in hits(text, passage.language).items():
-                counts[term] += weight * times
-        length = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * len(passage.text) / _USUAL_CHARACTERS)
-        return fsum(weights[term] * (_SATURATION + 1) * count / (count + length) for term, count in counts.items())
-
-    return list(map(score, passages))
+    scores = list[float]()
+    for passage in passages:
+        frequencies = defaultdict[str, float](float)
+        columns = (passage.source.title, passage.heading, passage.text)
+        for column_weight, text in zip(_COLUMN_WEIGHTS, columns, strict=True):
+            for term, count in counted(text, passage.language).items():
+                frequencies[term] += column_weight * count
+        length_factor = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(passage.text) / _USUAL_CHARACTERS
+        length = _SATURATION * length_factor
+        scores.append(
+            fsum(
+                weights[term] * (_SATURATION + 1) * frequency / (frequency + length)
+                for term, frequency in frequencies.items()
+            )
+        )
+    return scores

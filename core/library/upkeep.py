@@ -1,4 +1,4 @@
-"""Maintains the indexes: updates them with their files, rebuilds damaged ones, and removes unused ones."""
+"""Maintains the indexes: updates them, rebuilds damaged ones, and removes unused ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ _NEVER = -1
 _EXTRACTED = ("title", "text", "date", "date_kind", "period", "publisher", "is_cut", "note")
 """Fields of an entry that are copied from the file's extract."""
 _UNSURE = frozenset({"timed out", "crashed"})
-"""Failures that may not be the file's fault: the machine may be busy, or the limit may have been raised since."""
+"""Failures that may not be the file's fault: the machine may be busy, or the limit may have been
+raised since."""
 MOST_TRIES = 3
 """Attempts with one time limit before such a file counts as unreadable."""
 _KEPT_SECONDS = 90 * 24 * 3600
@@ -67,13 +68,17 @@ Result = TypeVar("Result")
 def batches(
     files: Iterable[FoundFile], most_files: int = BATCH_FILES, most_bytes: int = BATCH_BYTES
 ) -> Iterator[list[FoundFile]]:
-    """Split files into batches of at most `most_files` files and `most_bytes` bytes; a larger file is a batch alone."""
+    """Split files into batches of at most `most_files` files and `most_bytes` bytes.
+
+    A larger file is a batch alone.
+    """
     batch: list[FoundFile] = []
     number = size = 0
     for file in files:
         if batch and (number >= most_files or size + file.size > most_bytes):
             yield batch
-            batch, number, size = [], 0, 0
+            batch = []
+            number = size = 0
         batch.append(file)
         number += _PICTURE_FILES if kind_of_file(file.path) == "image" else 1
         size += file.size
@@ -82,11 +87,17 @@ def batches(
 
 
 def groups(files: Iterable[FoundFile]) -> Iterator[list[FoundFile]]:
-    """Split files into the groups in which they are sent to a parser; files of slow kinds are sent alone."""
+    """Split files into the groups in which they are sent to a parser.
+
+    Files of slow kinds are sent alone.
+    """
     for group in batches(files, GROUP_FILES, GROUP_BYTES):
         for is_quick, run in groupby(group, lambda file: kind_of_file(file.path) in _QUICK):
-            together = list(run)
-            yield from [together] if is_quick else ([file] for file in together)
+            if is_quick:
+                yield list(run)
+            else:
+                for file in run:
+                    yield [file]
 
 
 class FolderChanges(NamedTuple):
@@ -107,10 +118,11 @@ class FolderChanges(NamedTuple):
 
 
 def compare(root: Path, index: Index, limits: Limits) -> FolderChanges:
-    """Compare files with the index; blocks. Raises `DocumentsUnreadable` if the folder cannot be listed.
+    """Compare files with the index.
 
-    A file counts as unchanged if its size and modification time (in nanoseconds) are the same. Changes within one
-    tick of the file system's clock, or with the time reset, are missed. A file that timed out or crashed the
+    Blocks. Raises `DocumentsUnreadable` if the folder cannot be listed. A file counts as unchanged
+    if its size and modification time (in nanoseconds) are the same. Changes within one tick of the
+    file system's clock, or with the time reset, are missed. A file that timed out or crashed the
     parser is tried a few times, and again whenever the time limit is raised.
     """
     try:
@@ -131,18 +143,25 @@ def compare(root: Path, index: Index, limits: Limits) -> FolderChanges:
     return FolderChanges(root, index, files, known, gone, scan.left_out, seconds)
 
 
-def update(changes: FolderChanges, parser: Parser, threads: Executor, on_step: Callable[[], None]) -> None:
-    """Read and store new or changed files in batches, so that a kill loses at most one batch; blocks.
+def update(
+    changes: FolderChanges, parser: Parser, threads: Executor, on_step: Callable[[], None]
+) -> None:
+    """Read and store new or changed files in batches, so that a kill loses at most one batch.
 
-    `on_step` is called for each file that was read.
+    Blocks. `on_step` is called for each file that was read.
     """
     changes.store.note_root(changes.root)
     with closing(_read_ahead(changes, parser, threads)) as batches_read:
         for futures in batches_read:
-            same, changed = list[IndexedFile](), list[IndexedFile]()
-            for entry in chain.from_iterable(future.result() for future in futures):
-                (same if _is_same(entry, changes) else changed).append(entry)
-                on_step()
+            same = list[IndexedFile]()
+            changed = list[IndexedFile]()
+            for future in futures:
+                for entry in future.result():
+                    if _is_same(entry, changes):
+                        same.append(entry)
+                    else:
+                        changed.append(entry)
+                    on_step()
             changes.store.change(changed)
             changes.store.restamp(same)
     # Remove paths last, so that a moved file can reuse the text of its old path.
@@ -165,18 +184,15 @@ def _is_settled(entry: IndexedFile, seconds: float) -> bool:
 def _read_ahead(
     changes: FolderChanges, parser: Parser, threads: Executor
 ) -> Generator[list[Future[list[IndexedFile]]]]:
-    """Yield batches of entries, as futures of a few each; while one batch is stored, the next one is read."""
-    # Paths from which new files may have been moved, by hash and file name.
-    old_paths: dict[tuple[str, str], str] = {}
-    if any(file.path not in changes.known for file in changes.files):
-        texts = (entry for entry in changes.known.values() if entry.file_hash and not entry.reason)
-        old_paths = {(entry.file_hash, PurePath(entry.path).name): entry.path for entry in texts}
-    read = partial(_read, changes, old_paths, parser)
-    begun = ([threads.submit(read, group) for group in groups(batch)] for batch in batches(changes.files))
+    """Yield batches of entries, as futures of a few each.
+
+    While one batch is stored, the next one is read.
+    """
+    read = partial(_read, changes, _paths_by_content(changes), parser)
     reading: deque[list[Future[list[IndexedFile]]]] = deque()
     try:
-        for futures in begun:
-            reading.append(futures)
+        for batch in batches(changes.files):
+            reading.append([threads.submit(read, group) for group in groups(batch)])
             if len(reading) == _AHEAD:
                 yield reading[0]
                 reading.popleft()
@@ -186,8 +202,22 @@ def _read_ahead(
             future.cancel()
 
 
+def _paths_by_content(changes: FolderChanges) -> dict[tuple[str, str], str]:
+    """Return the paths from which new files may have been moved, by hash and file name."""
+    paths: dict[tuple[str, str], str] = {}
+    if all(file.path in changes.known for file in changes.files):
+        return paths
+    for entry in changes.known.values():
+        if entry.file_hash and not entry.reason:
+            paths[entry.file_hash, PurePath(entry.path).name] = entry.path
+    return paths
+
+
 def _read(
-    changes: FolderChanges, old_paths: Mapping[tuple[str, str], str], parser: Parser, files: Sequence[FoundFile]
+    changes: FolderChanges,
+    old_paths: Mapping[tuple[str, str], str],
+    parser: Parser,
+    files: Sequence[FoundFile],
 ) -> list[IndexedFile]:
     """Return the entries of files: parsed, or copied from the index if a file was moved; blocks."""
     entries: dict[str, IndexedFile] = {}
@@ -197,25 +227,34 @@ def _read(
             data = read_file(changes.root, file, parser.max_bytes)
         except Unreadable as error:
             # Always retried, since permissions may change without a new modification time.
-            entries[file.path] = IndexedFile(file.path, file.size, _NEVER, "", str(error), error.reason)
+            entries[file.path] = IndexedFile(
+                file.path, file.size, _NEVER, "", str(error), error.reason
+            )
             continue
-        # Size and time are from the scan, so a file that changes while it is read is read again next time.
+        # Size and time are from the scan, so a file that changes while it is read is read again
+        # next time.
         entry = IndexedFile(file.path, file.size, file.mtime_ns, hashlib.sha256(data).hexdigest())
-        old_path = old_paths.get((entry.file_hash, PurePath(entry.path).name))
         # A moved file keeps its text if its name is the same, as the name may give title and date.
-        moved = changes.store.document(old_path) if old_path and old_path != entry.path else None
-        if moved and moved.file_hash == entry.file_hash:
-            entry = moved._replace(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns)
+        old_path = old_paths.get((entry.file_hash, PurePath(entry.path).name))
+        if old_path and old_path != entry.path:
+            moved = changes.store.document(old_path)
+            if moved and moved.file_hash == entry.file_hash:
+                entry = moved._replace(path=entry.path, size=entry.size, mtime_ns=entry.mtime_ns)
         entries[file.path] = entry
         if not entry.text and not _is_same(entry, changes):
             unknown[file.path] = data
-    extracts = parser.parse_all([(data, PurePath(path).name) for path, data in unknown.items()])
+    contents = list[tuple[bytes, str]]()
+    for path, data in unknown.items():
+        contents.append((data, PurePath(path).name))
+    extracts = parser.parse_all(contents)
     for path, extract in zip(unknown, extracts, strict=True):
         entries[path] = _with_extract(entries[path], extract, changes)
     return list(entries.values())
 
 
-def _with_extract(entry: IndexedFile, extract: Extract | Unreadable, changes: FolderChanges) -> IndexedFile:
+def _with_extract(
+    entry: IndexedFile, extract: Extract | Unreadable, changes: FolderChanges
+) -> IndexedFile:
     """Return an entry with what the parser extracted, or with the reason why it failed."""
     if isinstance(extract, Unreadable):
         entry = entry._replace(reason=str(extract), code=extract.reason)
@@ -223,12 +262,16 @@ def _with_extract(entry: IndexedFile, extract: Extract | Unreadable, changes: Fo
             return entry
         # Count the attempts under this time limit.
         before = changes.known.get(entry.path)
-        if before is None or before.file_hash != entry.file_hash or before.seconds < changes.seconds:
+        if (
+            before is None
+            or before.file_hash != entry.file_hash
+            or before.seconds < changes.seconds
+        ):
             return entry._replace(seconds=changes.seconds, tries=1)
         return entry._replace(seconds=before.seconds, tries=before.tries + 1)
-    known = {name: getattr(extract, name) for name in _EXTRACTED}
-    stated = standing_of(extract.title, PurePath(entry.path).name, extract.text)._asdict()
-    return entry._replace(**known, **stated, content_hash=text_hash(extract.text))
+    extracted = {name: getattr(extract, name) for name in _EXTRACTED}
+    standing = standing_of(extract.title, PurePath(entry.path).name, extract.text)
+    return entry._replace(**extracted, **standing._asdict(), content_hash=text_hash(extract.text))
 
 
 def _remove_old(folder: Path, now: float) -> None:
@@ -236,11 +279,12 @@ def _remove_old(folder: Path, now: float) -> None:
     for file in sorted(folder.glob("*.sqlite")):
         # A failed removal must not fail the run.
         with suppress(OSError, sqlite3.Error):
-            if _is_old(file, now):
-                with exclusive(file):
-                    # Another process may have used the index meanwhile.
-                    if _is_old(file, now) and not _has_root(file):
-                        remove(file)
+            if not _is_old(file, now):
+                continue
+            with exclusive(file):
+                # Another process may have used the index meanwhile.
+                if _is_old(file, now) and not _has_root(file):
+                    remove(file)
     for file in sorted(folder.glob(f"*.sqlite{NEW_SUFFIX}")):
         with suppress(OSError):
             if _is_old(file, now):
@@ -249,14 +293,22 @@ def _remove_old(folder: Path, now: float) -> None:
 
 def _is_old(file: Path, now: float) -> bool:
     """Whether the index and its lock file, which every refresh touches, are both old."""
-    paths = (file, Path(f"{file}{LOCK}"))
-    return now - max((path.stat().st_mtime for path in paths if path.exists()), default=0.0) > _KEPT_SECONDS
+    last_use = 0.0
+    for path in (file, Path(f"{file}{LOCK}")):
+        if path.exists():
+            last_use = max(last_use, path.stat().st_mtime)
+    return now - last_use > _KEPT_SECONDS
 
 
 def _has_root(file: Path) -> bool:
-    """Whether the indexed folder or file still exists; false for an index of another version, which is useless."""
+    """Whether the indexed folder or file still exists.
+
+    False for an index of another version, which is useless.
+    """
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+        with closing(
+            sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)
+        ) as connection:
             (root,) = connection.execute("SELECT root FROM totals").fetchone()
     except sqlite3.DatabaseError as error:
         return not is_corrupt(error) and error.sqlite_errorcode != sqlite3.SQLITE_ERROR
@@ -273,34 +325,44 @@ class Upkeep:
         self._limits = limits
         self._clock = clock
 
-    def refresh(self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None) -> list[FolderChanges]:
-        """Index new and changed files; return the changes. `on_progress` gets two numbers of files: done, and all."""
-        # A damaged index is replaced with an empty one.
-        changed = [
-            self.run((root,), partial(compare, root.path, root.store, self._limits), is_filled=False) for root in roots
-        ]
-        total, done = sum(len(changes.files) for changes in changed), count(1)
+    def refresh(
+        self, roots: Sequence[Root], on_progress: Callable[[int, int], None] | None
+    ) -> list[FolderChanges]:
+        """Index new and changed files.
 
-        def step() -> None:
+        Return the changes. `on_progress` gets two numbers of files: done, and all.
+        """
+        changes_of_roots = list[FolderChanges]()
+        for root in roots:
+            comparison = partial(compare, root.path, root.store, self._limits)
+            # A damaged index is replaced with an empty one.
+            changes_of_roots.append(self.run((root,), comparison, is_filled=False))
+        total = sum(len(changes.files) for changes in changes_of_roots)
+        done = count(1)
+
+        def on_step() -> None:
             if on_progress:
                 on_progress(next(done), total)
 
         with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
-            for root, changes in zip(roots, changed, strict=True):
-                self.run((root,), partial(update, changes, parser, threads, step))
+            for root, changes in zip(roots, changes_of_roots, strict=True):
+                self.run((root,), partial(update, changes, parser, threads, on_step))
         now = self._clock.now().timestamp()
         for root in roots:
             # Record the last use, for `_is_old`.
             os.utime(f"{root.store.file}{LOCK}", (now, now))
         for folder in {root.store.file.parent for root in roots}:
             _remove_old(folder, now)
-        return changed
+        return changes_of_roots
 
-    def run(self, roots: Sequence[Root], work: Callable[[], Result], *, is_filled: bool = True) -> Result:
-        """Return `work()`; if an index of these roots turns out to be damaged, rebuild it and call `work` again.
+    def run(
+        self, roots: Sequence[Root], work: Callable[[], Result], *, is_filled: bool = True
+    ) -> Result:
+        """Return `work()`.
 
-        `is_filled=False`: leave the new index empty. Raises `RebuildNeeded` if this thread has a shared lock; the
-        caller must release it and try again.
+        If an index of these roots turns out to be damaged, rebuild it and call `work` again.
+        `is_filled=False`: leave the new index empty. Raises `RebuildNeeded` if this thread has a
+        shared lock; the caller must release it and try again.
         """
         for _ in range(_MOST_REBUILDS):
             seen = {root.store.file: root.store.identity() for root in roots}
@@ -314,7 +376,9 @@ class Upkeep:
             for root in roots:
                 if root.store.file == damaged:
                     self._replace(root, seen[damaged], is_filled=is_filled)
-        raise DatabaseUnusable(f"{damaged}: the document index is still damaged after {_MOST_REBUILDS} rebuilds")
+        raise DatabaseUnusable(
+            f"{damaged}: the document index is still damaged after {_MOST_REBUILDS} rebuilds"
+        )
 
     def _replace(self, root: Root, seen: object, *, is_filled: bool) -> None:
         """Replace a damaged index with a new one, unless another thread or process already has."""

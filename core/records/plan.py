@@ -1,4 +1,5 @@
-"""The typed plan (a list of `PlanStep`) and the results of its steps: learnings, observations, verdicts."""
+"""The typed plan (a list of `PlanStep`) and the results of its steps: learnings, observations,
+verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ StepKind = Literal["independent", "hybrid", "dependent"]
 ObservationKind = Literal["insight", "gap", "contradiction"]
 
 FINAL_CHECK = "final-validation"
-"""Used instead of a step's id in observations of `cross_check`, which compares all learnings after the last step."""
+"""Used instead of a step's id in observations of `cross_check`, which compares all learnings after
+the last step."""
 
 
 class PlanStep(Record):
@@ -35,7 +37,8 @@ class PlanStep(Record):
     parent: str = ""
     """Id of the step that it follows up; empty for a step of the original plan."""
     depth: int = 0
-    """0 for a step of the original plan, 1 for its follow-up, 2 for a follow-up of that one, and so on."""
+    """0 for a step of the original plan, 1 for its follow-up, 2 for a follow-up of that one, and so
+    on."""
     status: StepStatus = "pending"
     turn: int = 0
     """`turn_index` of its packets; 0 until it starts."""
@@ -46,7 +49,8 @@ class PlanStep(Record):
 
     @property
     def kind(self) -> StepKind:
-        """`independent`: a search; `hybrid`: a search that builds on other steps; `dependent`: reasoning only."""
+        """`independent`: a search; `hybrid`: a search that builds on other steps; `dependent`:
+        reasoning only."""
         if not self.requires_search:
             return "dependent"
         return "hybrid" if self.depends_on else "independent"
@@ -70,7 +74,8 @@ class Learning(Record):
 
     @property
     def id(self) -> str:
-        """`HASH-QUESTION`: 16 hex digits for text, source and step, and the first 8 characters of `question_id`.
+        """`HASH-QUESTION`: 16 hex digits for text, source and step, and the first 8 characters of
+        `question_id`.
 
         If a run is repeated, its learnings get the same hashes, and sort in the same order.
         """
@@ -90,11 +95,13 @@ class Fact(NamedTuple):
     @property
     def sources(self) -> tuple[str, ...]:
         """Distinct keys of the sources that state it; empty if an analysis step concluded it."""
-        return tuple(dict.fromkeys(learning.source for learning in self.learnings if learning.source))
+        sources = [learning.source for learning in self.learnings if learning.source]
+        return tuple(dict.fromkeys(sources))
 
 
 class Observation(Record):
-    """An insight, gap or contradiction in the learnings; never changed or deleted, only superseded by later ones."""
+    """An insight, gap or contradiction in the learnings; never changed or deleted, only superseded
+    by later ones."""
 
     kind: ObservationKind
     text: str = ""
@@ -117,20 +124,24 @@ class Observation(Record):
 
     @property
     def claims(self) -> tuple[str, str]:
-        """The two claims of a contradiction; for an insight or a gap, its text and an empty text."""
+        """The two claims of a contradiction; for an insight or a gap, its text and an empty
+        text."""
         return self.dispute.claims if self.dispute else (self.text, "")
 
     @property
     def key(self) -> str:
-        """`HASH-QUESTION`, like `Learning.id`; the 16 hex digits are for what was noticed, when, and from what.
+        """`HASH-QUESTION`, like `Learning.id`; the 16 hex digits are for what was noticed, when,
+        and from what.
 
-        What is known of the sources of a dispute does not count: it may change between two runs of a node.
+        What is known of the sources of a dispute does not count: it may change between two runs of
+        a node.
         """
         text, other = self.claims
         stamp = self.model_dump(include={"round", "step", "iteration", "is_open", "score"})
         # Stored runs have these keys, so the hashed names stay as they are.
-        said = to_json({"kind": self.kind, "text": text, "other": other, **stamp}).decode()
-        return f"{short_hash(said, *(key.split('-')[0] for key in self.learnings))}-{self.question_id[:8]}"
+        noticed = to_json({"kind": self.kind, "text": text, "other": other, **stamp}).decode()
+        learnings = [key.split("-")[0] for key in self.learnings]
+        return f"{short_hash(noticed, *learnings)}-{self.question_id[:8]}"
 
 
 class Element(Record):
@@ -168,11 +179,13 @@ class Iteration(Record):
     learnings: tuple[str, ...] = ()
     """Ids of the learnings gained in this round."""
     confidence: float = 0.0
-    """Confidence in the step's results so far, from 0 to 1; see `evidence.memory.learned.confidence`."""
+    """Confidence in the step's results so far, from 0 to 1; see
+    `evidence.memory.learned.confidence`."""
     at: str = ""
     """When the confidence was computed (ISO 8601)."""
     verdicts: tuple[Verdict, ...] = ()
-    """The verdict on the results of the round; empty if there were none, and in an analysis step."""
+    """The verdict on the results of the round; empty if there were none, and in an analysis
+    step."""
 
 
 class Suggestion(Record):
@@ -202,8 +215,11 @@ class StepOutcome(Record):
     @property
     def verdict(self) -> Verdict | None:
         """The last verdict; None if there is none."""
-        verdicts = [verdict for iteration in self.iterations for verdict in iteration.verdicts]
-        return verdicts[-1] if verdicts else None
+        last = None
+        for iteration in self.iterations:
+            for verdict in iteration.verdicts:
+                last = verdict
+        return last
 
     @property
     def is_complete(self) -> bool:

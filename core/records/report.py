@@ -1,4 +1,5 @@
-"""Records of a report: its draft, its claims with the passages they cite, and the audit of report and run."""
+"""Records of a report: its draft, its claims with the passages they cite, and the audit of report
+and run."""
 
 from __future__ import annotations
 
@@ -26,17 +27,19 @@ class Grade(Record):
     missing: str = ""
     """What the draft lacks, in a few words for the reader; empty if answered."""
     task: str = ""
-    """A self-contained research task that would answer it; empty if researchers have already searched in
-    vain, or no research can answer it."""
+    """A self-contained research task that would answer it; empty if researchers have already
+    searched in vain, or no research can answer it."""
     is_found: bool = False
-    """Whether the findings already answer what the draft leaves open, so that it needs no further research."""
+    """Whether the findings already answer what the draft leaves open, so that it needs no further
+    research."""
 
 
 class CitingText(Record):
     """A text with citation markers, and the sources that it cites."""
 
     text: str
-    """Its body in Markdown, with markers `[n]`; in a draft also `[0]` where a citation named no existing source."""
+    """Its body in Markdown, with markers `[n]`; in a draft also `[0]` where a citation named no
+    existing source."""
     sources: tuple[str, ...]
     """Keys of the cited sources, in the order of their numbers."""
     numbers: tuple[int, ...]
@@ -48,8 +51,12 @@ class CitingText(Record):
         return dict(zip(self.numbers, self.sources, strict=True))
 
     def cited(self, sources: Mapping[str, Source]) -> list[Source]:
-        """Return its sources with `number` set to their number in this text; `sources`: the thread's, by key."""
-        return [sources[key].model_copy(update={"number": number}) for number, key in self.keys.items()]
+        """Return its sources with `number` set to their number in this text; `sources`: the
+        thread's, by key."""
+        cited = list[Source]()
+        for number, key in self.keys.items():
+            cited.append(sources[key].model_copy(update={"number": number}))
+        return cited
 
 
 class Draft(CitingText):
@@ -77,7 +84,11 @@ class Draft(CitingText):
     @property
     def words(self) -> int:
         """Its word count, including headings and tables but not citations."""
-        return sum(any(map(str.isalnum, word)) for word in _CITATION.sub("", self.text).split())
+        count = 0
+        for word in _CITATION.sub("", self.text).split():
+            if any(map(str.isalnum, word)):
+                count += 1
+        return count
 
     @property
     def open_grades(self) -> list[Grade]:
@@ -122,7 +133,8 @@ class ClaimCheck(Record):
     passages: tuple[CitedPassage, ...] = ()
     """One passage for each source that it cites, in the order of the markers."""
     independent: int = 0
-    """Number of organisations that support it; organisations that reprint the same text count once."""
+    """Number of organisations that support it; organisations that reprint the same text count
+    once."""
     repair: Repair | None = None
     """How the check changed it; None if it is as the writer wrote it."""
     is_marked: bool = False
@@ -145,14 +157,16 @@ class UnitVerdict(Record):
     source: str = ""
     """Key of the source of the first of these words."""
     operation: str = ""
-    """The calculation that yields its number from numbers in these words; empty if there is none."""
+    """The calculation that yields its number from numbers in these words; empty if there is
+    none."""
 
 
 class Audit(Record):
     """Statistics on a finished report and its run."""
 
     checked: int
-    """Number of units in the draft: headings, clauses, sentences, table cells; broken down in the next five fields."""
+    """Number of units in the draft: headings, clauses, sentences, table cells; broken down in the
+    next five fields."""
     supported: int
     """Units supported by sources."""
     corrected: int
@@ -162,7 +176,8 @@ class Audit(Record):
     not_verified: int
     """Unproved units without a mark: no model has judged them, or its judgement is unreliable."""
     reasoning: int
-    """Units that need no source: conclusions, statements that something is missing, headings that name a subject."""
+    """Units that need no source: conclusions, statements that something is missing, headings that
+    name a subject."""
     removed_markers: int
     """Citations removed because they named no existing source."""
     sources_read: int
@@ -176,7 +191,8 @@ class Audit(Record):
     reprints: tuple[tuple[str, ...], ...] = ()
     """Groups of cited sources (keys) with nearly the same text."""
     is_unverified: bool = False
-    """Whether a model judged the report and more than half of it is not verified; then no sentence is marked."""
+    """Whether a model judged the report and more than half of it is not verified; then no sentence
+    is marked."""
     disagreements: tuple[Dispute, ...] = ()
     """Disputes between sources."""
     open_gaps: tuple[str, ...] = ()
@@ -201,15 +217,18 @@ class Brief(Record):
     """Results of the nodes that run before the plan is written."""
 
     orientation: str = ""
-    """SHA-256 (hex) of the results of the broad search of `orient`, in the store; empty if there are none."""
+    """SHA-256 (hex) of the results of the broad search of `orient`, in the store; empty if there
+    are none."""
     actions: tuple[Action, ...] = ()
     """The tool calls of that search."""
     summary: str = ""
     """Summary of the conversation."""
     queries: tuple[str, ...] = ()
-    """Search queries for a question answered from one search; if empty, the question itself is the query."""
+    """Search queries for a question answered from one search; if empty, the question itself is the
+    query."""
     began: float = 0.0
-    """Active seconds of the run when planning began; earlier time does not count towards the time limit."""
+    """Active seconds of the run when planning began; earlier time does not count towards the time
+    limit."""
 
 
 class Report(CitingText):

@@ -1,4 +1,5 @@
-"""Records of a run and its research (tasks, findings, spending), and reducers for the channels of the graphs."""
+"""Records of a run and its research (tasks, findings, spending), and reducers for the channels of
+the graphs."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ def latest(_: Any, update: Value) -> Value:
 def append_lists(current: Sequence[Value], update: Sequence[Sequence[Value]]) -> list[Value]:
     """Append the entries of each list in the update.
 
-    Nodes write messages as a list of lists so that they are not shown to clients: LangGraph's `messages` mode streams
-    every message in a list that a node writes, but none in a list of lists.
+    Nodes write messages as a list of lists so that they are not shown to clients: LangGraph's
+    `messages` mode streams every message in a list that a node writes, but none in a list of lists.
     """
     return [*current, *chain.from_iterable(update)]
 
@@ -50,11 +51,16 @@ SNAPSHOT_UPDATES = 300
 
 
 def delta(merge: Callable[[Any, Any], Any], kind: type) -> DeltaChannel[Any]:
-    """Return a channel of this type whose checkpoints store only the updates, not its whole value each time.
+    """Return a channel of this type whose checkpoints store only the updates, not its whole value
+    each time.
 
     `merge`: the reducer that combines the value with one update.
     """
-    return DeltaChannel(lambda value, updates: reduce(merge, updates, value), kind, snapshot_frequency=SNAPSHOT_UPDATES)
+
+    def merge_all(value: Any, updates: Sequence[Any]) -> Any:
+        return reduce(merge, updates, value)
+
+    return DeltaChannel(merge_all, kind, snapshot_frequency=SNAPSHOT_UPDATES)
 
 
 class Action(Record):
@@ -76,7 +82,8 @@ class Action(Record):
     failed: tuple[str, ...] = ()
     """Types of the errors that the tool raised, and names of the time limits that it exceeded."""
     broken: tuple[str, ...] = ()
-    """Failed searches, one text each: the reason, and the affected queries or the engine used instead."""
+    """Failed searches, one text each: the reason, and the affected queries or the engine used
+    instead."""
     asked: tuple[str, ...] = ()
     """Other services that were asked for copies or retractions of the opened pages."""
     fault: str = ""
@@ -84,14 +91,16 @@ class Action(Record):
 
 
 class Scope(Record):
-    """What a question may search; set at its start, and used instead of the settings when it is resumed."""
+    """What a question may search; set at its start, and used instead of the settings when it is
+    resumed."""
 
     docs: tuple[str, ...] = ()
     """Absolute paths of the user's folders and files."""
     engines: tuple[str, ...] = ()
     """Names of the web search engines."""
     engines_by_default: bool = False
-    """Whether no engine was chosen and none had a key: a keyless fallback may then replace one that finds nothing."""
+    """Whether no engine was chosen and none had a key: a keyless fallback may then replace one that
+    finds nothing."""
     retrievers: tuple[str, ...] = ()
     """Names of retrievers that search the user's documents, in addition to `docs`."""
     domains_allow: tuple[str, ...] = ()
@@ -107,9 +116,11 @@ class Scope(Record):
     earlier: bool = False
     """Whether to also search what the user's finished runs have read."""
     documents: str = ""
-    """A listing of the user's documents or folders for the prompts of models that plan and search."""
+    """A listing of the user's documents or folders for the prompts of models that plan and
+    search."""
     whole: tuple[str, ...] = ()
-    """Addresses of all the user's documents if they are short enough to be read instead of searched; else empty."""
+    """Addresses of all the user's documents if they are short enough to be read instead of
+    searched; else empty."""
 
     @property
     def reads_all(self) -> bool:
@@ -118,7 +129,8 @@ class Scope(Record):
 
 
 class Assignment(Record):
-    """What a task and its finding have in common: the call that assigned the task, and its place in the run."""
+    """What a task and its finding have in common: the call that assigned the task, and its place in
+    the run."""
 
     id: str
     """Id of the orchestrator's tool call for it."""
@@ -137,7 +149,8 @@ class Finding(Assignment):
     task: str
     """The task, as assigned."""
     step: str = ""
-    """Id of the plan's step that it comes from, as in its learnings and observations; empty for a researcher's."""
+    """Id of the plan's step that it comes from, as in its learnings and observations; empty for a
+    researcher's."""
     text: str
     """The answer to the task; its citations `[n]` use the researcher's own source numbers."""
     sources: tuple[str, ...] = ()
@@ -171,12 +184,14 @@ class Finding(Assignment):
 
     @property
     def lists_learnings(self) -> bool:
-        """Whether its text lists what a plan's step has learned, one fact per line, instead of prose or excerpts."""
+        """Whether its text lists what a plan's step has learned, one fact per line, instead of
+        prose or excerpts."""
         return bool(self.step) and not self.is_excerpt
 
 
 class Task(Assignment):
-    """The complete input of a researcher: the task, what it may search, and its share of the budget."""
+    """The complete input of a researcher: the task, what it may search, and its share of the
+    budget."""
 
     text: str
     """The task description."""
@@ -225,8 +240,9 @@ class Plan(Record):
     @property
     def remark(self) -> str:
         """Note for the user on steps dropped because of the limit; empty if there are none."""
-        words = f"The plan had more steps than allowed ({self.left_out} left out: max_plan_steps)."
-        return words if self.left_out else ""
+        if not self.left_out:
+            return ""
+        return f"The plan had more steps than allowed ({self.left_out} left out: max_plan_steps)."
 
 
 class Spent(Record):
@@ -250,7 +266,8 @@ class Spent(Record):
 
 
 class UsualCost(Record):
-    """What the user's finished runs of a kind (the same strategy, depth and models) cost; `estimate` for clients."""
+    """What the user's finished runs of a kind (the same strategy, depth and models) cost;
+    `estimate` for clients."""
 
     runs: int
     """Number of finished runs that it is based on."""
@@ -261,7 +278,8 @@ class UsualCost(Record):
 
 
 class Run(Record):
-    """The current question, the values that were fixed at its start, and the progress of the run."""
+    """The current question, the values that were fixed at its start, and the progress of the
+    run."""
 
     id: str
     """Id of the question."""
@@ -283,15 +301,19 @@ class Run(Record):
     entry: Entry = "question"
     """Kind of the latest message."""
     first_title: str = ""
-    """Title of the report on the thread's first question; empty for that question itself, or if it has no title."""
+    """Title of the report on the thread's first question; empty for that question itself, or if it
+    has no title."""
     depth: Depth | None = None
     """Research effort, set at the question's start; None: `standard`."""
     is_recalled: bool = False
-    """Whether it is answered from sources read for the thread's earlier questions; implies `is_quick`."""
+    """Whether it is answered from sources read for the thread's earlier questions; implies
+    `is_quick`."""
     is_quick: bool = False
-    """Whether it is answered from one search, because of its depth or because `auto` judged it to be small."""
+    """Whether it is answered from one search, because of its depth or because `auto` judged it to
+    be small."""
     usual_cost: UsualCost | None = None
-    """What runs like this one cost, looked up with the plan; None before that, or if fewer than three have finished."""
+    """What runs like this one cost, looked up with the plan; None before that, or if fewer than
+    three have finished."""
     active_seconds: float = 0.0
     """Working time so far, excluding pauses and interruptions."""
     lost_seconds: float = 0.0
@@ -325,7 +347,8 @@ class Progress(Record):
     thought: str = ""
     """The model's latest thought, stored with the tasks that follow it."""
     opening: int = 0
-    """Number of the thread's messages when the orchestrator started; later ones are in its transcript."""
+    """Number of the thread's messages when the orchestrator started; later ones are in its
+    transcript."""
     seen_messages: int = 0
     """Number of the thread's messages that the orchestrator has seen."""
     turn: int = 0
@@ -338,8 +361,14 @@ class Progress(Record):
     """(call id, text) of the tasks that wait for a later round."""
 
 
-def merge_findings(current: Mapping[str, Finding], update: Mapping[str, Finding]) -> dict[str, Finding]:
-    """Add new findings; a finding with the thread's source numbers is not replaced by one without them."""
-    kept = {key for key, known in current.items() if known.numbered is not None}
-    newer = {key: found for key, found in update.items() if key not in kept or found.numbered is not None}
-    return {**current, **newer}
+def merge_findings(
+    current: Mapping[str, Finding], update: Mapping[str, Finding]
+) -> dict[str, Finding]:
+    """Add new findings; a finding with the thread's source numbers is not replaced by one without
+    them."""
+    merged = dict(current)
+    for key, finding in update.items():
+        is_numbered = key in current and current[key].numbered is not None
+        if not is_numbered or finding.numbered is not None:
+            merged[key] = finding
+    return merged

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 DOCUMENT_SCHEME = "docs:"
 """Prefix of the addresses of the user's own documents."""
 Extent = Literal["whole", "part", "excerpt", "not opened"]
-"""How much of a source was read: all of its text, its beginning, or only a search excerpt, either because it was
-never opened or because opening it failed."""
+"""How much of a source was read: all of its text, its beginning, or only a search excerpt, either
+because it was never opened or because opening it failed."""
 
 DateKind = Literal["", "document", "publication", "as_of", "in_force", "file_name", "changed"]
-"""What a date refers to: the document, its publication, the state that it describes, its entry into force, its file
-name, or its last change. Empty if there is no date."""
+"""What a date refers to: the document, its publication, the state that it describes, its entry into
+force, its file name, or its last change. Empty if there is no date."""
 
 Origin = Literal["own", "official", "company", "news", "scholarly", "forum", "other"]
 """The kind of a source's publisher; `own` for the user's documents."""
@@ -30,7 +30,8 @@ class Record(BaseModel):
 
 
 def short_hash(*parts: str) -> str:
-    """Return the first 16 hex digits of the SHA-256 of the parts; ("ab", "c") and ("a", "bc") differ."""
+    """Return the first 16 hex digits of the SHA-256 of the parts; ("ab", "c") and ("a", "bc")
+    differ."""
     return text_hash("\0".join(parts))[:16]
 
 
@@ -40,8 +41,10 @@ def text_hash(text: str) -> str:
 
 
 def time_of(date: str, period: str) -> str:
-    """Return the date, else the year or month in which the period (see `Source.period`) ends; empty without both."""
-    return date or re.split("-[QH]", period.rpartition("/")[2])[0]
+    """Return the date, else the year or month in which the period (see `Source.period`) ends; empty
+    without both."""
+    end_of_period = period.rpartition("/")[2]
+    return date or re.split("-[QH]", end_of_period)[0]
 
 
 class Source(Record):
@@ -62,15 +65,18 @@ class Source(Record):
     date_kind: DateKind = ""
     """Kind of `date`; empty if unknown."""
     period: str = ""
-    """Reporting period: 2025, 2025-Q1, 2025-H1, 2025-05, 2025/2026 or 2025-07/2026-06; empty if there is none."""
+    """Reporting period: 2025, 2025-Q1, 2025-H1, 2025-05, 2025/2026 or 2025-07/2026-06; empty if
+    there is none."""
     content_hash: str = ""
-    """SHA-256 (hex) of its text, which is its key in the store; empty if only a search excerpt was read."""
+    """SHA-256 (hex) of its text, which is its key in the store; empty if only a search excerpt was
+    read."""
     is_cut: bool = False
     """Whether only the beginning of its text was read."""
     is_rendered: bool = False
     """Whether a browser ran the page's scripts before its text was read."""
     failure: str = ""
-    """Code of the reason why it could not be opened (see `NotRead.code`); empty if no attempt failed."""
+    """Code of the reason why it could not be opened (see `NotRead.code`); empty if no attempt
+    failed."""
     copy_address: str = ""
     """Address of the open or archived copy that was read instead; otherwise empty."""
     copied_on: str = ""
@@ -82,7 +88,8 @@ class Source(Record):
     is_draft: bool = False
     """Whether it calls itself a draft."""
     in_force_from: str = ""
-    """Full or partial ISO date in the future from which it is in force, as it states; otherwise empty."""
+    """Full or partial ISO date in the future from which it is in force, as it states; otherwise
+    empty."""
     read_at: str = ""
     """When the text was read (ISO 8601); empty if not read."""
     is_earlier: bool = False
@@ -117,25 +124,35 @@ class Source(Record):
 
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:
-    """Merge sources by key: a read text wins over an excerpt, a text read later over one read earlier.
+    """Merge sources by key: a read text wins over an excerpt, a text read later over one read
+    earlier.
 
     A source keeps its number, the latest date that it was given, and all its excerpts and engines.
     """
     merged = dict(current)
     for key, source in update.items():
-        pair = (merged.get(key, source), source)
-        best = max(pair, key=lambda known: (known.read_at, known.content_hash, known.model_dump_json()))
-        date, kind = max((known.date, known.date_kind) for known in pair)
-        fields = {
-            "number": min((known.number for known in pair if known.number), default=0),
-            "failure": "" if best.content_hash else max(known.failure for known in pair),
-            "date": date,
-            "date_kind": kind,
-            "excerpts": tuple(sorted({excerpt for known in pair for excerpt in known.excerpts})),
-            "engines": tuple(sorted({engine for known in pair for engine in known.engines})),
-        }
-        merged[key] = best.model_copy(update=fields)
+        known = merged.get(key, source)
+        merged[key] = _merged(known, source)
     return merged
+
+
+def _merged(first: Source, second: Source) -> Source:
+    """Return two states of a source as one."""
+    pair = (first, second)
+    best = max(
+        pair, key=lambda source: (source.read_at, source.content_hash, source.model_dump_json())
+    )
+    date, kind = max((source.date, source.date_kind) for source in pair)
+    numbers = [source.number for source in pair if source.number]
+    fields: dict[str, object] = {
+        "number": min(numbers, default=0),
+        "failure": "" if best.content_hash else max(first.failure, second.failure),
+        "date": date,
+        "date_kind": kind,
+        "excerpts": tuple(sorted({*first.excerpts, *second.excerpts})),
+        "engines": tuple(sorted({*first.engines, *second.engines})),
+    }
+    return best.model_copy(update=fields)
 
 
 class NotRead(Record):
@@ -150,7 +167,8 @@ class NotRead(Record):
 
 
 class Attached(Record):
-    """A file that the user attached to a message; its content is stored in a folder of the thread."""
+    """A file that the user attached to a message; its content is stored in a folder of the
+    thread."""
 
     name: str
     """Its file name in the thread's folder."""

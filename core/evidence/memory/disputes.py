@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ....state import ResearchState
 from ...records.dispute import Dispute, DisputeSubject
@@ -66,9 +66,14 @@ def confirmed_disputes(state: ResearchState, question_id: str | None = None) -> 
     Since the final check of a typed plan compares all learnings, only those that it found count
     for such a plan.
     """
-    asked = state.run.id if question_id is None else question_id
-    own = (found for found in state.memory.values() if found.question_id == asked)
-    confirmed = [found for found in own if found.step == FINAL_CHECK or state.run.strategy != "planned"]
+    if question_id is None:
+        question_id = state.run.id
+    is_planned = state.run.strategy == "planned"
+    confirmed = list[Observation]()
+    for observation in state.memory.values():
+        is_confirmed = observation.step == FINAL_CHECK or not is_planned
+        if observation.question_id == question_id and is_confirmed:
+            confirmed.append(observation)
     return [current_dispute(found, state) for found in contradictions(confirmed)]
 
 
@@ -78,9 +83,10 @@ def current_dispute(found: Observation, state: ResearchState) -> Dispute:
     keys = list(found.dispute.sources)
     if not all(keys):
         # In runs stored by bad86816 only the learnings name the sources (`run.store.upgrade`).
-        known = [state.learnings[key] for key in found.learnings if key in state.learnings]
-        keys = [learning.source for learning in known]
-    sources = [state.sources[key] for key in keys if key in state.sources]
+        keys.clear()
+        for learning in filter(None, map(state.learnings.get, found.learnings)):
+            keys.append(learning.source)
+    sources = list(filter(None, map(state.sources.get, keys)))
     if len(sources) < 2:
         return found.dispute
     first, second = sources
@@ -90,7 +96,10 @@ def current_dispute(found: Observation, state: ResearchState) -> Dispute:
 def disputes_in_thread(state: ResearchState) -> list[Dispute]:
     """Return the confirmed disputes of all questions of the thread."""
     disputes = list[Dispute]()
-    for question_id in dict.fromkeys(found.question_id for found in state.memory.values()):
+    question_ids = dict[str, None]()
+    for observation in state.memory.values():
+        question_ids.setdefault(observation.question_id)
+    for question_id in question_ids:
         disputes += confirmed_disputes(state, question_id)
     return disputes
 
@@ -103,7 +112,11 @@ def disputes_in_text(state: ResearchState, text: str) -> list[Dispute]:
         words = set(stems(claim))
         return any(2 * len(words & sentence) >= len(words) for sentence in sentences)
 
-    return [dispute for dispute in confirmed_disputes(state) if any(map(is_stated, dispute.claims))]
+    disputes = list[Dispute]()
+    for dispute in confirmed_disputes(state):
+        if any(map(is_stated, dispute.claims)):
+            disputes.append(dispute)
+    return disputes
 
 
 def disputes_of(state: ResearchState, report: Report) -> list[Dispute]:
@@ -112,7 +125,7 @@ def disputes_of(state: ResearchState, report: Report) -> list[Dispute]:
         return disputes_in_text(state, report.text)
     disputes = list[Dispute]()
     for dispute in report.audit.disagreements:
-        first, second = (state.sources[key] for key in dispute.sources)
+        first, second = map(state.sources.__getitem__, dispute.sources)
         disputes.append(with_sources(dispute, (first, second)))
     return disputes
 
@@ -131,18 +144,24 @@ def comparison_table(
     if not disputes:
         return ""
     head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
-    rows = [head, ("---",) * len(head)]
+    lines = [_row(head), _row(["---"] * len(head))]
     for dispute in disputes:
         names = {key: source_name(sources[key], numbers.get(key)) for key in dispute.sources}
         first, second = map(plain_line, dispute.claims)
         cited = " / ".join(names.values())
-        dates = " / ".join(date or labels.not_stated for date in dispute.dates)
+        first_date, second_date = dispute.dates
+        dates = f"{first_date or labels.not_stated} / {second_date or labels.not_stated}"
         newer = names.get(dispute.newer, labels.not_known)
         if dispute.is_resolved:
             newer += f"; {plain_line(dispute.resolution)}"
-        rows.append((first, second, cited, dates, newer))
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        lines.append(_row([first, second, cited, dates, newer]))
+    table = "\n".join(lines)
     return f"## {labels.contradictions}\n\n{table}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    """Return a line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
 
 
 def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:

@@ -1,4 +1,5 @@
-"""Extracts learnings (statements with a source, or thoughts without one) from findings, merges and rates them."""
+"""Extracts learnings (statements with a source, or thoughts) from findings; merges and rates
+them."""
 
 from __future__ import annotations
 
@@ -29,21 +30,22 @@ _ITERATIONS = 5
 
 
 def learnings_of(finding: Finding) -> list[Learning]:
-    """Return the learnings of a finding: one for each sentence with citations and each source that it cites.
+    """Return the learnings of a finding: one for each sentence with citations and each source that
+    it cites.
 
     Findings that were withheld, had failures or are only excerpts have none.
     """
     if finding.is_withheld or finding.failures or finding.is_excerpt:
         return []
-    known = dict(enumerate(finding.sources, 1))
-    cited = (
-        (sentence.text, known[number])
-        for sentence in sentences_of(finding.text)
-        if tokens(sentence.text)
-        for number in sentence.numbers
-        if number in known
-    )
-    return [_learning(finding, text, key) for text, key in dict.fromkeys(cited)]
+    sources = dict(enumerate(finding.sources, 1))
+    cited = dict[tuple[str, str], None]()
+    for sentence in sentences_of(finding.text):
+        if not tokens(sentence.text):
+            continue
+        for number in sentence.numbers:
+            if number in sources:
+                cited.setdefault((sentence.text, sources[number]))
+    return [_learning(finding, text, source) for text, source in cited]
 
 
 def without_markers(text: str) -> str:
@@ -54,45 +56,67 @@ def without_markers(text: str) -> str:
 
 
 def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
-    """Merge learnings into facts, in order of first appearance; learnings without a source merge only with each other.
+    """Merge learnings into facts, in order of first appearance.
 
-    Learnings from different sources are the same fact only if their words are the same, since contradictions use nearly
-    the same words. Learnings from one source, which may have been read twice, may differ slightly.
+    Learnings without a source merge only with each other. Learnings from different sources are the
+    same fact only if their words are the same, since contradictions use nearly the same words.
+    Learnings from one source, which may have been read twice, may differ slightly.
     """
-    groups = grouped(learnings, lambda learning: (bool(learning.source), " ".join(learning.text.casefold().split())))
-    facts = [Fact(tuple(group)) for group in groups.values()]
+
+    def same_words(learning: Learning) -> tuple[bool, str]:
+        return bool(learning.source), " ".join(learning.text.casefold().split())
 
     def are_repeats(fact: Fact, other: Fact) -> bool:
-        return not set(fact.sources).isdisjoint(other.sources) and is_same_statement(
-            meaning(fact.text), meaning(other.text)
-        )
+        if set(fact.sources).isdisjoint(other.sources):
+            return False
+        return is_same_statement(meaning(fact.text), meaning(other.text))
 
-    repeats = components(facts, are_repeats)
-    return [Fact(tuple(learning for fact in same for learning in fact.learnings)) for same in repeats]
+    facts = list[Fact]()
+    for group in grouped(learnings, same_words).values():
+        facts.append(Fact(tuple(group)))
+    merged = list[Fact]()
+    for repeats in components(facts, are_repeats):
+        group = list[Learning]()
+        for fact in repeats:
+            group += fact.learnings
+        merged.append(Fact(tuple(group)))
+    return merged
 
 
-def fitting_learnings(groups: Sequence[Sequence[Learning]], about: str, tokens: int) -> list[Learning]:
-    """Return as many learnings as fit into `tokens` tokens of a prompt, in their order; earlier groups come first.
+def fitting_learnings(
+    groups: Sequence[Sequence[Learning]], about: str, tokens: int
+) -> list[Learning]:
+    """Return as many learnings as fit into `tokens` tokens of a prompt, in their order.
 
-    Of a group that does not fit completely, each step in turn adds its learning that is most relevant to `about`. The
-    same words from the same source are returned once.
+    Earlier groups come first. Of a group that does not fit completely, each step in turn adds its
+    learning that is most relevant to `about`. The same words from the same source are returned
+    once.
     """
-    kept: dict[tuple[str, str], Learning] = {}
+
+    def irrelevance(learning: Learning) -> float:
+        return -relevance(learning.text, about)
+
+    kept = dict[tuple[str, str], Learning]()
     for group in groups:
-        by_step = grouped(group, lambda learning: learning.step).values()
-        ranked = (sorted(of_step, key=lambda learning: -relevance(learning.text, about)) for of_step in by_step)
+        ranked = list[list[Learning]]()
+        for of_step in grouped(group, lambda learning: learning.step).values():
+            ranked.append(sorted(of_step, key=irrelevance))
         for learning in interleave(ranked):
+            key = (learning.source, learning.text)
             cost = _OVERHEAD + len(learning.text) // _CHARACTERS_PER_TOKEN
-            if (learning.source, learning.text) not in kept and cost <= tokens:
+            if key not in kept and cost <= tokens:
                 tokens -= cost
-                kept[learning.source, learning.text] = learning
-    order = {learning.id: position for position, learning in enumerate(chain.from_iterable(groups))}
-    return sorted(kept.values(), key=lambda learning: order[learning.id])
+                kept[key] = learning
+    positions = dict[str, int]()
+    for position, learning in enumerate(chain.from_iterable(groups)):
+        positions[learning.id] = position
+    return sorted(kept.values(), key=lambda learning: positions[learning.id])
 
 
 def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
     """Return the learnings without a source, in order; the same words once."""
-    return distinct([learning for learning in learnings if not learning.source], lambda learning: learning.text)
+    concluded = [learning for learning in learnings if not learning.source]
+    return distinct(concluded, lambda learning: learning.text)
 
 
 def confidence(
@@ -102,20 +126,29 @@ def confidence(
     iteration: int,
     completeness: float | None = None,
 ) -> float:
-    """Return the confidence (0 to 1, two decimals) in what was learned for a task up to an iteration (from 1).
+    """Return the confidence (0 to 1, two decimals) in what was learned for a task up to an
+    iteration (from 1).
 
-    It is 0.5 × agreement + 0.4 × coverage + 0.1 × promptness, and 0 if nothing was learned. Agreement is 1 - 0.5ⁿ for n
-    independent sources; all pages of a host count as one. Coverage is a model's judgement (`completeness`, 0 to 1), or
-    else the share of the task's specific words in the learnings. Promptness is 1 at the first iteration and falls by a
-    fifth with each further one, down to 0.
+    It is 0.5 × agreement + 0.4 × coverage + 0.1 × promptness, and 0 if nothing was learned.
+    Agreement is 1 - 0.5ⁿ for n independent sources; all pages of a host count as one. Coverage is a
+    model's judgement (`completeness`, 0 to 1), or else the share of the task's specific words in
+    the learnings. Promptness is 1 at the first iteration and falls by a fifth with each further
+    one, down to 0.
     """
     if not learnings:
         return 0.0
-    cited = [sources[learning.source] for learning in learnings if learning.source in sources]
-    independent = {(source.kind == "web" and web_host(source.key)) or source.key for source in cited}
+    texts = list[str]()
+    independent = set[str]()
+    for learning in learnings:
+        texts.append(learning.text)
+        source = sources.get(learning.source)
+        if source:
+            host = web_host(source.key) if source.kind == "web" else ""
+            independent.add(host or source.key)
     agreement = 1 - 0.5 ** len(independent)
-    words = " ".join(learning.text for learning in learnings)
-    coverage = relevance(words, task) if completeness is None else completeness
+    coverage = completeness
+    if coverage is None:
+        coverage = relevance(" ".join(texts), task)
     promptness = min(1.0, max(0.0, (_ITERATIONS + 1 - iteration) / _ITERATIONS))
     return round(_AGREEMENT * agreement + _COVERAGE * coverage + _PROMPTNESS * promptness, 2)
 
@@ -130,29 +163,39 @@ def notice_findings(
 ) -> tuple[dict[str, Learning], dict[str, Observation]]:
     """Return the learnings from a round's findings by id, and the observations about them by key.
 
-    The observations are the gaps that the findings open or close, and their contradictions. A finding closes a gap only
-    if the gap was its whole task; the orchestrator decides about other gaps. `memory` are the earlier observations.
+    The observations are the gaps that the findings open or close, and their contradictions. A
+    finding closes a gap only if the gap was its whole task; the orchestrator decides about other
+    gaps. `memory` are the earlier observations.
     """
     learned = {finding.id: learnings_of(finding) for finding in findings}
-    said = [learning for own in learned.values() for learning in own]
-    opened, closed, disputed = list[Observation](), list[Observation](), list[Observation]()
+    learnings = list(chain.from_iterable(learned.values()))
+    opened = list[Observation]()
+    closed = list[Observation]()
+    disputed = list[Observation]()
     for finding in findings:
         if not learned[finding.id]:
             # Such a finding closes no gap and shows no contradiction.
             opened.append(_gap(finding, finding.task))
             continue
-        opened += (_gap(finding, text) for text in finding.missing)
+        for text in finding.missing:
+            opened.append(_gap(finding, text))
         if finding.ended != "done":
             opened.append(_gap(finding, finding.task))
         for gap in open_gaps(memory.values()):
             if gap.text == finding.task and gap.question_id == finding.question_id:
                 closed += close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
         for dispute in finding.contradictions:
-            first, second = (_learning(finding, side.text, side.source) for side in dispute.sides)
-            said += (first, second)
+            sides = list[Learning]()
+            for side in dispute.sides:
+                sides.append(_learning(finding, side.text, side.source))
+            first, second = sides
+            learnings += sides
             disputed.append(observed_dispute(dispute, (first, second), finding.cycle, finding.id))
-    noted = (*opened, *closed, *disputed)
-    return {learning.id: learning for learning in said}, {found.key: found for found in noted}
+    observations = [*opened, *closed, *disputed]
+    return (
+        {learning.id: learning for learning in learnings},
+        {observation.key: observation for observation in observations},
+    )
 
 
 def _learning(finding: Finding, text: str, source: str) -> Learning:

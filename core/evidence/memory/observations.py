@@ -1,4 +1,5 @@
-"""The research memory (observations, of which insights, open gaps and contradictions are computed), and report notes.
+"""The research memory (observations, of which insights, open gaps and contradictions are computed),
+and report notes.
 
 What is computed does not depend on the order or repetition of the observations.
 """
@@ -26,9 +27,10 @@ WITHHELD_REASON = "the provider of the model refuses such text"
 
 
 def insights(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the insights, most confident first; those of a question that say nearly the same are merged.
+    """Return the insights, most confident first.
 
-    A merged insight has the highest confidence and all learnings of those that it is merged from.
+    Those of a question that say nearly the same are merged. A merged insight has the highest
+    confidence and all learnings of those that it is merged from.
     """
     return _by_score(_of_kind("insight", observations))
 
@@ -36,83 +38,119 @@ def insights(observations: Iterable[Observation]) -> list[Observation]:
 def open_gaps(observations: Iterable[Observation]) -> list[Observation]:
     """Return the open gaps, most relevant first, merged like insights.
 
-    The latest observation of a gap (same question, same words) decides whether it is open. If several are equally late,
-    one that closes it wins.
+    The latest observation of a gap (same question, same words) decides whether it is open. If
+    several are equally late, one that closes it wins.
     """
     return _by_score(_open(observations))
 
 
 def contradictions(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the contradictions, earliest first; those with nearly the same two claims, in any order, once."""
+    """Return the contradictions, earliest first.
+
+    Those with nearly the same two claims, in any order, once.
+    """
 
     def are_same(first: Observation, second: Observation) -> bool:
-        claim, other = map(meaning, first.claims)
+        if first.question_id != second.question_id:
+            return False
+        claim, other_claim = map(meaning, first.claims)
         second_claim, second_other = map(meaning, second.claims)
-        is_straight = is_same_statement(claim, second_claim) and is_same_statement(other, second_other)
-        is_crossed = is_same_statement(claim, second_other) and is_same_statement(other, second_claim)
-        return first.question_id == second.question_id and (is_straight or is_crossed)
+        if is_same_statement(claim, second_claim) and is_same_statement(other_claim, second_other):
+            return True
+        return is_same_statement(claim, second_other) and is_same_statement(
+            other_claim, second_claim
+        )
 
-    groups = components(_of_kind("contradiction", observations), are_same)
-    return sorted((min(group, key=_order) for group in groups), key=_order)
+    earliest = list[Observation]()
+    for group in components(_of_kind("contradiction", observations), are_same):
+        earliest.append(min(group, key=_order))
+    return sorted(earliest, key=_order)
 
 
 def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
-    """Return the observation that opens a gap; its relevance is that of its text to the task or question `about`."""
+    """Return the observation that opens a gap.
+
+    Its relevance is that of its text to the task or question `about`.
+    """
     score = relevance(text, about)
-    return Observation(kind="gap", text=text, question_id=question_id, round=round, step=step, score=score)
+    return Observation(
+        kind="gap", text=text, question_id=question_id, round=round, step=step, score=score
+    )
 
 
 def declare_missing(missing: Iterable[str], state: ResearchState) -> list[Observation]:
-    """Return the observations after which `missing` are the only open gaps of the current question."""
-    run, own, cycle = state.run, state.own_observations, state.progress.cycle
+    """Return the observations that make `missing` the only open gaps of the current question."""
+    run = state.run
+    cycle = state.progress.cycle
+    observations = state.own_observations
     opened = [gap_of(text, run.id, cycle, "", about=run.question) for text in missing]
-    kept = {_identity(gap) for gap in opened}
-    closed = [
-        observation
-        for gap in open_gaps(own)
-        if _identity(gap) not in kept
-        for observation in close_gap(gap, own, cycle, "", 0)
-        if _identity(observation) not in kept
-    ]
+    kept = set(map(_identity, opened))
+    closed = list[Observation]()
+    for gap in open_gaps(observations):
+        if _identity(gap) in kept:
+            continue
+        for observation in close_gap(gap, observations, cycle, "", 0):
+            # Another wording of the gap may be among those that stay open.
+            if _identity(observation) not in kept:
+                closed.append(observation)
     return [*opened, *closed]
 
 
 def close_gap(
     gap: Observation, observations: Iterable[Observation], round: int, step: str, iteration: int
 ) -> list[Observation]:
-    """Return the observations that close a gap from `open_gaps`, and all gaps merged into it, in a step's iteration."""
-    groups = components(_open(observations), _are_same)
-    same = [found for group in groups if _identity(gap) in map(_identity, group) for found in group]
-    closed = {"round": round, "step": step, "iteration": iteration, "is_open": False}
-    return [observation.model_copy(update=closed) for observation in same]
+    """Return the observations that close a gap from `open_gaps`, and all gaps merged into it, in a
+    step's iteration."""
+    update = {"round": round, "step": step, "iteration": iteration, "is_open": False}
+    closed = list[Observation]()
+    for group in components(_open(observations), _are_same):
+        if _identity(gap) in map(_identity, group):
+            for observation in group:
+                closed.append(observation.model_copy(update=update))
+    return closed
 
 
 def relevance(text: str, task: str) -> float:
-    """Return the share (0 to 1) of a task's words that a text has; stop words and generic words do not count."""
-    specific = (word for word in tokens(task) if word not in STOP_WORDS and not {word, stem(word)} & GENERIC_WORDS)
-    asked = {stem(word) for word in specific}
-    return len(asked.intersection(stems(text))) / len(asked) if asked else 0.0
+    """Return the share (0 to 1) of a task's words that a text has.
+
+    Stop words and generic words do not count.
+    """
+    task_stems = set[str]()
+    for word in tokens(task):
+        is_generic = word in GENERIC_WORDS or stem(word) in GENERIC_WORDS
+        if word not in STOP_WORDS and not is_generic:
+            task_stems.add(stem(word))
+    if not task_stems:
+        return 0.0
+    return len(task_stems.intersection(stems(text))) / len(task_stems)
 
 
 def elements_for(
     task: str, observations: Iterable[Observation], reasonings: Iterable[tuple[str, str]], most: int
 ) -> list[Element]:
-    """Return at most `most` insights, contradictions and thoughts as input of a task, without repetitions.
+    """Return at most `most` distinct insights, contradictions and thoughts as input of a task.
 
-    `reasonings` are (step id, thought) pairs. Insights with a confidence of at least `_PRIORITY` come first; these and
-    the rest are each sorted by relevance.
+    `reasonings` are (step id, thought) pairs. Insights with a confidence of at least `_PRIORITY`
+    come first; these and the rest are each sorted by relevance.
     """
 
-    def element(content: str, kind: Literal["insight", "contradiction", "reasoning"], step: str) -> Element:
+    def element(
+        content: str, kind: Literal["insight", "contradiction", "reasoning"], step: str
+    ) -> Element:
         return Element(content=content, relevance=relevance(content, task), source=step, kind=kind)
 
     noticed = list(observations)
-    first, rest = list[Element](), list[Element]()
-    for found in insights(noticed):
-        (first if found.score >= _PRIORITY else rest).append(element(found.text, "insight", found.step))
-    for found in contradictions(noticed):
-        rest.append(element(" – but: ".join(found.claims), "contradiction", found.step))
-    rest += [element(thought, "reasoning", step) for step, thought in reasonings if thought.strip()]
+    first = list[Element]()
+    rest = list[Element]()
+    for insight in insights(noticed):
+        group = first if insight.score >= _PRIORITY else rest
+        group.append(element(insight.text, "insight", insight.step))
+    for contradiction in contradictions(noticed):
+        claims = " – but: ".join(contradiction.claims)
+        rest.append(element(claims, "contradiction", contradiction.step))
+    for step, thought in reasonings:
+        if thought.strip():
+            rest.append(element(thought, "reasoning", step))
     for group in (first, rest):
         group.sort(key=lambda found: (-found.relevance, found.content, found.kind, found.source))
     ranked = [*first, *rest]
@@ -121,21 +159,35 @@ def elements_for(
 
 def _of_kind(kind: ObservationKind, observations: Iterable[Observation]) -> list[Observation]:
     """Return the observations of a kind, without repetitions."""
-    return list({found.key: found for found in observations if found.kind == kind}.values())
+    by_key = dict[str, Observation]()
+    for observation in observations:
+        if observation.kind == kind:
+            by_key[observation.key] = observation
+    return list(by_key.values())
 
 
 def _by_score(observations: Iterable[Observation]) -> list[Observation]:
-    """Return the observations by descending score; those of a question that say nearly the same are merged."""
+    """Return the observations by descending score.
+
+    Those of a question that say nearly the same are merged.
+    """
     merged = list[Observation]()
     for group in components(observations, _are_same):
-        learnings = tuple(sorted({learning for found in group for learning in found.learnings}))
-        update = {"score": max(found.score for found in group), "learnings": learnings}
-        merged.append(min(group, key=lambda found: found.key).model_copy(update=update))
-    return sorted(merged, key=lambda found: (-found.score, found.key))
+        learnings = set[str]()
+        scores = list[float]()
+        for observation in group:
+            learnings.update(observation.learnings)
+            scores.append(observation.score)
+        update = {"score": max(scores), "learnings": tuple(sorted(learnings))}
+        first = min(group, key=lambda observation: observation.key)
+        merged.append(first.model_copy(update=update))
+    return sorted(merged, key=lambda observation: (-observation.score, observation.key))
 
 
 def _are_same(first: Observation, second: Observation) -> bool:
-    return first.question_id == second.question_id and is_same_statement(meaning(first.text), meaning(second.text))
+    if first.question_id != second.question_id:
+        return False
+    return is_same_statement(meaning(first.text), meaning(second.text))
 
 
 def _open(observations: Iterable[Observation]) -> list[Observation]:
@@ -144,12 +196,13 @@ def _open(observations: Iterable[Observation]) -> list[Observation]:
     def stamp(gap: Observation) -> tuple[int, tuple[tuple[int, str], ...], int]:
         return gap.round, _step_order(gap.step), gap.iteration
 
-    found = list[Observation]()
+    still_open = list[Observation]()
     for same in grouped(_of_kind("gap", observations), _identity).values():
         latest = max(map(stamp, same))
         last = [gap for gap in same if stamp(gap) == latest]
-        found += last if all(gap.is_open for gap in last) else []
-    return found
+        if all(gap.is_open for gap in last):
+            still_open += last
+    return still_open
 
 
 def _identity(gap: Observation) -> tuple[str, str]:
@@ -169,55 +222,97 @@ def _step_order(step: str) -> tuple[tuple[int, str], ...]:
 
 def not_read(state: ResearchState) -> list[NotRead]:
     """Return the documents and pages that could not be read for the current question, each once."""
-    failed = (unread for action in state.own_actions for unread in action.not_read)
-    return list({unread.path: unread for unread in (*state.run.not_read, *failed)}.values())
+    unread = {file.path: file for file in state.run.not_read}
+    for action in state.own_actions:
+        for failed in action.not_read:
+            unread[failed.path] = failed
+    return list(unread.values())
 
 
 def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:
-    """Return the sources of which no text was read since they could not be opened, by key, with `failure` set."""
+    """Return the sources that could not be opened and have no text, by key, with `failure` set."""
     codes = {failed.path: failed.code for failed in unread}
-    failed = {key: codes.get(source.address) or codes.get(source.location, "") for key, source in sources.items()}
-    return {
-        key: sources[key].model_copy(update={"failure": code})
-        for key, code in failed.items()
-        if code and not sources[key].content_hash
-    }
+    found = dict[str, Source]()
+    for key, source in sources.items():
+        code = codes.get(source.address) or codes.get(source.location)
+        if code and not source.content_hash:
+            found[key] = source.model_copy(update={"failure": code})
+    return found
 
 
 def report_notes(state: ResearchState) -> list[str]:
     """Return the notes below the report of the current question, each one sentence or more."""
-    run, findings = state.run, state.findings.values()
-    unasked = "No clarification was possible, so the question was taken as written. Left open:"
-    notes = [f"{unasked} {assumption}" for assumption in run.assumptions]
+    run = state.run
+    report = state.report
+    notes = list[str]()
+    for assumption in run.assumptions:
+        unasked = "No clarification was possible, so the question was taken as written."
+        notes.append(f"{unasked} Left open: {assumption}")
     if run.stop_reason:
         notes.append(_line("Research ended early", run.stop_reason))
     if state.plan and state.plan.remark:
         notes.append(state.plan.remark)
     notes += research_gaps(state)
-    notes += [_line("Not done", step.title, step.reason) for step in state.steps if step.status == "skipped"]
+    for step in state.steps:
+        if step.status == "skipped":
+            notes.append(_line("Not done", step.title, step.reason))
     is_graded = bool(state.draft and state.draft.grades)
-    notes += [f"{'Still open' if is_graded else 'Not found'}: {gap}" for gap in unanswered(state)]
-    if state.report and state.report.audit and state.report.audit.marked:
-        marked = state.report.audit.marked
+    missing = "Still open" if is_graded else "Not found"
+    for gap in unanswered(state):
+        notes.append(f"{missing}: {gap}")
+    if report and report.audit and report.audit.marked:
+        marked = report.audit.marked
         notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
-    actions = state.own_actions
-    notes += source_notes(state.report.cited(state.sources) if state.report else ())
-    notes += _redacted_notes(actions)
-    failures = Counter((action.tool, kind) for action in actions for kind in action.failed)
-    for (tool, kind), times in failures.items():
-        notes.append(f"The tool {tool} failed {'once' if times == 1 else f'{times} times'} ({kind}).")
-    # `research_gaps` already has the failed steps of a typed plan, with their reasons.
-    reported = {words for finding in findings for words in finding.failures}
-    broken: dict[str, str] = {}
-    for words in dict.fromkeys(words.rstrip(".") for action in actions for words in action.broken):
-        why, _, queries = words.partition(" Not searched: ")
-        if words not in reported:
-            broken[why] = f"{broken[why]}, {queries}" if why in broken else words
-    notes += [_line("A search failed", words) for words in [*broken.values()][:_LISTED]]
-    unread = not_read(state)
+    if report:
+        notes += source_notes(report.cited(state.sources))
+    notes += _redacted_notes(state.own_actions)
+    notes += _tool_notes(state.own_actions)
+    notes += _search_notes(state)
     notes += run.notices
-    notes += [f"Not read: {failed.path} ({failed.reason.rstrip('.')})." for failed in unread[:_LISTED]]
-    return [*notes, f"Not read: {len(unread) - _LISTED} more."] if len(unread) > _LISTED else notes
+    unread = not_read(state)
+    for failed in unread[:_LISTED]:
+        notes.append(f"Not read: {failed.path} ({failed.reason.rstrip('.')}).")
+    if len(unread) > _LISTED:
+        notes.append(f"Not read: {len(unread) - _LISTED} more.")
+    return notes
+
+
+def _tool_notes(actions: Iterable[Action]) -> list[str]:
+    """Return a note for each tool and kind of error that it raised."""
+    failures = Counter[tuple[str, str]]()
+    for action in actions:
+        for kind in action.failed:
+            failures[action.tool, kind] += 1
+    notes = list[str]()
+    for (tool, kind), count in failures.items():
+        times = "once" if count == 1 else f"{count} times"
+        notes.append(f"The tool {tool} failed {times} ({kind}).")
+    return notes
+
+
+def _search_notes(state: ResearchState) -> list[str]:
+    """Return a note for each reason why searches failed, with all queries that failed for it."""
+    # `research_gaps` already has the failed steps of a typed plan, with their reasons.
+    reported = set[str]()
+    for finding in state.findings.values():
+        reported.update(finding.failures)
+    failures = dict[str, None]()
+    for action in state.own_actions:
+        for failure in action.broken:
+            failures.setdefault(failure.rstrip("."))
+    by_reason = dict[str, str]()
+    for failure in failures:
+        if failure in reported:
+            continue
+        reason, _, queries = failure.partition(" Not searched: ")
+        if reason in by_reason:
+            by_reason[reason] += f", {queries}"
+        else:
+            by_reason[reason] = failure
+    notes = list[str]()
+    for failure in list(by_reason.values())[:_LISTED]:
+        notes.append(_line("A search failed", failure))
+    return notes
 
 
 def source_notes(cited: Iterable[Source]) -> Iterator[str]:
@@ -226,32 +321,49 @@ def source_notes(cited: Iterable[Source]) -> Iterator[str]:
         if source.is_retracted:
             yield f"Source {source.number} was retracted (Crossref)."
         if source.copy_address:
-            made = f" made on {source.copied_on}" if source.copied_on else ""
-            yield f"Source {source.number} was read in an open copy{made}: {source.copy_address}"
+            copy = "an open copy"
+            if source.copied_on:
+                copy += f" made on {source.copied_on}"
+            yield f"Source {source.number} was read in {copy}: {source.copy_address}"
 
 
 def asked_notes(names: Iterable[str]) -> list[str]:
-    """Return a note that names the services asked for copies and retractions (`names`); empty if there are none."""
+    """Return a note that names the services asked for copies and retractions (`names`).
+
+    Empty if there are none.
+    """
     named = ", ".join(dict.fromkeys(names))
-    return [f"Asked for open or archived copies and for retractions: {named} (open_copies)."] if named else []
+    if not named:
+        return []
+    return [f"Asked for open or archived copies and for retractions: {named} (open_copies)."]
 
 
 def unanswered(state: ResearchState) -> list[str]:
-    """Return the checklist items that the report does not meet; if it was not graded, the gaps of its researchers.
+    """Return the checklist items that the report does not meet.
 
-    The checklist is preferred, since researchers' gaps go beyond the request and repeat each other.
+    If it was not graded, the gaps of its researchers. The checklist is preferred, since
+    researchers' gaps go beyond the request and repeat each other.
     """
     if state.draft and state.draft.grades:
-        return list(dict.fromkeys(grade.missing or grade.requirement for grade in state.draft.open_grades))
+        missing = dict[str, None]()
+        for grade in state.draft.open_grades:
+            missing.setdefault(grade.missing or grade.requirement)
+        return list(missing)
     return missing_of(state.run, state.findings.values(), state.memory.values())
 
 
 def _redacted_notes(actions: Iterable[Action]) -> list[str]:
     """Return a note that names the words left out of web queries; empty if there are none."""
-    words = list({word.casefold(): word for action in actions for word in action.redacted}.values())
-    if not words:
+    redacted = dict[str, str]()
+    for action in actions:
+        for word in action.redacted:
+            redacted[word.casefold()] = word
+    if not redacted:
         return []
-    named = ", ".join(words[:_WORDS_NAMED]) + (f" and {more} more" if (more := len(words) - _WORDS_NAMED) > 0 else "")
+    words = list(redacted.values())
+    named = ", ".join(words[:_WORDS_NAMED])
+    if len(words) > _WORDS_NAMED:
+        named += f" and {len(words) - _WORDS_NAMED} more"
     return [
         f"Web searches left out words that are only in your documents: {named}. "
         "To search the web for such words, use them in the question, or set mix_private."
@@ -259,39 +371,56 @@ def _redacted_notes(actions: Iterable[Action]) -> list[str]:
 
 
 def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
-    """Return the open gaps of a question in order, except tasks that `research_gaps` reports with a reason."""
-    own = [observation for observation in memory if observation.question_id == run.id]
-    explained = {
-        finding.task
-        for finding in findings
-        if finding.question_id == run.id and (finding.ended != "done" or finding.is_withheld or finding.failures)
-    }
-    return [gap.text for gap in sorted(open_gaps(own), key=_order) if gap.text not in explained]
+    """Return the open gaps of a question in order, except tasks that `research_gaps` reports."""
+    of_question = [observation for observation in memory if observation.question_id == run.id]
+    explained = set[str]()
+    for finding in findings:
+        has_reason = finding.ended != "done" or finding.is_withheld or finding.failures
+        if finding.question_id == run.id and has_reason:
+            explained.add(finding.task)
+    missing = list[str]()
+    for gap in sorted(open_gaps(of_question), key=_order):
+        if gap.text not in explained:
+            missing.append(gap.text)
+    return missing
 
 
 def research_gaps(state: ResearchState) -> list[str]:
-    """Return notes on tasks that were not finished or had errors, and on what was left out or not searchable."""
-    own = state.own_findings
-    unfinished = [finding for finding in own if finding.ended != "done"]
-    faults = {action.fault for finding in own for action in finding.actions if action.fault}
-    notes = [_line("Not researched to the end", finding.task, finding.reason) for finding in unfinished]
-    withheld = [finding for finding in state.findings.values() if finding.is_withheld]
-    notes += [_line("Found, but left out", finding.task, WITHHELD_REASON) for finding in withheld]
-    for finding in own:
+    """Return notes on tasks with errors or without an end, and on what was left out."""
+    findings = state.own_findings
+    notes = list[str]()
+    reasons = set[str]()
+    for finding in findings:
+        if finding.ended != "done":
+            reasons.add(finding.reason)
+            notes.append(_line("Not researched to the end", finding.task, finding.reason))
+    for finding in state.findings.values():
+        if finding.is_withheld:
+            notes.append(_line("Found, but left out", finding.task, WITHHELD_REASON))
+    for finding in findings:
         if finding.withheld:
             results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
             notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD_REASON}"))
-    for finding in own:
+    for finding in findings:
         if finding.ended == "done" and finding.failures:
-            notes.append(_line("Errors during the research", finding.task, "; ".join(dict.fromkeys(finding.failures))))
-    return [*notes, *sorted(faults - {finding.reason for finding in unfinished})]
+            failures = "; ".join(dict.fromkeys(finding.failures))
+            notes.append(_line("Errors during the research", finding.task, failures))
+    faults = set[str]()
+    for finding in findings:
+        for action in finding.actions:
+            faults.add(action.fault)
+    return [*notes, *sorted(faults - reasons - {""})]
 
 
 def _line(*parts: str) -> str:
-    """Return the parts of a note joined with colons, without their own final punctuation, and with a full stop."""
+    """Return a note: its parts without final punctuation, joined with colons, and a full stop."""
     text = ""
-    for part in (part.rstrip(" .:") for part in parts):
-        is_after_question = text.endswith(("?", "!"))
-        joint = ": " if text and not is_after_question else " " if text else ""
-        text += joint + (part[:1].upper() + part[1:] if is_after_question else part)
+    for part in parts:
+        part = part.rstrip(" .:")
+        if not text:
+            text = part
+        elif text.endswith(("?", "!")):
+            text += f" {part[:1].upper()}{part[1:]}"
+        else:
+            text += f": {part}"
     return text if text.endswith(("?", "!")) else f"{text}."

@@ -1,7 +1,8 @@
-"""A chat model without a language model: it splits a request into parts and answers each with quotes of the documents.
+"""A chat model without a language model: it splits a request into parts and answers each with
+quotes of the documents.
 
-It reads the `Facts` of a `Request` (`models.request`) instead of the messages, and returns messages and tool calls like
-any model. Start with `roles`, which defines what it does in each role of a run. `parts` splits requests into questions
-and topics, `units` splits texts into sentences and the like, `choosing` selects which of these to quote, and `editions`
-finds outdated documents for it.
+It reads the `Facts` of a `Request` (`models.request`) instead of the messages, and returns messages
+and tool calls like any model. Start with `roles`, which defines what it does in each role of a run.
+`parts` splits requests into questions and topics, `units` splits texts into sentences and the like,
+`choosing` selects which of these to quote, and `editions` finds outdated documents for it.
 """

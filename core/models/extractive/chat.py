@@ -1,4 +1,4 @@
-"""The extractive chat model: reads the `Facts` of a request instead of its messages; returns text or tool calls."""
+"""The extractive chat model: answers from the `Facts` of a request instead of its messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput, ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.messages.tool import tool_call
+from langchain_core.messages.tool import ToolCall, tool_call
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
@@ -26,11 +26,22 @@ from .roles import ExtractiveCall, ToolArguments
 
 _TITLE_CHARACTERS = 60
 """Maximum characters of the title of a plan's step."""
-_EMPTY: Mapping[str, Any] = {"string": "", "array": [], "boolean": False, "number": 0, "integer": 0, "object": {}}
+_EMPTY: Mapping[str, Any] = {
+    "string": "",
+    "array": [],
+    "boolean": False,
+    "number": 0,
+    "integer": 0,
+    "object": {},
+}
 """Values of the required fields of an unknown form, by JSON type."""
 _WINDOW = 10_000_000
 """Stated window in tokens; the model has none, since it reads no prompt."""
-_CALLED = tool_names.OURS | {tool_names.GENERATE_PLAN, tool_names.LOOK_UP, tool_names.RESEARCH_AGENT}
+_CALLED = tool_names.OURS | {
+    tool_names.GENERATE_PLAN,
+    tool_names.LOOK_UP,
+    tool_names.RESEARCH_AGENT,
+}
 """Tools that roles choose from; any other tool is a form that must be filled in."""
 _ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
     "clarifier": roles.clarify,
@@ -39,21 +50,22 @@ _ANSWERS: dict[Role, Callable[[Facts], str | list[ExtractiveCall]]] = {
     "researcher": roles.write_finding,
     "writer": roles.write_report,
 }
-"""Functions that answer for a role if there is no form to fill in; the other roles only fill in forms."""
+"""Functions that answer for a role if there is no form to fill in; the other roles only fill in
+forms."""
 
 
 def make_plan(facts: Facts) -> ToolArguments:
-    """Return a plan with a step for each part of the request, or several parts in a step if there are too many."""
-    parts, steps = roles.parts_of(facts), roles.steps_of(facts)
+    """Return a plan with a step for each part of the request, or several parts in a step if there
+    are too many."""
+    parts = roles.parts_of(facts)
+    texts = roles.steps_of(facts)
     # If a step has several parts, its researcher splits it again.
-    tasks = roles.tasks_of(parts) if len(steps) == len(parts) else steps
-    return {
-        "title": title_of(facts.request),
-        "steps": [
-            {"title": shorten(step, _TITLE_CHARACTERS, placeholder="…"), "task": task, "requires_search": True}
-            for step, task in zip(steps, tasks, strict=True)
-        ],
-    }
+    tasks = roles.tasks_of(parts) if len(texts) == len(parts) else texts
+    steps = list[dict[str, Any]]()
+    for text, task in zip(texts, tasks, strict=True):
+        title = shorten(text, _TITLE_CHARACTERS, placeholder="…")
+        steps.append({"title": title, "task": task, "requires_search": True})
+    return {"title": title_of(facts.request), "steps": steps}
 
 
 def record_summary(facts: Facts) -> ToolArguments:
@@ -64,21 +76,25 @@ def record_summary(facts: Facts) -> ToolArguments:
 def record_round(facts: Facts) -> ToolArguments:
     """Return a search query for the task; once a search was made, the quotes that answer the task.
 
-    One search is enough, since the search in documents follows names by itself. If no document answers the task, it
-    becomes a gap.
+    One search is enough, since the search in documents follows names by itself. If no document
+    answers the task, it becomes a gap.
     """
     part = roles.parse_task(facts.task)
     if not facts.used:
         return {"next_queries": roles.queries_for(part)[:1]}
-    # The sentence to which a unit's pronoun refers comes before the unit; each text is listed once.
-    learned = dict.fromkeys(
-        (unit.number, text) for unit in roles.answer_to(facts) for text in (unit.meant, unit.text) if text
-    )
+    learned = dict[tuple[int, str], None]()
+    for unit in roles.answer_to(facts):
+        # The sentence to which its pronoun refers comes before the unit; each text is listed once.
+        for text in filter(None, (unit.meant, unit.text)):
+            learned.setdefault((unit.number, text))
     is_known = bool(learned) or any(learning.document for learning in facts.learnings)
+    gaps = list[dict[str, Any]]()
+    if not is_known:
+        gaps.append({"question": part.text, "relevance": 1.0})
     return {
         "learnings": [{"text": text, "document": number} for number, text in learned],
         "is_complete": is_known,
-        "gaps": [] if is_known else [{"question": part.text, "relevance": 1.0}],
+        "gaps": gaps,
         "completeness": float(is_known),
     }
 
@@ -130,31 +146,56 @@ class ExtractiveChatModel(BaseChatModel):
     ) -> ChatResult:
         # Apps that call the model directly pass only messages.
         facts = facts or Facts(request=messages[-1].text if messages else "")
-        reply = self._reply(facts, {} if tool_choice == "none" else {tool["name"]: tool for tool in tools})
+        offered = dict[str, dict[str, Any]]()
+        if tool_choice != "none":
+            for tool in tools:
+                offered[tool["name"]] = tool
+        reply = self._reply(facts, offered)
         if isinstance(reply, str):
             message = AIMessage(content=reply, response_metadata={"finish_reason": "stop"})
         else:
-            # The ids of calls must be unique in a thread.
-            seen = [(message.type, message.text, getattr(message, "tool_calls", ())) for message in messages]
-            turn = hashlib.sha256(repr(seen).encode()).hexdigest()[:10]
-            numbered = enumerate(reply, 1)
-            calls = [tool_call(name=name, args=args, id=f"call-{turn}-{number}") for number, (name, args) in numbered]
-            message = AIMessage(content="", tool_calls=calls, response_metadata={"finish_reason": "tool_calls"})
+            message = _calling(reply, messages)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
-    def _reply(self, facts: Facts, tools: Mapping[str, Mapping[str, Any]]) -> str | list[ExtractiveCall]:
+    def _reply(
+        self, facts: Facts, tools: Mapping[str, Mapping[str, Any]]
+    ) -> str | list[ExtractiveCall]:
         """Return a text, or calls of these tools (schemas by name)."""
-        # A form is the only tool of its request, whereas a role may also be offered tools of an app.
+        # A form is the only tool of its request, whereas a role may also be offered tools of an
+        # app.
         if tools and _CALLED.isdisjoint(tools):
             name, form = next(iter(tools.items()))
             if name in _FORMS:
                 return [ExtractiveCall(name, _FORMS[name](facts))]
-            schema = form.get("parameters", {})
-            types = {key: schema.get("properties", {}).get(key, {}).get("type") for key in schema.get("required", ())}
-            return [ExtractiveCall(name, {key: _EMPTY.get(kind or "string", "") for key, kind in types.items()})]
+            return [ExtractiveCall(name, _empty_values(form.get("parameters", {})))]
         if self.role == "researcher" and tools:
             return roles.next_round(facts, tools)
         reply = _ANSWERS[self.role](facts)
         if self.role == "clarifier" and tool_names.LOOK_UP in tools and not isinstance(reply, str):
             return roles.look_up(facts, tools)
         return reply
+
+
+def _calling(reply: Sequence[ExtractiveCall], messages: Sequence[BaseMessage]) -> AIMessage:
+    """Return the message that makes these calls, in answer to `messages`."""
+    # The ids of calls must be unique in a thread.
+    seen = list[tuple[str, str, Any]]()
+    for message in messages:
+        seen.append((message.type, message.text, getattr(message, "tool_calls", ())))
+    turn = hashlib.sha256(repr(seen).encode()).hexdigest()[:10]
+    calls = list[ToolCall]()
+    for number, (name, arguments) in enumerate(reply, 1):
+        calls.append(tool_call(name=name, args=arguments, id=f"call-{turn}-{number}"))
+    return AIMessage(
+        content="", tool_calls=calls, response_metadata={"finish_reason": "tool_calls"}
+    )
+
+
+def _empty_values(schema: Mapping[str, Any]) -> ToolArguments:
+    """Return empty values for the required fields of a form that the model does not know."""
+    properties = schema.get("properties", {})
+    values: ToolArguments = {}
+    for key in schema.get("required", ()):
+        kind = properties.get(key, {}).get("type")
+        values[key] = _EMPTY.get(kind or "string", "")
+    return values

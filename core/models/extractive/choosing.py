@@ -1,14 +1,14 @@
-"""Chooses the quotes for one part of a request: scores the units of the documents, and takes the best up to a budget.
+"""Chooses the quotes for one part of a request: the best units of the documents up to a budget.
 
-A unit (`units.py`) is a sentence, list item, table row or record line. `docs/decisions/quoting.md` shows what each of
-the weights contributes.
+A unit (`units.py`) is a sentence, list item, table row or record line. `docs/decisions/quoting.md`
+shows what each of the weights contributes.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ...evidence.standing import asks_for_draft
 from ...evidence.text.similarity import bare_title, mentions, rarity
@@ -23,7 +23,8 @@ _MOST_DOCUMENTS = 12
 _ABOVE = 0.8
 """Weight of a word that is not in a unit but above it (heading, lead, title, path)."""
 _DOCUMENT = 0.4
-"""Bonus for the first search result, which falls evenly with the rank; also for a document that a quote names."""
+"""Bonus for the first search result, which falls evenly with the rank; also for a document that a
+quote names."""
 _OLDER = 0.4
 """Penalty for a document that is not in force or an older edition."""
 _FIGURE, _LENGTH = 0.1, 0.002
@@ -45,10 +46,13 @@ class Chooser:
         shown = documents if part.is_pasted else documents[:_MOST_DOCUMENTS]
         self._documents = {document.number: document for document in shown}
         self._newest = newest_editions(shown)
-        self._older = frozenset(number for number in self._documents if self._is_older(number))
+        self._older = frozenset(filter(self._is_older, self._documents))
         self._units = _distinct_units(shown)
-        self._words = {unit: _words_in(unit.text) for unit in self._units}
-        self._above = {unit: self._words_above(unit) for unit in self._units}
+        self._words = dict[QuotableUnit, frozenset[str]]()
+        self._above = dict[QuotableUnit, frozenset[str]]()
+        for unit in self._units:
+            self._words[unit] = _words_in(unit.text)
+            self._above[unit] = self._words_above(unit)
         self._scores = self._scored()
 
     def choose(self, budget: int) -> list[QuotableUnit]:
@@ -60,12 +64,14 @@ class Chooser:
             return self._best_of_each_document()
         chosen = self._best(budget)
         if self._part.is_topic:
-            order = list(dict.fromkeys(unit.number for unit in chosen))
-            chosen.sort(key=lambda unit: (order.index(unit.number), unit.position))
+            ranks = dict[int, int]()
+            for unit in chosen:
+                ranks.setdefault(unit.number, len(ranks))
+            chosen.sort(key=lambda unit: (ranks[unit.number], unit.position))
         return self._newest_first(chosen)
 
     def _best_of_each_document(self) -> list[QuotableUnit]:
-        """Return the unit with the highest score of each document, in the order of the search results."""
+        """Return the best unit of each document, in the order of the search results."""
         best: dict[int, QuotableUnit] = {}
         for unit in self._units:
             known = best.setdefault(unit.number, unit)
@@ -78,12 +84,17 @@ class Chooser:
 
         The units of documents that a chosen unit names gain.
         """
-        distance = _NEAR * _WIDE if self._part.is_topic else _NEAR
+        distance = _NEAR
+        if self._part.is_topic:
+            distance *= _WIDE
         least = max(self._scores.values(), default=0.0) - distance
-        left, chosen, named = [*self._units], list[QuotableUnit](), set[int]()
+        left = list(self._units)
+        chosen = list[QuotableUnit]()
+        named = set[int]()
 
         def score(unit: QuotableUnit) -> float:
-            return self._scores[unit] + (_DOCUMENT if unit.number in named else 0.0)
+            bonus = _DOCUMENT if unit.number in named else 0.0
+            return self._scores[unit] + bonus
 
         while left:
             best = max(left, key=score)
@@ -98,22 +109,25 @@ class Chooser:
 
     def _named_in(self, unit: QuotableUnit) -> set[int]:
         """Return the numbers of the other documents whose titles a unit contains."""
-        return {
-            number
-            for number, document in self._documents.items()
-            if number != unit.number and mentions(unit.text, bare_title(document.title))
-        }
+        named = set[int]()
+        for number, document in self._documents.items():
+            if number != unit.number and mentions(unit.text, bare_title(document.title)):
+                named.add(number)
+        return named
 
     def _scored(self) -> dict[QuotableUnit, float]:
         """Return the score of each unit."""
         weights = self._weights()
+
+        def weight_of(words: Collection[str]) -> float:
+            return math.fsum(weight for word, weight in weights.items() if word in words)
+
         share_of_rank = 1 / (len(self._documents) or 1)
         ranks = {number: rank for rank, number in enumerate(self._documents)}
         scores = dict[QuotableUnit, float]()
         for unit in self._units:
-            inside = math.fsum(weight for word, weight in weights.items() if word in self._words[unit])
             above = self._above[unit] - self._words[unit]
-            score = inside + _ABOVE * math.fsum(weight for word, weight in weights.items() if word in above)
+            score = weight_of(self._words[unit]) + _ABOVE * weight_of(above)
             score += _DOCUMENT * (1 - ranks[unit.number] * share_of_rank)
             score -= _LENGTH * unit.words
             if any(map(str.isdigit, unit.text)):
@@ -129,26 +143,35 @@ class Chooser:
         The words of its context have no weight: they would choose the same units for all parts of a request.
         """
         asked = _words_in(self._part.text)
-        counts = Counter(word for unit in self._units for word in asked & (self._words[unit] | self._above[unit]))
+        counts = Counter[str]()
+        for unit in self._units:
+            counts.update(asked & (self._words[unit] | self._above[unit]))
         weights = {word: rarity(len(self._units), counts[word]) for word in sorted(asked)}
         total = sum(weights.values()) or 1.0
-        return {word: weight / total for word, weight in weights.items()}
+        for word in weights:
+            weights[word] /= total
+        return weights
 
     def _words_above(self, unit: QuotableUnit) -> frozenset[str]:
         """Return the words of a unit's headings and lead, and of its document's title and path."""
         document = self._documents[unit.number]
-        # The words in a URL say little.
-        path = "" if "://" in document.address else document.address.replace("_", " ")
+        path = document.address.replace("_", " ")
+        if "://" in path:
+            # The words in a URL say little.
+            path = ""
         return _words_in(" ".join((document.title, path, unit.heading, unit.lead)))
 
     def _is_older(self, number: int) -> bool:
-        """Whether a document is not in force or an older edition, unless the part asks for it or compares editions."""
-        document, asked = self._documents[number], f"{self._part.text} {self._part.context}"
+        """Whether a document is an older edition, or not in force, and the part does not ask for
+        it."""
+        document = self._documents[number]
+        asked = f"{self._part.text} {self._part.context}"
         if not document.is_in_force:
             return not asks_for_draft(asked)
         if number not in self._newest:
             return False
-        times, versions = {date.iso for date in dates_in(asked)}, versions_in(asked)
+        times = {date.iso for date in dates_in(asked)}
+        versions = versions_in(asked)
         name = f"{document.address} {document.title}"
         is_of_time = any(document.date.startswith(time) or time in name for time in times)
         is_of_version = not versions.isdisjoint(versions_in(name))
@@ -156,25 +179,33 @@ class Chooser:
         return not (is_of_time or is_of_version or compares)
 
     def _newest_first(self, chosen: Iterable[QuotableUnit]) -> list[QuotableUnit]:
-        """Return the units, those of older editions last, and with each of them what the newest says in its place."""
+        """Return the units, those of older editions last; what the newest says in their place is
+        added."""
         found = dict[QuotableUnit, None]()
         for unit in chosen:
-            newer = self._in_newest(unit) if unit.number in self._older else None
-            if newer:
-                found.setdefault(newer)
+            if unit.number in self._older:
+                newer = self._in_newest(unit)
+                if newer:
+                    found.setdefault(newer)
             found.setdefault(unit)
         return sorted(found, key=lambda unit: unit.number in self._older)
 
     def _in_newest(self, unit: QuotableUnit) -> QuotableUnit | None:
-        """Return what the newest edition says in place of a unit; None if it says nothing like it."""
-        newest, words = self._newest.get(unit.number), _without_figures(self._words[unit])
-        likeness = {
-            other: _similarity(words, _without_figures(self._words[other]))
-            for other in self._units
-            if other.number == newest
-        }
-        best = max(likeness, key=likeness.__getitem__, default=None)
-        return best if best and likeness[best] > _ALIKE else None
+        """Return what the newest edition says in place of a unit.
+
+        None if it says nothing like it.
+        """
+        newest = self._newest.get(unit.number)
+        words = _without_figures(self._words[unit])
+        similarities = dict[QuotableUnit, float]()
+        for other in self._units:
+            if other.number == newest:
+                other_words = _without_figures(self._words[other])
+                similarities[other] = _similarity(words, other_words)
+        best = max(similarities, key=similarities.__getitem__, default=None)
+        if best is None or similarities[best] <= _ALIKE:
+            return None
+        return best
 
 
 def _distinct_units(documents: Iterable[ShownDocument]) -> list[QuotableUnit]:
@@ -182,10 +213,14 @@ def _distinct_units(documents: Iterable[ShownDocument]) -> list[QuotableUnit]:
     found: dict[str, QuotableUnit] = {}
     for document in documents:
         title = document.title.strip(" .")
-        units = dict.fromkeys(unit for text in document.texts for unit in quotable_units(text))
+        units = dict[QuotableUnit, None]()
+        for text in document.texts:
+            units |= dict.fromkeys(quotable_units(text))
         for position, unit in enumerate(units):
             if unit.text.strip(" .") != title:
-                found.setdefault(unit.text, unit._replace(number=document.number, position=position))
+                found.setdefault(
+                    unit.text, unit._replace(number=document.number, position=position)
+                )
     return list(found.values())
 
 

@@ -1,6 +1,7 @@
-"""Finds the documents that are older editions of another document, such as last year's price list or a draft.
+"""Finds the documents that are older editions of others, such as last year's price list.
 
-They are told by their names and dates; `docs/decisions/retrieval.md` says what a document states about itself.
+They are told by their names and dates; `docs/decisions/retrieval.md` says what a document states
+about itself.
 """
 
 from __future__ import annotations
@@ -30,20 +31,23 @@ class _Edition:
 
     def is_edition_of(self, other: _Edition) -> bool:
         """Whether two documents have similar file names or titles."""
-        for own, others in zip(self.names, other.names, strict=True):
-            shared = len(own & others)
-            is_similar = 2 * shared >= len(own | others)
-            if is_similar and (shared > 1 or (own and own == others)):
+        for words, other_words in zip(self.names, other.names, strict=True):
+            shared = len(words & other_words)
+            is_similar = 2 * shared >= len(words | other_words)
+            is_same = bool(words) and words == other_words
+            if is_similar and (shared > 1 or is_same):
                 return True
         return False
 
     def is_older_than(self, other: _Edition) -> bool:
-        """Whether this is the older one of two editions: by standing, month, version, or else by the longer name."""
-        own, others = self.document, other.document
-        if own.is_in_force != others.is_in_force:
-            return not own.is_in_force
-        if own.date and others.date and own.date[:_MONTH] != others.date[:_MONTH]:
-            return own.date < others.date
+        """Whether this is the older edition: by standing, month, version, or else by the longer
+        name."""
+        first = self.document
+        second = other.document
+        if first.is_in_force != second.is_in_force:
+            return not first.is_in_force
+        if first.date and second.date and first.date[:_MONTH] != second.date[:_MONTH]:
+            return first.date < second.date
         if self.versions and other.versions:
             return max(self.versions) < max(other.versions)
         # A name such as "prices-old" has a mark that the current one lacks.
@@ -52,19 +56,19 @@ class _Edition:
 
 def versions_in(text: str) -> frozenset[int]:
     """Return the numbers of the versions that a text names: 3 for "v3" and "version 3"."""
-    return frozenset(int(number) for number in _VERSION.findall(text))
+    return frozenset(map(int, _VERSION.findall(text)))
 
 
 def newest_editions(documents: Sequence[ShownDocument]) -> dict[int, int]:
     """Return the number of the newest edition for each document that is an older one."""
-    editions = [_Edition(document) for document in documents]
+    editions = list(map(_Edition, documents))
     newest: dict[int, int] = {}
     for edition in editions:
-        newer = [
-            other
-            for other in editions
-            if other is not edition and edition.is_edition_of(other) and edition.is_older_than(other)
-        ]
+        newer = list[_Edition]()
+        for other in editions:
+            is_edition = other is not edition and edition.is_edition_of(other)
+            if is_edition and edition.is_older_than(other):
+                newer.append(other)
         if newer:
             best = max(newer, key=lambda other: (other.document.date, -other.length))
             newest[edition.document.number] = best.document.number

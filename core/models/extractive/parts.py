@@ -1,4 +1,4 @@
-"""Splits a request into its parts, which are questions or topics, and gives the report its title."""
+"""Splits a request into its parts, questions or topics, and gives the report its title."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, tokens
 from .units import split_sentences
 
 PASTED = 100
-"""A longer request (in words) without points or a final question is one topic, such as a pasted abstract."""
+"""A longer request (in words) without points or a final question is one topic, such as a pasted
+abstract."""
 _CONTEXT_CHARACTERS = 200
 """Maximum characters of the request that a question keeps as its context."""
 _LONGEST_ITEM, _FEWEST_ITEMS = 16, 3
@@ -19,8 +20,9 @@ _MOST_QUESTIONS = 4
 """With more questions than that, each one is a topic."""
 _TITLE_WORDS = 10
 _ASKS = (
-    r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w*|wie|wo|combien|comment|"
-    r"o[uù]|pourquoi|quand|quel\w*|qu[ei]|c[oó]mo|cu[aá]\w+|d[oó]nde|qué|qui[eé]n\w*)"
+    r"(?:how|what|when|where|which|who(?:m|se)?|why|wann|warum|was|we[rmn]|welche\w*|wie|wo|"
+    r"combien|comment|o[uù]|pourquoi|quand|quel\w*|qu[ei]|c[oó]mo|cu[aá]\w+|d[oó]nde|"
+    r"qué|qui[eé]n\w*)"
 )
 """Pattern of a question word."""
 _AND = r"(?:and|or|but|und|oder|et|ou|y|e)"
@@ -65,9 +67,11 @@ class Part(NamedTuple):
 
 
 def split_request(request: str) -> list[Part]:
-    """Return the parts of a request in order: its points, the items behind a colon, its questions or main sentence.
+    """Return the parts of a request in order: its points, the items behind a colon, its questions
+    or main sentence.
 
-    The context of points and items is what precedes their list; that of questions is the beginning of the request.
+    The context of points and items is what precedes their list; that of questions is the beginning
+    of the request.
     """
     request = request.strip()
     sentences = _sentences(request)
@@ -81,33 +85,43 @@ def split_request(request: str) -> list[Part]:
         items = _items_behind_colon(sentence)
         if items:
             return _parts(items, sentence.partition(":")[0])
-    questions = [piece for sentence in asked or [_main(sentences)] for piece in _questions_in(sentence)]
+    questions = list[str]()
+    for sentence in asked or [_main(sentences)]:
+        questions += _questions_in(sentence)
     if len(questions) == 1:
         return _parts(questions, request)
-    bare = [question.rstrip(_ENDS) for question in questions]
-    is_list = len(bare) > _MOST_QUESTIONS
-    return _parts(bare if is_list else [f"{question}?" for question in bare], request)
+    # Without a question mark, each is a topic.
+    mark = "?" if len(questions) <= _MOST_QUESTIONS else ""
+    texts = [question.rstrip(_ENDS) + mark for question in questions]
+    return _parts(texts, request)
 
 
 def _parts(texts: Sequence[str], context: str) -> list[Part]:
     """Return the parts with these texts; a part that is the whole request needs no context."""
     whole = " ".join(context.split())
-    shown = "" if texts[0] == whole else whole[:_CONTEXT_CHARACTERS]
+    shown = whole[:_CONTEXT_CHARACTERS]
+    if texts[0] == whole:
+        shown = ""
     return [Part(text, shown, position, len(texts)) for position, text in enumerate(texts, 1)]
 
 
 def title_of(request: str) -> str:
     """Return the subject of a request in at most ten words.
 
-    This is its first question, or its main sentence from the first word on that says what it is about up to a colon. A
-    list of points is not part of it.
+    This is its first question, or its main sentence from the first word on that says what it is
+    about up to a colon. A list of points is not part of it.
     """
-    above = _above_points(request) if _points(request) else ""
-    sentences = _sentences(above or request)
+    text = request
+    if _points(request):
+        text = _above_points(request) or request
+    sentences = _sentences(text)
     asked = _asked(sentences)
-    words = asked[0].split() if asked else _main(sentences).partition(":")[0].split()
-    while not asked and len(words) > 1 and _is_unspecific(words[0]):
-        words = words[1:]
+    if asked:
+        words = asked[0].split()
+    else:
+        words = _main(sentences).partition(":")[0].split()
+        while len(words) > 1 and _is_unspecific(words[0]):
+            words = words[1:]
     is_cut = len(words) > _TITLE_WORDS
     words = words[:_TITLE_WORDS]
     while is_cut and len(words) > 1 and STOP_WORDS.issuperset(tokens(words[-1])):
@@ -120,7 +134,11 @@ def title_of(request: str) -> str:
 
 def _sentences(request: str) -> list[str]:
     """Return the sentences with words; the whole request if there is none."""
-    return [text for text in split_sentences(request) if any(map(str.isalnum, text))] or [request]
+    sentences = list[str]()
+    for sentence in split_sentences(request):
+        if any(map(str.isalnum, sentence)):
+            sentences.append(sentence)
+    return sentences or [request]
 
 
 def _asked(sentences: Sequence[str]) -> list[str]:
@@ -139,15 +157,26 @@ def _is_unspecific(text: str) -> bool:
 
 
 def _points(request: str) -> list[str]:
-    """Return the first sentences of the request's points; empty if it is not mainly a list of points."""
+    """Return the first sentences of the request's points.
+
+    Empty if it is not mainly a list of points.
+    """
     marks = list(_MARK.finditer(request))
     if len(marks) < 2:
         return []
-    ends = [*(mark.start() for mark in marks[1:]), len(request)]
-    texts = [request[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)]
-    points = [_item(split_sentences(" ".join(text.split()))[0]) for text in texts if text]
-    words, of_points = len(request.split()), sum(len(point.split()) for point in points)
-    return points if words <= PASTED or 2 * of_points > words else []
+    ends = [mark.start() for mark in marks[1:]]
+    ends.append(len(request))
+    points = list[str]()
+    words_of_points = 0
+    for mark, end in zip(marks, ends, strict=True):
+        text = " ".join(request[mark.end() : end].split())
+        if text:
+            point = _item(split_sentences(text)[0])
+            words_of_points += len(point.split())
+            points.append(point)
+    words = len(request.split())
+    is_list = words <= PASTED or 2 * words_of_points > words
+    return points if is_list else []
 
 
 def _above_points(request: str) -> str:
@@ -162,10 +191,12 @@ def _items_behind_colon(sentence: str) -> list[str]:
     pieces = [piece.strip() for piece in _ITEM_END.split(tail) if piece.strip(_ENDS)]
     if len(pieces) < _FEWEST_ITEMS:
         return []
-    *first, last = pieces
-    last_items = [last] if _FIRST_AND.match(last) else _LAST.split(last)
-    items = [item for item in map(_item, [*first, *last_items]) if item]
-    return items if max(len(item.split()) for item in items) <= _LONGEST_ITEM else []
+    last = pieces[-1]
+    if not _FIRST_AND.match(last):
+        pieces[-1:] = _LAST.split(last)
+    items = list(filter(None, map(_item, pieces)))
+    longest = max(len(item.split()) for item in items)
+    return items if longest <= _LONGEST_ITEM else []
 
 
 def _item(text: str) -> str:
@@ -175,5 +206,9 @@ def _item(text: str) -> str:
 
 def _questions_in(sentence: str) -> list[str]:
     """Return the questions that a sentence consists of."""
-    pieces = [piece.strip(" ,") for piece in _NEXT.split(sentence)]
-    return [piece for piece in pieces if not _is_unspecific(piece)] or [sentence]
+    questions = list[str]()
+    for piece in _NEXT.split(sentence):
+        question = piece.strip(" ,")
+        if not _is_unspecific(question):
+            questions.append(question)
+    return questions or [sentence]

@@ -1,9 +1,10 @@
-"""Splits a text into units that can be quoted: sentences, list items, table rows, and lines such as `Height: 40 m`."""
+"""Splits a text into quotable units: sentences, list items, table rows, lines like `Height: 40
+m`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal, NamedTuple
@@ -11,20 +12,39 @@ from typing import Literal, NamedTuple
 from ...evidence.text.sentences import SENTENCE_ENDS, UNSPACED_ENDS, sentence_spans
 from ...evidence.text.words import THIRD_PERSONS, date_at, tokens
 
-_PRONOUNS = ("他", "她", "它", "其", "该", "該", "此", "这", "這", "那", "彼", "それ", "これ", "この", "その")
+_PRONOUNS = (
+    "他",
+    "她",
+    "它",
+    "其",
+    "该",
+    "該",
+    "此",
+    "这",
+    "這",
+    "那",
+    "彼",
+    "それ",
+    "これ",
+    "この",
+    "その",
+)
 """Pronouns and demonstratives of Chinese and Japanese."""
 _LONGEST = 600
 """Maximum characters of a unit; longer ones are not quoted."""
 _FEWEST_WORDS = 2
 """Minimum words of a sentence; anything shorter is a section number or a heading."""
 _LABEL_WORDS = 3
-"""Maximum words of a paragraph's first sentence for it to count as a label, as in "Trading. Sales rose."."""
+"""Maximum words of a paragraph's first sentence for it to count as a label, as in "Trading. Sales
+rose."."""
 _TITLE_WORDS = 10
 """Maximum words of a line on its own, without a full stop, for it to count as a heading."""
 QuotableKind = Literal["sentence", "item", "row", "record"]
 _HEADING = re.compile(r"^\s*(#{1,6})\s+(.*?)\s*#*\s*$")
 """Matches a Markdown heading."""
-_ITEM = re.compile(r"^\s*(?:[-*+]|(?P<number>(?P<above>(?:\d{1,3}\.)*)(?P<last>\d{1,3})(?P<end>[.)])))\s+")
+_ITEM = re.compile(
+    r"^\s*(?:[-*+]|(?P<number>(?P<above>(?:\d{1,3}\.)*)(?P<last>\d{1,3})(?P<end>[.)])))\s+"
+)
 """Matches the bullet or number of a list item."""
 _NOTE = re.compile(r"^\s*(?P<number>)\[\^[^\]\s]+\]:\s+")
 """Matches the label of a footnote."""
@@ -63,13 +83,15 @@ _ENDS = re.compile(rf"[{SENTENCE_ENDS}{UNSPACED_ENDS};:,：；،؛]\W*$")
 
 
 def points_back(sentence: str) -> bool:
-    """Whether a sentence begins with a third-person pronoun, so that it is unclear without the sentence before it."""
+    """Whether a sentence begins with a pronoun, so that it is unclear without the one before it."""
     return not THIRD_PERSONS.isdisjoint(tokens(sentence)[:1]) or sentence.startswith(_PRONOUNS)
 
 
 def has_pronoun(text: str) -> bool:
     """Whether a text contains a third-person pronoun."""
-    return not THIRD_PERSONS.isdisjoint(tokens(text)) or any(pronoun in text for pronoun in _PRONOUNS)
+    return not THIRD_PERSONS.isdisjoint(tokens(text)) or any(
+        pronoun in text for pronoun in _PRONOUNS
+    )
 
 
 class QuotableUnit(NamedTuple):
@@ -81,7 +103,8 @@ class QuotableUnit(NamedTuple):
     heading: str = ""
     """The headings above it, outermost first, joined by ` › `."""
     lead: str = ""
-    """The sentence that introduces its list, the question that it answers, or the label of its paragraph."""
+    """The sentence that introduces its list, the question that it answers, or the label of its
+    paragraph."""
     before: str = ""
     """The last earlier sentence of its paragraph that does not begin with a pronoun."""
     cells: tuple[str, ...] = ()
@@ -101,22 +124,32 @@ class QuotableUnit(NamedTuple):
     @property
     def words(self) -> int:
         """Number of words that quoting it takes; in a table row, those of its cells."""
-        return len(re.findall(r"\S*\w\S*", " ".join(self.cells) or self.text))
+        shown = " ".join(self.cells) or self.text
+        return len(re.findall(r"\S*\w\S*", shown))
 
 
 @lru_cache(maxsize=2000)
 def quotable_units(text: str) -> tuple[QuotableUnit, ...]:
-    """Return the units of a text in order; headings and questions are not units, but belong to the units below them."""
-    found = _Reader().read(text)
-    return tuple(
-        unit for unit in found if unit.text.strip() and len(unit.text) <= _LONGEST and not _DEBRIS.search(unit.text)
-    )
+    """Return the units of a text in order.
+
+    Headings and questions are not units, but belong to the units below them.
+    """
+    units = list[QuotableUnit]()
+    for unit in _Reader().read(text):
+        is_short = bool(unit.text.strip()) and len(unit.text) <= _LONGEST
+        if is_short and not _DEBRIS.search(unit.text):
+            units.append(unit)
+    return tuple(units)
 
 
 def plain(text: str) -> str:
-    """Return a text on one line, without links, emphasis, and reference numbers that would look like citations."""
-    bare = _REFERENCES.sub("", _LINK.sub(r"\1", text))
-    return " ".join(_UNDERSCORED.sub(r"\2", _EMPHASIS.sub("", bare)).split())
+    """Return a text on one line, without links, emphasis, and reference numbers that would look
+    like citations."""
+    without_links = _LINK.sub(r"\1", text)
+    without_references = _REFERENCES.sub("", without_links)
+    without_asterisks = _EMPHASIS.sub("", without_references)
+    bare = _UNDERSCORED.sub(r"\2", without_asterisks)
+    return " ".join(bare.split())
 
 
 def split_sentences(line: str) -> list[str]:
@@ -130,8 +163,10 @@ class _Reader:
     def __init__(self) -> None:
         self._headings: list[str] = []
         """The headings above the current line, outermost first."""
-        self._lead = self._attribution = ""
-        """The line that introduces a list, and the line that introduces a quoted email."""
+        self._lead = ""
+        """The line that introduces a list."""
+        self._attribution = ""
+        """The line that introduces a quoted email."""
         self._block: list[str] = []
         """The lines of the current block, such as a paragraph or list item."""
         self._kind: Literal["", "item", "message", "below heading"] = ""
@@ -140,13 +175,19 @@ class _Reader:
 
     def read(self, text: str) -> Iterator[QuotableUnit]:
         """Yield the units of the text, also those that are too long to be quoted."""
-        raw = [line for line in _BULLETS.sub("\n- ", text).splitlines() if not _CODE_MARK.match(line)]
-        lines = [_QUOTED.sub("", line) for line in raw]
-        numbers = {found["number"] for line in lines if (found := _ITEM.match(line))}
-        has_messages, depth = sum(_STAMP.match(line) is not None for line in lines) > 1, 0
-        for index, (line, following) in enumerate(zip_longest(lines, lines[1:], fillvalue="")):
-            before, depth = depth, raw[index].removesuffix(line).count(">")
-            if depth != before:
+        quoted_lines = [
+            line for line in _BULLETS.sub("\n- ", text).splitlines() if not _CODE_MARK.match(line)
+        ]
+        lines = [_QUOTED.sub("", line) for line in quoted_lines]
+        numbers = set(filter(None, map(_number_of, lines)))
+        has_messages = len(list(filter(_STAMP.match, lines))) > 1
+        depth = 0
+        for quoted_line, line, following in zip(
+            quoted_lines, lines, [*lines[1:], ""], strict=False
+        ):
+            previous_depth = depth
+            depth = quoted_line.removesuffix(line).count(">")
+            if depth != previous_depth:
                 yield from self._flush()
                 # The line before a quoted email states its author and date.
                 self._attribution = self._lead if depth else ""
@@ -155,38 +196,43 @@ class _Reader:
                     self._enter(2, self._block.pop())
                     self._block.clear()
                 continue
-            heading, cells = _HEADING.match(line), _cells(line)
-            item = _NOTE.match(line) or _ITEM.match(line)
-            if item and item["number"]:
-                # A number is text, such as the day in a date, unless the next or previous number begins a line too.
-                nearby = {f"{item['above']}{int(item['last']) + step}{item['end']}" for step in (-1, 1)}
-                item = None if nearby.isdisjoint(numbers) or date_at(line, item.start("number")) else item
+            heading = _HEADING.match(line)
+            cells = _cells(line)
+            item = _item_mark(line, numbers)
             is_message = has_messages and _STAMP.match(line) is not None
-            if heading or cells or item or is_message or not line.strip():
+            is_empty = not line.strip()
+            if heading or cells or item or is_message or is_empty:
                 yield from self._flush()
             # Some formats have empty lines between table rows.
-            if not cells and (line.strip() or not _cells(following)):
+            is_between_rows = is_empty and bool(_cells(following))
+            if not cells and not is_between_rows:
                 self._header = ()
             if heading:
                 self._enter(len(heading[1]), heading[2])
                 self._kind = "below heading"
             elif cells:
                 if not self._header or _RULE.match(following):
-                    # A first row with many figures is not a header.
-                    figures = sum(_FIGURE.match(cell) is not None for cell in cells)
-                    self._header = cells if figures < max(1, len(cells) / 2 - 1) else ("",) * len(cells)
+                    self._header = _header_of(cells)
                 if self._header != cells:
                     yield self._row(cells)
-            elif line.strip():
-                self._kind = "message" if is_message else "item" if item else self._kind
-                self._block.append(line[item.end() :] if item and not is_message else line)
+            elif is_message:
+                self._kind = "message"
+                self._block.append(line)
+            elif item:
+                self._kind = "item"
+                self._block.append(line[item.end() :])
+            elif not is_empty:
+                self._block.append(line)
         yield from self._flush()
 
     def _row(self, cells: tuple[str, ...]) -> QuotableUnit:
         """Return the unit of a table row."""
-        named = [f"{name}: {cell}" if name else cell for name, cell in zip(self._header, cells, strict=False) if cell]
-        text = "; ".join([*named, *filter(None, cells[len(self._header) :])])
-        return QuotableUnit(text, "row", " › ".join(self._headings), cells=cells, header=self._header)
+        shown = list[str]()
+        for name, cell in zip_longest(self._header[: len(cells)], cells, fillvalue=""):
+            if cell:
+                shown.append(f"{name}: {cell}" if name else cell)
+        heading = " › ".join(self._headings)
+        return QuotableUnit("; ".join(shown), "row", heading, cells=cells, header=self._header)
 
     def _enter(self, level: int, heading: str) -> None:
         """Begin the section below a heading of this level."""
@@ -195,43 +241,110 @@ class _Reader:
 
     def _flush(self) -> Iterator[QuotableUnit]:
         """End the current block and yield its units."""
-        lines, kind, self._block = self._block, self._kind, []
+        lines = self._block
+        kind = self._kind
+        self._block = []
         if not lines:
             return
         self._kind = ""
-        heading, line = " › ".join(self._headings), plain(" ".join(lines))
-        is_title = len(line.split()) <= _TITLE_WORDS and not any(sign.search(line) for sign in (_ENDS, _FIELD, _FIGURE))
+        heading = " › ".join(self._headings)
+        line = plain(" ".join(lines))
         if kind == "message":
             yield QuotableUnit(line, "sentence", heading)
         elif kind == "item":
             yield from _sentences(line, QuotableUnit("", "item", heading, self._lead))
         elif len(lines) > 1 and all(map(_FIELD.match, lines)):
-            yield from (QuotableUnit(plain(record), "record", heading, self._lead) for record in lines)
-        elif len(lines) == 1 and is_title and not (kind == "below heading" and any(map(str.isdigit, line))):
+            for record in lines:
+                yield QuotableUnit(plain(record), "record", heading, self._lead)
+        elif len(lines) == 1 and _is_title(line, is_below_heading=kind == "below heading"):
             self._enter(2, line)
         else:
             self._lead = line if line.endswith((":", "：")) else ""
             yield from _sentences(line, QuotableUnit("", "sentence", heading, self._attribution))
 
 
+def _number_of(line: str) -> str | None:
+    """Return the number of a list item as written, such as `2.1.`.
+
+    None for other lines and bullets.
+    """
+    mark = _ITEM.match(line)
+    return mark["number"] if mark else None
+
+
+def _item_mark(line: str, numbers: Collection[str]) -> re.Match[str] | None:
+    """Return the match of a list item's bullet or number or of a footnote's label.
+
+    None for other lines. `numbers`: the numbers at the beginnings of lines.
+    """
+    mark = _NOTE.match(line) or _ITEM.match(line)
+    if not mark or not mark["number"]:
+        return mark
+    # A number is text, such as the day in a date, unless the next or previous number begins a line
+    # too.
+    number = int(mark["last"])
+    previous_number = f"{mark['above']}{number - 1}{mark['end']}"
+    next_number = f"{mark['above']}{number + 1}{mark['end']}"
+    if previous_number not in numbers and next_number not in numbers:
+        return None
+    return None if date_at(line, mark.start("number")) else mark
+
+
+def _is_title(line: str, *, is_below_heading: bool) -> bool:
+    """Whether a line on its own is a heading: short, without punctuation at its end, not a figure.
+
+    Directly below a heading, such a line with a digit is text.
+    """
+    if len(line.split()) > _TITLE_WORDS:
+        return False
+    if _ENDS.search(line) or _FIELD.search(line) or _FIGURE.search(line):
+        return False
+    return not is_below_heading or not any(map(str.isdigit, line))
+
+
+def _header_of(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of a table's columns by its first row.
+
+    They are empty if that has many figures.
+    """
+    figures = len(list(filter(_FIGURE.match, cells)))
+    if figures < max(1, len(cells) / 2 - 1):
+        return cells
+    return ("",) * len(cells)
+
+
 def _cells(line: str) -> tuple[str, ...]:
     """Return the cells of a line of a table; empty for any other line."""
     inner = line.strip().removeprefix("|").removesuffix("|")
     cells = tuple(map(plain, _BAR.split(inner)))
-    return cells if len(cells) > 1 or line.strip().startswith("|") else ()
+    is_row = len(cells) > 1 or line.strip().startswith("|")
+    return cells if is_row else ()
 
 
 def _sentences(line: str, like: QuotableUnit) -> Iterator[QuotableUnit]:
-    """Yield the sentences of a block as units like `like`; a question or label becomes the lead of those after it."""
+    """Yield the sentences of a block as units like `like`.
+
+    A question or label becomes the lead of those after it.
+    """
     before = ""
-    found = split_sentences(line)
-    for index, sentence in enumerate(found):
-        is_label = not index and len(sentence.split()) <= _LABEL_WORDS and not _UNSPACED.search(sentence)
-        if len(found) > 1 and (is_label or sentence.endswith(("?", "？"))):
-            like = like._replace(lead=" ".join(filter(None, (like.lead if is_label else "", sentence))))
+    sentences = split_sentences(line)
+    for index, sentence in enumerate(sentences):
+        is_label = index == 0 and _is_label(sentence)
+        is_question = sentence.endswith(("?", "？"))
+        if len(sentences) > 1 and (is_label or is_question):
+            lead = [like.lead, sentence] if is_label else [sentence]
+            like = like._replace(lead=" ".join(filter(None, lead)))
         elif sentence.endswith((":", "：")) and like.kind == "sentence":
             pass
         elif len(_WORD.findall(sentence)) >= _FEWEST_WORDS or not sentence.isascii():
-            is_record = like.kind == "sentence" and _FIELD.match(sentence) and not _ENDS.search(sentence)
-            yield like._replace(text=sentence, kind="record" if is_record else like.kind, before=before)
-        before = before if before and points_back(sentence) else sentence
+            kind = like.kind
+            if kind == "sentence" and _FIELD.match(sentence) and not _ENDS.search(sentence):
+                kind = "record"
+            yield like._replace(text=sentence, kind=kind, before=before)
+        if not before or not points_back(sentence):
+            before = sentence
+
+
+def _is_label(sentence: str) -> bool:
+    """Whether the first sentence of a paragraph is so short that it is a label of the others."""
+    return len(sentence.split()) <= _LABEL_WORDS and not _UNSPACED.search(sentence)
