@@ -31,14 +31,20 @@ class AnswerFromRead(BaseModel):
 class ResearchAgent(BaseModel):
     """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""
 
-    task: str = Field(description="One or two descriptive sentences: what to find out and in which direction to look.")
-    title: str = Field(default="", description="The topic in at most six words, for the user who watches.")
+    task: str = Field(
+        description="One or two descriptive sentences: what to find out and in which direction to look."
+    )
+    title: str = Field(
+        default="", description="The topic in at most six words, for the user who watches."
+    )
 
 
 class AnalyzeFindings(BaseModel):
     """Have the findings so far thought over, without a search: returns conclusions with the numbers of the sources."""
 
-    task: str = Field(description="What to compare, and by which criteria, or which answer to challenge.")
+    task: str = Field(
+        description="What to compare, and by which criteria, or which answer to challenge."
+    )
 
 
 class GenerateReport(BaseModel):
@@ -60,7 +66,8 @@ class GenerateFinding(BaseModel):
         "empty if nothing is missing.",
     )
     contradictions: StatedDisputes = Field(
-        default_factory=list, description="Where results contradict each other on the topic; empty if they do not."
+        default_factory=list,
+        description="Where results contradict each other on the topic; empty if they do not.",
     )
 
 

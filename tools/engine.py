@@ -42,7 +42,8 @@ _DAY_CHARACTERS = 10
 _TEXT_CHARACTERS = 20_000
 """Maximum characters kept of a result that is not a web page."""
 OVERSAMPLING = 4
-"""How many times more results, and characters of titles and excerpts, are examined than may be shown."""
+"""How many times more results, and characters of titles and excerpts, are examined than may be
+shown."""
 RETRIEVED = "retrieved:"
 """Address prefix of results that are not web pages."""
 _EXAMPLE = "http://localhost:8888"
@@ -63,7 +64,8 @@ _READ_DAY: tuple[Callable[[str], datetime], ...] = (
 
 @contextmanager
 def without_notice() -> Iterator[None]:
-    """Hide the sunset notice of langchain-community, which does not concern the user, during imports."""
+    """Hide the sunset notice of langchain-community, which does not concern the user, during
+    imports."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _NOTICE, DeprecationWarning)
         yield
@@ -83,13 +85,15 @@ class Found(NamedTuple):
     score: float = 0.0
     """The engine's score for the match, from 0 to 1; 0 if unknown."""
     is_page: bool = True
-    """Whether it is a web page; if not, the excerpt is its whole text, and the address is only a name."""
+    """Whether it is a web page; if not, the excerpt is its whole text, and the address is only a
+    name."""
     location: str = ""
     """Where a reader finds a result that is not a web page, unchecked; empty if unknown."""
 
 
 class SearchEngine(Protocol):
-    """A search engine. Classes in `tools/engines` are created from the settings: `Engine(context)`."""
+    """A search engine. Classes in `tools/engines` are created from the settings:
+    `Engine(context)`."""
 
     name: str
     """Name in `Context.engines`."""
@@ -105,7 +109,8 @@ class SearchEngine(Protocol):
 
 
 class EngineFailed(Exception):
-    """An engine could not search; the text is one sentence for the user, without keys or third-party text."""
+    """An engine could not search; the text is one sentence for the user, without keys or
+    third-party text."""
 
     def __init__(self, words: str, *, is_lasting: bool = False) -> None:
         """`is_lasting`: a retry would not help."""
@@ -132,12 +137,15 @@ def failed_status(title: str, status: int, retry_after: str = "") -> EngineFaile
     if status == 429:
         return EngineBusy(f"{title} asks for fewer requests (status 429).", seconds)
     if status >= 500:
-        return EngineBusy(f"{title} reports an error of its own (status {status}).", seconds, is_lasting=True)
+        return EngineBusy(
+            f"{title} reports an error of its own (status {status}).", seconds, is_lasting=True
+        )
     return EngineFailed(f"{title} refused the search (status {status}).")
 
 
 def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> EngineFailed:
-    """Return the failure for a transport error; `setting`: the environment variable that set the address, if any."""
+    """Return the failure for a transport error; `setting`: the environment variable that set the
+    address, if any."""
     import httpx
 
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
@@ -155,7 +163,9 @@ def connection_broke_off(title: str) -> EngineBusy:
 def unreachable(title: str, error: Exception, setting: str = "") -> EngineFailed:
     """Return the failure for an engine that accepts no connection."""
     check = f"check the network and {setting}" if setting else "check the network"
-    return EngineFailed(f"{title} cannot be reached: {connection_problem(error, title) or check}.", is_lasting=True)
+    return EngineFailed(
+        f"{title} cannot be reached: {connection_problem(error, title) or check}.", is_lasting=True
+    )
 
 
 def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
@@ -165,7 +175,8 @@ def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
 
 
 def seconds_to_wait(retry_after: str) -> float:
-    """Return the seconds to wait according to a Retry-After header; 1 if it is missing or malformed."""
+    """Return the seconds to wait according to a Retry-After header; 1 if it is missing or
+    malformed."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -178,12 +189,17 @@ def seconds_to_wait(retry_after: str) -> float:
 
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
-    """Return the first results, shortened and without invisible characters; `most`: how many may be shown later."""
+    """Return the first results, shortened and without invisible characters; `most`: how many may be
+    shown later."""
     results = list[Found]()
     for result in found[: OVERSAMPLING * most]:
         if isinstance(result, Found):
             excerpt = result.excerpt
-            text = _clean(excerpt, _EXCERPT_CHARACTERS) if result.is_page else clean_text(excerpt[:_TEXT_CHARACTERS])
+            text = (
+                _clean(excerpt, _EXCERPT_CHARACTERS)
+                if result.is_page
+                else clean_text(excerpt[:_TEXT_CHARACTERS])
+            )
             shorter = result._replace(
                 title=_clean(result.title, _TITLE_CHARACTERS),
                 address=result.address if isinstance(result.address, str) else "",
@@ -196,7 +212,8 @@ def cleaned(found: Sequence[object], most: int) -> list[Found]:
 
 
 def allowed_results(found: Sequence[Found], context: Context) -> list[Found]:
-    """Return the cleaned results that the settings allow; denials take precedence. Raises `UnknownSetting`."""
+    """Return the cleaned results that the settings allow; denials take precedence. Raises
+    `UnknownSetting`."""
     policy, after, kept = Policy(context), context.published_after, list[Found]()
     for result in found:
         # For some works only the year or the month is known.
@@ -216,7 +233,8 @@ def allowed_results(found: Sequence[Found], context: Context) -> list[Found]:
 def hit_of(found: Found, key: str, now: str, engines: Iterable[str] = ()) -> Hit:
     """Return a cleaned result as a hit.
 
-    `key`: key of its source; `now`: the current time (ISO 8601); `engines`: names of the engines that found it.
+    `key`: key of its source; `now`: the current time (ISO 8601); `engines`: names of the engines
+    that found it.
     """
     excerpts = (text_hash(found.excerpt),) if found.excerpt.strip() else ()
     source = Source(
@@ -286,12 +304,16 @@ class ApiEngine:
         variable, name = self._variable(), self.key_name
         self._address = address or os.environ.get(variable, "").strip() or self.address
         if not self._address:
-            raise SearchRefused(f"{self.title} needs an address: set {variable}, such as {_EXAMPLE}.")
+            raise SearchRefused(
+                f"{self.title} needs an address: set {variable}, such as {_EXAMPLE}."
+            )
         # The variable to name if the address is wrong.
         self._setting = "" if self._address in (address, self.address) else variable
         if self._setting and not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", self._address):
             example = self.address or _EXAMPLE
-            raise SearchRefused(f"{variable} must be an address such as {example}, without a password in it.")
+            raise SearchRefused(
+                f"{variable} must be an address such as {example}, without a password in it."
+            )
         self.key = os.environ.get(name, "").strip() if name else ""
         if name and not self.key and self.needs_key:
             raise SearchRefused(
@@ -315,7 +337,8 @@ class ApiEngine:
         raise NotImplementedError
 
     def results(self, answer: Any) -> Any:
-        """Return the list of results in a parsed JSON answer; raises any error if it is not an answer of this API."""
+        """Return the list of results in a parsed JSON answer; raises any error if it is not an
+        answer of this API."""
         return reduce(getitem, self.results_at, answer)
 
     def found(self, result: Any) -> Found:
@@ -333,7 +356,9 @@ class ApiEngine:
         limits, request = self.context.limits, self.request(query, min(count, _MOST_RESULTS))
         options: dict[str, Any] = {
             **connection_options(self._address),
-            "timeout": httpx.Timeout(limits.search_seconds, connect=CONNECT_SHARE * limits.search_seconds),
+            "timeout": httpx.Timeout(
+                limits.search_seconds, connect=CONNECT_SHARE * limits.search_seconds
+            ),
             "headers": {"User-Agent": USER_AGENT, **request.headers},
         }
         try:
@@ -353,7 +378,8 @@ class ApiEngine:
         return found
 
     def _read(self, response: httpx.Response) -> list[Any]:
-        """Return the results in an answer; raises `EngineFailed` for a refusal or an answer of something else."""
+        """Return the results in an answer; raises `EngineFailed` for a refusal or an answer of
+        something else."""
         if response.status_code == 200:
             with suppress(AttributeError, LookupError, TypeError, ValueError, RecursionError):
                 results = self.results(response.json())
@@ -361,7 +387,9 @@ class ApiEngine:
                     return results
         # Each failure names the setting to change.
         status, title, key = response.status_code, self.title, self.key_name
-        is_quota = status in (400, 403, 429) and re.search(self.used_up, response.text, re.IGNORECASE)
+        is_quota = status in (400, 403, 429) and re.search(
+            self.used_up, response.text, re.IGNORECASE
+        )
         if key and (is_quota or status in (402, 432, 433)):
             words = f"The quota of the key for {title} is used up (status {status}): raise it, or change {key}."
         elif status in (401, 403) and key:
@@ -376,23 +404,28 @@ class ApiEngine:
 
 
 def connection_options(address: str) -> dict[str, Any]:
-    """Return the options of an `httpx` client that reaches an engine: proxy and certificates. Reads files."""
+    """Return the options of an `httpx` client that reaches an engine: proxy and certificates. Reads
+    files."""
     return {"trust_env": False, "proxy": usable_proxy(address), "verify": trusted_certificates()}
 
 
 def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) -> str:
-    """Return the query with `site:` operators for the domains of the settings, if that fits into `most` characters.
+    """Return the query with `site:` operators for the domains of the settings, if that fits into
+    `most` characters.
 
     Results are filtered by domain anyway.
     """
-    only = " OR ".join(f"site:{name}" for name in domains_of("domains_allow", context.domains_allow))
+    only = " OR ".join(
+        f"site:{name}" for name in domains_of("domains_allow", context.domains_allow)
+    )
     denied = [f"-site:{name}" for name in domains_of("domains_deny", context.domains_deny)]
     longer = " ".join([query, *([only] if only else []), *denied])
     return longer if len(longer) <= most else query
 
 
 def sent_domains(setting: str, entries: Sequence[str], most: int) -> list[str] | None:
-    """Return the domains of a setting; None if there are none or over `most`: a subset would change the search."""
+    """Return the domains of a setting; None if there are none or over `most`: a subset would change
+    the search."""
     names = domains_of(setting, entries)
     return list(names) if 0 < len(names) <= most and all("." in name for name in names) else None
 
@@ -408,7 +441,8 @@ def plain_text(value: object) -> str:
 
 
 def day_of(value: object) -> str:
-    """Return the day (ISO 8601) of a date in ISO 8601, RFC 5322 or as `Jan 31, 2025`; empty for anything else."""
+    """Return the day (ISO 8601) of a date in ISO 8601, RFC 5322 or as `Jan 31, 2025`; empty for
+    anything else."""
     for read in _READ_DAY:
         with suppress(ValueError, OverflowError):
             return read(text_of(value)).date().isoformat()

@@ -1,4 +1,5 @@
-"""Which tools a role may call, and the calls of a researcher's model, with a shared prefix that providers can cache."""
+"""Which tools a role may call, and the calls of a researcher's model, with a shared prefix that
+providers can cache."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ from .web_search import WebSearch, WebSearchArguments
 
 
 def check_tools(context: Context) -> None:
-    """Raise an error if there is nothing to search, an engine lacks its key, or a list of domains is malformed."""
+    """Raise an error if there is nothing to search, an engine lacks its key, or a list of domains
+    is malformed."""
     # Raises `UnknownSetting` if a domain or private network is malformed.
     Policy(context)
     engines, passed = choose_engines(context), passed_tools(context)
@@ -46,17 +48,21 @@ def check_tools(context: Context) -> None:
 
 
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:
-    """Return the argument classes of the built-in tools by name; `has_read_all`: whether documents need no search."""
+    """Return the argument classes of the built-in tools by name; `has_read_all`: whether documents
+    need no search."""
     tools: dict[str, type[BaseModel]] = {}
     if context.earlier or ((context.docs or context.retrievers) and not has_read_all):
-        tools[InternalSearch.name] = EarlierSearchArguments if context.earlier else InternalSearch.arguments
+        tools[InternalSearch.name] = (
+            EarlierSearchArguments if context.earlier else InternalSearch.arguments
+        )
     if choose_engines(context):
         tools[WebSearch.name] = WebSearchArguments
     return {**tools, OpenUrl.name: OpenUrlArguments} if tools else {}
 
 
 def researcher_tools(context: Context, *, has_read_all: bool = False) -> dict[str, dict[str, Any]]:
-    """Return the schemas of a researcher's tools by name: the built-in ones and those of the settings."""
+    """Return the schemas of a researcher's tools by name: the built-in ones and those of the
+    settings."""
     own, passed = offered_tools(context, has_read_all=has_read_all), passed_tools(context)
     if passed:
         own = {**own, OpenUrl.name: OpenUrlArguments}
@@ -78,8 +84,11 @@ def research_tool(name: str, context: Context, tool_context: ToolContext) -> Res
     return OpenUrl(library, context, tool_context)
 
 
-def researcher_request(task: Task, context: Context, notes: Sequence[AnyMessage], reminder: str) -> Request:
-    """Return a researcher's request; all begin with the same prompt, tools and task, so that providers cache them."""
+def researcher_request(
+    task: Task, context: Context, notes: Sequence[AnyMessage], reminder: str
+) -> Request:
+    """Return a researcher's request; all begin with the same prompt, tools and task, so that
+    providers cache them."""
     schemas = researcher_tools(context, has_read_all=task.scope.reads_all)
     offered, reasons = list(schemas), profile_of("researcher", context).reasons
     system = render_prompt(
@@ -98,6 +107,17 @@ def researcher_request(task: Task, context: Context, notes: Sequence[AnyMessage]
     )
     conversation = documents_first([HumanMessage(task.text)], notes)
     messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-    tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA] if schemas else [GENERATE_FINDING_SCHEMA]
+    tools = (
+        [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
+        if schemas
+        else [GENERATE_FINDING_SCHEMA]
+    )
     tools += [THINK_TOOL_SCHEMA] if schemas and not reasons else []
-    return Request("researcher", task.question_id, messages, shortener(task.text), tools, max_tokens=DECISION_TOKENS)
+    return Request(
+        "researcher",
+        task.question_id,
+        messages,
+        shortener(task.text),
+        tools,
+        max_tokens=DECISION_TOKENS,
+    )

@@ -1,4 +1,5 @@
-"""Formats tool results for models, as JSON inside a data fence with one number per source, and reads them back."""
+"""Formats tool results for models, as JSON inside a data fence with one number per source, and
+reads them back."""
 
 from __future__ import annotations
 
@@ -73,25 +74,31 @@ class Result(TypedDict):
 
 
 def write_results(
-    outcome: Outcome, numbers: Mapping[str, int], earlier: Iterable[Result] = (), fence_name: str = ""
+    outcome: Outcome,
+    numbers: Mapping[str, int],
+    earlier: Iterable[Result] = (),
+    fence_name: str = "",
 ) -> str:
     """Return the results of a tool call for the model, one per source; `numbers` by source key.
 
-    Text shown in `earlier` results is not repeated; sources without new text are listed by number (`shown_before`).
-    `fence_name`: see `fence`.
+    Text shown in `earlier` results is not repeated; sources without new text are listed by number
+    (`shown_before`). `fence_name`: see `fence`.
     """
     shown: dict[int, str] = {}
     for result in earlier:
         shown[result["document"]] = f"{shown.get(result['document'], '')}\n{_plain(result['text'])}"
     hits = grouped(outcome.hits, lambda hit: numbers[hit.source.key])
-    results = [_result(of_source, numbers, shown.get(number, "")) for number, of_source in hits.items()]
+    results = [
+        _result(of_source, numbers, shown.get(number, "")) for number, of_source in hits.items()
+    ]
     new = [result for result in results if result["text"] or result["document"] not in shown]
     again = [result["document"] for result in results if result not in new]
     return _write(new, list(outcome.problems), fence_name, again)
 
 
 def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...]:
-    """Return the hits, long texts cut to passages on the topic; the first hits get more room than the last ones."""
+    """Return the hits, long texts cut to passages on the topic; the first hits get more room than
+    the last ones."""
     left, shown = limits.pages_characters, list[Hit]()
     for hit in hits:
         most = max(_LEAST_SHOWN, min(PAGE_CHARACTERS, left))
@@ -103,13 +110,16 @@ def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...
 
 
 def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Result:
-    """Return the hits of one source as one result, without the sentences that were shown before (`shown`)."""
+    """Return the hits of one source as one result, without the sentences that were shown before
+    (`shown`)."""
     source, text, new = hits[0].source, hits[0].text, list[str]()
     for hit in hits:
         words = _plain(hit.excerpt)
         if not words or words not in shown:
             pieces = [hit.excerpt] if hit.text else _SENTENCE_ENDS.split(hit.excerpt)
-            unseen = [piece for piece in pieces if len(piece) < _REPEATED or _plain(piece) not in shown]
+            unseen = [
+                piece for piece in pieces if len(piece) < _REPEATED or _plain(piece) not in shown
+            ]
             new.append("".join(unseen).strip())
             shown = f"{shown}\n{words}"
     is_whole = bool(text) and any(hit.excerpt.strip() == text.strip() for hit in hits)
@@ -133,7 +143,10 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
             for words, address in hit.links
         ],
     }
-    return cast(Result, {name: value for name, value in fields.items() if value or name in ("title", "text")})
+    return cast(
+        Result,
+        {name: value for name, value in fields.items() if value or name in ("title", "text")},
+    )
 
 
 def _plain(text: str) -> str:
@@ -156,8 +169,11 @@ def read_results(text: str) -> list[Result]:
     return _read(text)[0]
 
 
-def shorten_results(text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()) -> str:
-    """Return the text of a tool result, with each result cut to passages on the topic of about `characters` in all.
+def shorten_results(
+    text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()
+) -> str:
+    """Return the text of a tool result, with each result cut to passages on the topic of about
+    `characters` in all.
 
     Documents whose numbers are in `leave_out` are dropped.
     """
@@ -176,7 +192,8 @@ def shorten_results(text: str, characters: int, topic: str = "", leave_out: Coll
 
 
 def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage]:
-    """Return a researcher's notes with the results before index `end` shortened to passages relevant to its topic.
+    """Return a researcher's notes with the results before index `end` shortened to passages
+    relevant to its topic.
 
     If a source has several results, only the longest is kept.
     """
@@ -202,12 +219,16 @@ def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage
     return shorter
 
 
-def _write(results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()) -> str:
+def _write(
+    results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()
+) -> str:
     """Return the text of a tool result; `again`: numbers of sources without new text."""
     extra: dict[str, Any] = {"shown_before": again} if again else {}
     if again and not results:
         # Small models take an empty list to mean that nothing was found.
-        extra["found"] = f"Nothing new: what was found stands above, as document {', '.join(map(str, again))}."
+        extra["found"] = (
+            f"Nothing new: what was found stands above, as document {', '.join(map(str, again))}."
+        )
     result = {**extra, "results": results, "problems": problems}
     return fence(json.dumps(result, ensure_ascii=False), nonce)
 
@@ -223,7 +244,8 @@ def _read(text: str) -> tuple[list[Result], list[str]]:
 
 
 def shortener(topic: str) -> Callable[[str, float], str]:
-    """Return the function that shortens a tool result if a prompt does not fit: to a share of its longest text."""
+    """Return the function that shortens a tool result if a prompt does not fit: to a share of its
+    longest text."""
 
     def shorten(text: str, share: float) -> str:
         longest = max((len(result["text"]) for result in read_results(text)), default=0)
@@ -232,10 +254,14 @@ def shortener(topic: str) -> Callable[[str, float], str]:
     return shorten
 
 
-def passages(text: str, wanted: str, excerpt: str, characters: int, *, has_offsets: bool = True) -> str:
-    """Return about `characters` of `text`: its beginning, the search `excerpt`, passages on the topic `wanted`, others.
+def passages(
+    text: str, wanted: str, excerpt: str, characters: int, *, has_offsets: bool = True
+) -> str:
+    """Return about `characters` of `text`: its beginning, the search `excerpt`, passages on the
+    topic `wanted`, others.
 
-    Each passage after a cut starts with its offset, `[… 12000]`, or with `[…]` if not `has_offsets`.
+    Each passage after a cut starts with its offset, `[… 12000]`, or with `[…]` if not
+    `has_offsets`.
     """
     if len(text) <= characters:
         return text
@@ -256,7 +282,9 @@ def passages(text: str, wanted: str, excerpt: str, characters: int, *, has_offse
         return window(text, excerpt, characters)
     mark = "[… {}]" if has_offsets else CUT
     joined = windows.joined(chosen)
-    parts = "\n".join(f"{mark.format(start)} {words}" if start else words for start, words in joined)
+    parts = "\n".join(
+        f"{mark.format(start)} {words}" if start else words for start, words in joined
+    )
     return parts if max(chosen) == len(windows.windows) - 1 else f"{parts}\n{CUT}"
 
 
@@ -268,7 +296,8 @@ def read_on(text: str, start: int, characters: int) -> str:
 
 
 def window(text: str, excerpt: str, characters: int) -> str:
-    """Return at most this many characters of `text` around `excerpt`, or from its head; cuts are marked."""
+    """Return at most this many characters of `text` around `excerpt`, or from its head; cuts are
+    marked."""
     if len(text) <= characters:
         return text
     found, length = _find(text, excerpt)
@@ -281,22 +310,29 @@ def window(text: str, excerpt: str, characters: int) -> str:
 
 
 def _find(text: str, excerpt: str) -> tuple[int, int]:
-    """Return offset and length of the excerpt in the text, (0, 0) if not found; engines mark omissions with dots."""
-    stretches = sorted((stretch.split() for stretch in _OMISSION.split(excerpt)), key=len, reverse=True)
+    """Return offset and length of the excerpt in the text, (0, 0) if not found; engines mark
+    omissions with dots."""
+    stretches = sorted(
+        (stretch.split() for stretch in _OMISSION.split(excerpt)), key=len, reverse=True
+    )
     plain = " ".join(text.split())
-    # Engines change spaces and cut ends, so only words are compared (the first ones of long stretches).
-    # Few stretches and no regular expression: both texts are untrusted and could be crafted to take forever.
+    # Engines change spaces and cut ends, so only words are compared (the first ones of long
+    # stretches). Few stretches and no regular expression: both texts are untrusted and could be
+    # crafted to take forever.
     for count in (len(excerpt), 12, 6):
         for words in filter(None, stretches[:_MOST_STRETCHES]):
             wanted = " ".join(words[:count])
             found = plain.find(wanted)
             if found >= 0:
-                start, last = (_offset_in(text, plain, end) for end in (found, found + len(wanted) - 1))
+                start, last = (
+                    _offset_in(text, plain, end) for end in (found, found + len(wanted) - 1)
+                )
                 return start, last + 1 - start
     return 0, 0
 
 
 def _offset_in(text: str, plain: str, offset: int) -> int:
-    """Return the offset in `text` of the character at `offset` in `plain`, the text with single spaces."""
+    """Return the offset in `text` of the character at `offset` in `plain`, the text with single
+    spaces."""
     word = next(islice(_WORD.finditer(text), plain.count(" ", 0, offset), None))
     return word.start() + offset - plain.rfind(" ", 0, offset) - 1

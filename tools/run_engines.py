@@ -20,7 +20,16 @@ from ..core.run.context import AnyEngine, Context, Engine, engine_name
 from ..core.run.errors import SearchRefused, UnknownSetting, log_failure
 from ..core.run.registered import ENGINES, is_dotted, load_dotted, load_registered, registered
 from . import engines
-from .engine import EngineBlocked, EngineBusy, EngineFailed, Found, SearchEngine, cleaned, too_slow, without_notice
+from .engine import (
+    EngineBlocked,
+    EngineBusy,
+    EngineFailed,
+    Found,
+    SearchEngine,
+    cleaned,
+    too_slow,
+    without_notice,
+)
 from .engines.tavily import Tavily
 from .passed import PassedEngine
 from .tool import Meter, ToolContext
@@ -58,12 +67,14 @@ class _Pace:
 _paces = PerLoop(dict[str, _Pace])
 
 
-async def ask_engine(engine: SearchEngine, query: str, count: int, seconds: float, meter: Meter) -> list[Found]:
+async def ask_engine(
+    engine: SearchEngine, query: str, count: int, seconds: float, meter: Meter
+) -> list[Found]:
     """Search within `seconds`, once the engine has a free slot; raises `EngineFailed`.
 
-    A busy engine gets one retry if the wait it requests fits into the seconds. The wait, or the rest of an engine that
-    blocked a query, applies to all callers. Time spent waiting for a slot does not count. Both attempts count as one
-    search.
+    A busy engine gets one retry if the wait it requests fits into the seconds. The wait, or the
+    rest of an engine that blocked a query, applies to all callers. Time spent waiting for a slot
+    does not count. Both attempts count as one search.
     """
     loop = asyncio.get_running_loop()
     pace = _paces.get().setdefault(engine.name, _Pace(engine.parallel))
@@ -76,7 +87,9 @@ async def ask_engine(engine: SearchEngine, query: str, count: int, seconds: floa
             async with asyncio.timeout_at(end):
                 await _sit_out(engine, pace, end)
                 if meter.most_searches is not None and meter.searches >= meter.most_searches:
-                    raise EngineFailed(f"Too few searches are left to ask {engine.title} as well (max_searches).")
+                    raise EngineFailed(
+                        f"Too few searches are left to ask {engine.title} as well (max_searches)."
+                    )
                 meter.searches += 1
                 with suppress(EngineBusy):
                     return await _ask_once(engine, query, count, pace)
@@ -94,7 +107,10 @@ async def _ask_once(engine: SearchEngine, query: str, count: int, pace: _Pace) -
     try:
         found = await engine.search(query, count)
     except EngineBlocked as blocked:
-        pace.rest, pace.block = min(max(_REST_SECONDS, 2 * pace.rest), _LONGEST_PAUSE), blocked.words
+        pace.rest, pace.block = (
+            min(max(_REST_SECONDS, 2 * pace.rest), _LONGEST_PAUSE),
+            blocked.words,
+        )
         pace.paused_until = now() + pace.rest
         raise EngineFailed(blocked.words, is_lasting=True) from None
     except EngineBusy as busy:
@@ -114,19 +130,32 @@ async def _sit_out(engine: SearchEngine, pace: _Pace, end: float) -> None:
     await asyncio.sleep(pace.paused_until - now)
 
 
-async def search_engine(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> list[Found]:
-    """Return an engine's results for a query, cleaned, or its earlier answer to it; raises `EngineFailed`.
+async def search_engine(
+    engine: SearchEngine, query: str, context: Context, tool_context: ToolContext
+) -> list[Found]:
+    """Return an engine's results for a query, cleaned, or its earlier answer to it; raises
+    `EngineFailed`.
 
-    Parallel calls for the same query share one request. An empty answer is not reused: some engines return it when they
-    block a query. Answers are reused only within a question, since the web changes, and with the same settings.
+    Parallel calls for the same query share one request. An empty answer is not reused: some engines
+    return it when they block a query. Answers are reused only within a question, since the web
+    changes, and with the same settings.
     """
     limits, dates = context.limits, str(context.published_after)
-    asked = (engine.name, query.casefold(), limits.max_web_results, context.domains_allow, context.domains_deny, dates)
+    asked = (
+        engine.name,
+        query.casefold(),
+        limits.max_web_results,
+        context.domains_allow,
+        context.domains_deny,
+        dates,
+    )
     name = f"searched {tool_context.question_id} {hashlib.sha256(json.dumps(asked).encode()).hexdigest()}"
     async with tool_context.pages.lock(name):
         if noted := await tool_context.pages.read_note(name):
             return [Found(**found) for found in noted["found"]]
-        answer = await ask_engine(engine, query, limits.max_web_results, limits.search_seconds, tool_context.meter)
+        answer = await ask_engine(
+            engine, query, limits.max_web_results, limits.search_seconds, tool_context.meter
+        )
         results = cleaned(answer, limits.max_web_results)
         if results:
             await tool_context.pages.note({name: {"found": [found._asdict() for found in results]}})
@@ -143,7 +172,9 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
     for engine in given:
         name = engine_name(engine)
         if by_name.setdefault(name, engine) is not engine and by_name[name] != engine:
-            raise UnknownSetting(f"engines: two are named {name!r}: give one of them another `name`.")
+            raise UnknownSetting(
+                f"engines: two are named {name!r}: give one of them another `name`."
+            )
     chosen = list[SearchEngine]()
     for engine in by_name.values():
         if not isinstance(engine, str):
@@ -163,11 +194,14 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
 
 
 def choose_retrievers(context: Context) -> tuple[SearchEngine, ...]:
-    """Return the retrievers of the settings as engines; raises `UnknownSetting` if one is unusable or named twice."""
+    """Return the retrievers of the settings as engines; raises `UnknownSetting` if one is unusable
+    or named twice."""
     retrievers = context.retrievers
     names = [*map(engine_name, (*(context.engines or ()), *retrievers))]
     if twice := [name for name in map(engine_name, retrievers) if names.count(name) > 1]:
-        raise UnknownSetting(f"retrievers: two sources are named {twice[0]!r}: give one of them another `name`.")
+        raise UnknownSetting(
+            f"retrievers: two sources are named {twice[0]!r}: give one of them another `name`."
+        )
     return tuple(
         _dotted_engine(given, context, "retrievers")
         if isinstance(given, str) and is_dotted(given)
@@ -177,7 +211,8 @@ def choose_retrievers(context: Context) -> tuple[SearchEngine, ...]:
 
 
 def fallback_engines(context: Context) -> tuple[SearchEngine, ...]:
-    """Return the fallback engines, in order, for queries without results; none if the settings name engines."""
+    """Return the fallback engines, in order, for queries without results; none if the settings name
+    engines."""
     is_free = context.engines is None and _default(context) == _FREE[:1]
     usable = (name for name in _FREE[1:] if name not in _OPTIONAL or find_spec(_OPTIONAL[name]))
     return tuple(_BUILT_IN[name](context) for name in usable) if is_free else ()
@@ -202,7 +237,8 @@ def load_engines(context: Context) -> None:
 
 
 def _dotted_engine(name: str, context: Context, setting: str = "engines") -> SearchEngine:
-    """Return the engine at `package.module:Name`: a LangChain retriever or tool, or what a function returns."""
+    """Return the engine at `package.module:Name`: a LangChain retriever or tool, or what a function
+    returns."""
     try:
         with without_notice():
             made = _shared_instance(name)
@@ -212,7 +248,9 @@ def _dotted_engine(name: str, context: Context, setting: str = "engines") -> Sea
         why = f": {error}" if isinstance(error, ImportError) else f" ({type(error).__name__})"
         raise UnknownSetting(f"{setting}: {name!r} could not be loaded{why}.") from error
     is_own = setting == "retrievers"
-    if not isinstance(given, BaseRetriever | BaseTool) and (is_own or not isinstance(given, Engine)):
+    if not isinstance(given, BaseRetriever | BaseTool) and (
+        is_own or not isinstance(given, Engine)
+    ):
         raise UnknownSetting(
             f"{setting}: {name!r} is not a LangChain retriever, a LangChain tool or a function that returns an engine."
         )
@@ -221,7 +259,8 @@ def _dotted_engine(name: str, context: Context, setting: str = "engines") -> Sea
 
 @cache
 def _shared_instance(name: str) -> BaseRetriever | BaseTool | None:
-    """Return the retriever or tool of this name, created once per process, as it may hold an index; else None."""
+    """Return the retriever or tool of this name, created once per process, as it may hold an index;
+    else None."""
     given = load_dotted(name)
     if isinstance(given, type) and issubclass(given, BaseRetriever | BaseTool):
         given = given()

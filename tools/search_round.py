@@ -1,4 +1,5 @@
-"""One round of searches: sends its queries to all search tools in parallel and reads the best pages found."""
+"""One round of searches: sends its queries to all search tools in parallel and reads the best pages
+found."""
 
 from __future__ import annotations
 
@@ -24,17 +25,35 @@ from .internal_search import CALL_ID
 from .offer import offered_tools
 from .results import results_in
 from .tool import Meter, Outcome, ToolContext
-from .use import TimeLimit, action_of, keep, lasting_fault, meter_of, shown_use, sources_found, use_tool
+from .use import (
+    TimeLimit,
+    action_of,
+    keep,
+    lasting_fault,
+    meter_of,
+    shown_use,
+    sources_found,
+    use_tool,
+)
 
 READ_PER_QUERY = 1
 """Pages opened per query if the model has named none."""
 
 
 class SearchRound:
-    """Makes the tool calls of one iteration of a step and emits their packets; the fields are the results."""
+    """Makes the tool calls of one iteration of a step and emits their packets; the fields are the
+    results."""
 
-    def __init__(self, state: StepState, context: Context, pages: Pages, events: CallEvents, watch: Watch) -> None:
-        self.state, self.context, self.pages, self.events, self.watch = state, context, pages, events, watch
+    def __init__(
+        self, state: StepState, context: Context, pages: Pages, events: CallEvents, watch: Watch
+    ) -> None:
+        self.state, self.context, self.pages, self.events, self.watch = (
+            state,
+            context,
+            pages,
+            events,
+            watch,
+        )
         self.task, self.turn = state.task, state.turn
         self.actions = list[Action]()
         """The tool calls made."""
@@ -58,8 +77,8 @@ class SearchRound:
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
 
-        Results found before a failure are kept. `is_only`: whether no iteration follows, so that a round that reads all
-        documents also searches. Raises errors that stop the whole run.
+        Results found before a failure are kept. `is_only`: whether no iteration follows, so that a
+        round that reads all documents also searches. Raises errors that stop the whole run.
         """
         try:
             if self._reads_first:
@@ -77,15 +96,20 @@ class SearchRound:
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - whatever fails, only this step ends
-            log_failure(__name__, error, "A round of searches failed; its step ends with what it has")
+            log_failure(
+                __name__, error, "A round of searches failed; its step ends with what it has"
+            )
             self.failures.append(failure_of(error))
             return self.failures[-1]
         return ""
 
     def lasting_fault(self) -> str:
-        """Return why no tool can search any more; empty if one can. Raises `SearchFailed` if the run must end."""
+        """Return why no tool can search any more; empty if one can. Raises `SearchFailed` if the
+        run must end."""
         has_found = bool(self.state.keys or self.new)
-        faults = [lasting_fault(outcome, self.task, has_found=has_found) for outcome in self._outcomes]
+        faults = [
+            lasting_fault(outcome, self.task, has_found=has_found) for outcome in self._outcomes
+        ]
         return faults[0] if faults and all(faults) and not self.has_results else ""
 
     async def _keep(self) -> None:
@@ -93,16 +117,23 @@ class SearchRound:
         numbers = {key: number for number, key in enumerate([*self.state.keys, *self.new], 1)}
         earlier = results_in(await self.pages.fill_in(self.state.notes))
         outcomes, limits = self._outcomes, self.context.limits
-        hits = distinct(interleave(outcome.hits for outcome in outcomes), lambda hit: (hit.source.key, hit.excerpt))
+        hits = distinct(
+            interleave(outcome.hits for outcome in outcomes),
+            lambda hit: (hit.source.key, hit.excerpt),
+        )
         # Together, the outcomes may show as much as one search.
         excerpts = [hit for hit in hits if hit.source.kind == "web" and not hit.text]
-        passages = [hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text]
+        passages = [
+            hit for hit in hits if hit.source.kind == "document" and hit.excerpt != hit.text
+        ]
         beyond = [*excerpts[limits.max_web_results :], *passages[limits.max_results :]]
         problems = dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)
         fused = Outcome(tuple(hit for hit in hits if hit not in beyond), tuple(problems))
         self.has_results = bool(fused.hits)
         is_shared, question_id = self._reads_first, self.task.question_id
-        text_hash = await keep(fused, numbers, self.pages, question_id, earlier, is_shared=is_shared)
+        text_hash = await keep(
+            fused, numbers, self.pages, question_id, earlier, is_shared=is_shared
+        )
         self.notes.append(reference_to(CALL_ID if is_shared else self.state.call_id, text_hash))
 
     async def _search(self, name: str) -> None:
@@ -115,19 +146,30 @@ class SearchRound:
             """Return one parallel call's share of a limit."""
             return None if limit is None else limit // len(queries)
 
-        meters = [Meter(part(meter.most_searches), part(meter.most_fetches), part(meter.most_calls)) for _ in queries]
+        meters = [
+            Meter(part(meter.most_searches), part(meter.most_fetches), part(meter.most_calls))
+            for _ in queries
+        ]
         pairs = zip(queries, meters, strict=True)
         calls = [({"queries": [query]}, self._tool_context(own)) for query, own in pairs]
         self._outcomes += await self._use(name, queries, calls)
         self.queries += queries
 
     async def _read(self) -> None:
-        """Open the pages that the model named, or else the best of each query; replace excerpts with their passages."""
-        unread = [[hit for hit in outcome.hits if not hit.source.content_hash] for outcome in self._outcomes]
+        """Open the pages that the model named, or else the best of each query; replace excerpts
+        with their passages."""
+        unread = [
+            [hit for hit in outcome.hits if not hit.source.content_hash]
+            for outcome in self._outcomes
+        ]
         hits = distinct(interleave(unread), lambda hit: hit.source.key)
         read_before = {key for key, source in self.state.sources.items() if source.content_hash}
-        new = [[hit for hit in of_query if hit.source.key not in read_before] for of_query in unread]
-        best = distinct(interleave(of_query[:READ_PER_QUERY] for of_query in new), lambda hit: hit.source.key)
+        new = [
+            [hit for hit in of_query if hit.source.key not in read_before] for of_query in unread
+        ]
+        best = distinct(
+            interleave(of_query[:READ_PER_QUERY] for of_query in new), lambda hit: hit.source.key
+        )
         wanted = dict.fromkeys(self.state.open_next or (hit.source.address for hit in best))
         addresses = list(wanted)[: self.context.limits.max_open]
         if not addresses:
@@ -135,7 +177,9 @@ class SearchRound:
         excerpts = {hit.source.address: hit.excerpt for hit in hits}
         tool_context = self._tool_context(self._meter(), excerpts=excerpts, topic=self.task.text)
         await Addresses(self.pages, self.task.question_id).allow(hit.source.address for hit in hits)
-        [opened] = await self._use(tool_names.OPEN_URL, addresses, [({"urls": addresses}, tool_context)])
+        [opened] = await self._use(
+            tool_names.OPEN_URL, addresses, [({"urls": addresses}, tool_context)]
+        )
         read = {hit.source.key: hit for hit in opened.hits}
         found = sources_found(*self._outcomes)
         self._outcomes = [
@@ -162,7 +206,9 @@ class SearchRound:
         time = min(TimeLimit(self.context.limits.tool_seconds, "tool_seconds"), left)
         meters = [tool_context.meter for _, tool_context in calls]
         with shown_use(self.events, placement, name, inputs, self.task.scope, meters) as outcomes:
-            outcomes += await gather_or_cancel(use_tool(name, given, self.context, seen, time) for given, seen in calls)
+            outcomes += await gather_or_cancel(
+                use_tool(name, given, self.context, seen, time) for given, seen in calls
+            )
         action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
         self.sources |= sources_found(*outcomes) | unopened(self.sources, action.not_read)
         self.failures += [problem.rstrip(".") for outcome in outcomes for problem in outcome.broken]

@@ -1,4 +1,5 @@
-"""Runs research tools within the allowance of a researcher, step or run; failures become results."""
+"""Runs research tools within the allowance of a researcher, step or run; failures become
+results."""
 
 from __future__ import annotations
 
@@ -45,12 +46,15 @@ class TimeLimit(NamedTuple):
 
 
 async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: TimeLimit) -> Outcome:
-    """Call a tool and return the outcome; a failure or timeout becomes a problem, a sentence for the model.
+    """Call a tool and return the outcome; a failure or timeout becomes a problem, a sentence for
+    the model.
 
     Raises `DeepResearchError`, which only the user can resolve.
     """
     if time.seconds <= 0:
-        return Outcome(problems=(f"{NOT_RUN} no time is left ({time.limit}). Write down what was found.",))
+        return Outcome(
+            problems=(f"{NOT_RUN} no time is left ({time.limit}). Write down what was found.",)
+        )
     clock = asyncio.timeout(time.seconds)
     try:
         async with clock:
@@ -61,14 +65,21 @@ async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: TimeLim
         else:
             logger.info("%s had no result, and the model is shown why", tool.name)
         kinds = (type(cause).__name__,) if cause else ()
-        return Outcome((), (str(failure),), not_read=failure.not_read, redacted=failure.redacted, failed=kinds)
+        return Outcome(
+            (), (str(failure),), not_read=failure.not_read, redacted=failure.redacted, failed=kinds
+        )
     except DeepResearchError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes its result
         # The logs may quote errors of tools that the app itself passed.
-        log_failure(__name__, error, "%s failed", tool.name, keeps_text=tool.name not in tool_names.OURS)
+        log_failure(
+            __name__, error, "%s failed", tool.name, keeps_text=tool.name not in tool_names.OURS
+        )
         if isinstance(error, TimeoutError) and clock.expired():
-            return _broken(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).", time.limit)
+            return _broken(
+                f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).",
+                time.limit,
+            )
         # For third-party exceptions only the type is reported: the text may hold addresses or keys.
         return _broken(f"The tool failed ({type(error).__name__}).", type(error).__name__)
 
@@ -82,7 +93,9 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
     try:
         checked = tool.arguments.model_validate(arguments)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
+        )
         raise ToolFailed(f"{NOT_RUN} the arguments are wrong ({faults}).") from None
     return await tool.run(checked)
 
@@ -93,11 +106,14 @@ def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
 
 
 def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
-    """Return a meter with what a run may still use after this spending, before it dispatches tasks."""
+    """Return a meter with what a run may still use after this spending, before it dispatches
+    tasks."""
     return _remaining(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
 
 
-def _remaining(searches: int | None, fetches: int | None, calls: int | None, spending: Mapping[str, Spent]) -> Meter:
+def _remaining(
+    searches: int | None, fetches: int | None, calls: int | None, spending: Mapping[str, Spent]
+) -> Meter:
     used = total(spending)
     return Meter(
         most_searches=None if searches is None else searches - used.searches,
@@ -107,9 +123,14 @@ def _remaining(searches: int | None, fetches: int | None, calls: int | None, spe
 
 
 async def use_tool(
-    name: str, arguments: dict[str, Any], context: Context, tool_context: ToolContext, time: TimeLimit
+    name: str,
+    arguments: dict[str, Any],
+    context: Context,
+    tool_context: ToolContext,
+    time: TimeLimit,
 ) -> Outcome:
-    """Run the tool unless its allowance is used up or its arguments contain secrets; raises `DeepResearchError`."""
+    """Run the tool unless its allowance is used up or its arguments contain secrets; raises
+    `DeepResearchError`."""
     if reason := used_up(name, tool_context.meter):
         logger.warning("%s was not called: %s", name, reason)
         return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
@@ -119,13 +140,18 @@ async def use_tool(
     tool_context.meter.calls += 1
     work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)
     # LangChain traces its own tools.
-    outcome = await (traced_tool(name, arguments, work, _shown) if name in tool_names.OURS else work())
+    outcome = await (
+        traced_tool(name, arguments, work, _shown) if name in tool_names.OURS else work()
+    )
     return outcome._replace(asked=tuple(tool_context.meter.asked))
 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as traces show it."""
-    found = [{"title": hit.source.title, "address": hit.source.address, "text": hit.excerpt} for hit in outcome.hits]
+    found = [
+        {"title": hit.source.title, "address": hit.source.address, "text": hit.excerpt}
+        for hit in outcome.hits
+    ]
     return {"found": found, "problems": list(outcome.problems)}
 
 
@@ -138,16 +164,21 @@ async def keep(
     *,
     is_shared: bool = False,
 ) -> str:
-    """Store the results in full, and the text in which the model is shown them; return the hash of that text.
+    """Store the results in full, and the text in which the model is shown them; return the hash of
+    that text.
 
-    `numbers`: of the sources, by key. `earlier`: results shown before, which are not repeated. `is_shared`: whether the
-    text must be identical in several conversations, so that providers cache it. The pages found may be opened from now
-    on.
+    `numbers`: of the sources, by key. `earlier`: results shown before, which are not repeated.
+    `is_shared`: whether the text must be identical in several conversations, so that providers
+    cache it. The pages found may be opened from now on.
     """
     fence_name = short_hash(question_id)[:8] if is_shared else ""
     shown = write_results(outcome, numbers, earlier, fence_name)
     reference = text_hash(shown)
-    whole = {hit.source.content_hash: hit.text for hit in outcome.hits if hit.source.content_hash and not hit.is_kept}
+    whole = {
+        hit.source.content_hash: hit.text
+        for hit in outcome.hits
+        if hit.source.content_hash and not hit.is_kept
+    }
     excerpts = {text_hash(hit.excerpt): hit.excerpt for hit in outcome.hits if hit.source.excerpts}
     found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
     async with pages.lock(SHOWN_RESULTS):
@@ -155,7 +186,8 @@ async def keep(
         records = {
             hit.source.address: {"source": hit.source.model_dump(), "links": []}
             for hit in outcome.hits
-            if (hit.source.address.startswith(RETRIEVED) or hit.source.is_earlier) and not hit.is_kept
+            if (hit.source.address.startswith(RETRIEVED) or hit.source.is_earlier)
+            and not hit.is_kept
         }
         texts = {**whole, **excerpts, reference: shown}
         await Addresses(pages, question_id).allow(found_on_web, texts, records, notes)
@@ -164,9 +196,15 @@ async def keep(
 
 @contextmanager
 def shown_use(
-    events: CallEvents, placement: Placement, name: str, inputs: Sequence[str], scope: Scope, meters: Sequence[Meter]
+    events: CallEvents,
+    placement: Placement,
+    name: str,
+    inputs: Sequence[str],
+    scope: Scope,
+    meters: Sequence[Meter],
 ) -> Iterator[list[Outcome]]:
-    """Emit the packets of a tool use and record its cost in any case; the block appends the outcomes."""
+    """Emit the packets of a tool use and record its cost in any case; the block appends the
+    outcomes."""
     events.emit(*tool_call_packets(placement, name, inputs, scope))
     outcomes: list[Outcome] = []
     try:
@@ -174,12 +212,18 @@ def shown_use(
     finally:
         for meter in meters:
             events.bill.add(meter.spent(name))
-        failed = [f"{file.path}: {file.reason}" for outcome in outcomes for file in outcome.not_read]
+        failed = [
+            f"{file.path}: {file.reason}" for outcome in outcomes for file in outcome.not_read
+        ]
         failed += [words for outcome in outcomes for words in outcome.broken]
-        events.emit(*tool_result_packets(placement, name, sources_found(*outcomes).values(), failed))
+        events.emit(
+            *tool_result_packets(placement, name, sources_found(*outcomes).values(), failed)
+        )
 
 
-def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]) -> Action:
+def action_of(
+    action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]
+) -> Action:
     """Return the record of a tool use with these outcomes."""
     ended = [outcome for outcome in outcomes if not outcome.failed]
     return Action(
@@ -187,11 +231,15 @@ def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequen
         tool=name,
         inputs=tuple(inputs),
         found=tuple(sources_found(*outcomes)),
-        problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
+        problems=tuple(
+            dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)
+        ),
         not_read=tuple(dict.fromkeys(file for outcome in outcomes for file in outcome.not_read)),
         redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
         failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
-        broken=tuple(dict.fromkeys(words for outcome in ended for words in outcome.broken + outcome.replaced)),
+        broken=tuple(
+            dict.fromkeys(words for outcome in ended for words in outcome.broken + outcome.replaced)
+        ),
         asked=tuple(dict.fromkeys(name for outcome in outcomes for name in outcome.asked)),
         fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
     )
@@ -221,5 +269,13 @@ def used_up(tool: str, meter: Meter) -> str:
     if tool not in tool_names.OURS:
         return ""
     if tool == tool_names.OPEN_URL:
-        return "" if meter.most_fetches is None or meter.most_fetches > 0 else "no pages are left to open (max_fetches)"
-    return "" if meter.most_searches is None or meter.most_searches > 0 else "no searches are left (max_searches)"
+        return (
+            ""
+            if meter.most_fetches is None or meter.most_fetches > 0
+            else "no pages are left to open (max_fetches)"
+        )
+    return (
+        ""
+        if meter.most_searches is None or meter.most_searches > 0
+        else "no searches are left (max_searches)"
+    )

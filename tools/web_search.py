@@ -31,8 +31,9 @@ _RATIONED = "are neither the user's nor from web results, and no more such words
 QUERY_CHARACTERS = 400
 """Maximum characters of a search query; longer ones are cut at a word."""
 _RANK_CONSTANT = 60
-"""Constant of reciprocal rank fusion, from Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet
-and individual Rank Learning Methods", SIGIR 2009, https://doi.org/10.1145/1571941.1572114.
+"""Constant of reciprocal rank fusion, from Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
+outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009,
+https://doi.org/10.1145/1571941.1572114.
 """
 
 
@@ -65,9 +66,14 @@ class WebSearch:
     arguments: type[BaseModel] = WebSearchArguments
 
     def __init__(
-        self, context: Context, engines: Sequence[SearchEngine], tool_context: ToolContext, *fallbacks: SearchEngine
+        self,
+        context: Context,
+        engines: Sequence[SearchEngine],
+        tool_context: ToolContext,
+        *fallbacks: SearchEngine,
     ) -> None:
-        """`engines`: every query goes to all of them, or only to the first ones if too few searches are left.
+        """`engines`: every query goes to all of them, or only to the first ones if too few searches
+        are left.
 
         `fallbacks`: engines that are tried in order for a query without results.
         """
@@ -77,7 +83,8 @@ class WebSearch:
         self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
     async def run(self, arguments: BaseModel) -> Outcome:
-        """Search for each query and interleave the results; raises `ToolFailed` if no query may be sent."""
+        """Search for each query and interleave the results; raises `ToolFailed` if no query may be
+        sent."""
         given = WebSearchArguments.model_validate(arguments, from_attributes=True).queries
         asked = queries_of(self.name, [_cut(query, QUERY_CHARACTERS) for query in given])
         most = self._tool_context.meter.most_searches
@@ -87,14 +94,26 @@ class WebSearch:
             "max_searches": None if most is None else most // len(engines),
         }
         taken, left_out = take(asked, limits, "queries were searched")
-        receiver = plain_name(engines[0].name) if len(engines) == 1 and isinstance(engines[0], PassedEngine) else ""
-        sent = await redact(taken, self._tool_context.pages, self._tool_context.question_id, self._context, receiver)
+        receiver = (
+            plain_name(engines[0].name)
+            if len(engines) == 1 and isinstance(engines[0], PassedEngine)
+            else ""
+        )
+        sent = await redact(
+            taken, self._tool_context.pages, self._tool_context.question_id, self._context, receiver
+        )
         dropped = _dropped(sent)
-        redacted = tuple(distinct([word for result in sent.values() for word in result.private], str.casefold))
+        redacted = tuple(
+            distinct([word for result in sent.values() for word in result.private], str.casefold)
+        )
         queries = distinct([result.query for result in sent.values() if result.query], str.casefold)
         if not queries:
             raise ToolFailed(" ".join(dropped), redacted=redacted)
-        answers = [*chain.from_iterable(await gather_or_cancel(self._search(query, engines) for query in queries))]
+        answers = [
+            *chain.from_iterable(
+                await gather_or_cancel(self._search(query, engines) for query in queries)
+            )
+        ]
         hits = await self._hits(queries, answers)
         problems = list(dropped)
         if any(len(query) > QUERY_CHARACTERS for query in given):
@@ -105,10 +124,13 @@ class WebSearch:
         broken, replaced = failures(answers)
         problems += [*broken, *replaced, *_nothing(answers, hits)]
         fault = self._fault(answers)
-        return Outcome(hits, tuple(problems), tuple(broken), tuple(replaced), redacted=redacted, fault=fault)
+        return Outcome(
+            hits, tuple(problems), tuple(broken), tuple(replaced), redacted=redacted, fault=fault
+        )
 
     async def _search(self, query: str, engines: Sequence[SearchEngine]) -> list[EngineResponse]:
-        """Send a query to all engines in parallel; while there are no results, then to one fallback after the other."""
+        """Send a query to all engines in parallel; while there are no results, then to one fallback
+        after the other."""
         asked = (answer_of(engine, query, self._context, self._tool_context) for engine in engines)
         answers = list(await gather_or_cancel(asked))
         for engine in self._fallbacks:
@@ -117,9 +139,15 @@ class WebSearch:
             answers.append(await answer_of(engine, query, self._context, self._tool_context))
         return answers
 
-    async def _hits(self, queries: Iterable[str], answers: Sequence[EngineResponse]) -> tuple[Hit, ...]:
-        """Return the best results of all queries in turn, each source once, with the engines that found it."""
-        by_query = [fused([answer.found for answer in answers if answer.query == query]) for query in queries]
+    async def _hits(
+        self, queries: Iterable[str], answers: Sequence[EngineResponse]
+    ) -> tuple[Hit, ...]:
+        """Return the best results of all queries in turn, each source once, with the engines that
+        found it."""
+        by_query = [
+            fused([answer.found for answer in answers if answer.query == query])
+            for query in queries
+        ]
         served = defaultdict[str, set[str]](set)
         for answer in answers:
             for found in answer.found:
@@ -131,28 +159,41 @@ class WebSearch:
         for found in best[:most]:
             key = await self._addresses.key(found.address) if found.is_page else found.address
             hits.append(hit_of(found, key, now, served[source_key(found.address)]))
-        return shortened(distinct(hits, lambda hit: hit.source.key), self._tool_context.topic, self._context.limits)
+        return shortened(
+            distinct(hits, lambda hit: hit.source.key),
+            self._tool_context.topic,
+            self._context.limits,
+        )
 
     def _fault(self, answers: Sequence[EngineResponse]) -> str:
-        """Return why no engine can search any more: their lasting failures; empty if any engine may answer."""
+        """Return why no engine can search any more: their lasting failures; empty if any engine may
+        answer."""
         lasting: dict[str, str] = {}
         for answer in answers:
             if answer.failure is None:
                 return ""
             if answer.failure.is_lasting:
                 lasting[answer.engine.name] = answer.failure.words
-        return " ".join(lasting.values()) if len(lasting) == len(self._engines) + len(self._fallbacks) else ""
+        return (
+            " ".join(lasting.values())
+            if len(lasting) == len(self._engines) + len(self._fallbacks)
+            else ""
+        )
 
 
 def _cut(query: str, longest: int) -> str:
-    """Return the query, cut to `longest` characters at a space, or within the word if it has no spaces."""
+    """Return the query, cut to `longest` characters at a space, or within the word if it has no
+    spaces."""
     if len(query) <= longest:
         return query
     return query[: longest + 1].rpartition(" ")[0].rstrip() or query[:longest]
 
 
-async def answer_of(engine: SearchEngine, query: str, context: Context, tool_context: ToolContext) -> EngineResponse:
-    """Return an engine's results or its failure; raises `DeepResearchError`, which only the user can resolve."""
+async def answer_of(
+    engine: SearchEngine, query: str, context: Context, tool_context: ToolContext
+) -> EngineResponse:
+    """Return an engine's results or its failure; raises `DeepResearchError`, which only the user
+    can resolve."""
     try:
         found = await search_engine(engine, query, context, tool_context)
         shown = allowed_results(found, context)
@@ -163,16 +204,20 @@ async def answer_of(engine: SearchEngine, query: str, context: Context, tool_con
         raise
     except Exception as error:  # noqa: BLE001 - whatever a search library raises, the other queries continue
         # An app's engine is the app's own code, so its logs may quote it.
-        log_failure(__name__, error, "%s failed", engine.title, keeps_text=isinstance(engine, PassedEngine))
+        log_failure(
+            __name__, error, "%s failed", engine.title, keeps_text=isinstance(engine, PassedEngine)
+        )
         unknown = EngineFailed(f"{engine.title} failed ({type(error).__name__}).")
         return EngineResponse(engine, query, [], failure=unknown)
     return EngineResponse(engine, query, shown, found)
 
 
 def fused(rankings: Iterable[Sequence[Found]]) -> list[Found]:
-    """Return the results of several engines for a query as one ranking, each address once, from its first engine.
+    """Return the results of several engines for a query as one ranking, each address once, from its
+    first engine.
 
-    Reciprocal rank fusion: a result's score is the sum of 1 / (`_RANK_CONSTANT` + rank) over the engines that found it.
+    Reciprocal rank fusion: a result's score is the sum of 1 / (`_RANK_CONSTANT` + rank) over the
+    engines that found it.
     """
     scores, first = defaultdict[str, float](float), dict[str, Found]()
     for ranking in rankings:
@@ -190,14 +235,17 @@ def _dropped(sent: Mapping[str, Redacted]) -> list[str]:
         begins = f"Searched {query!r} instead of {asked!r}" if query else f"Not searched: {asked!r}"
         for words, why in ((private, _ONLY_PRIVATE), (unseen, _RATIONED)):
             if words:
-                problems.append(f"{begins}: {', '.join(map(repr, distinct(words, str.casefold)))} {why}.")
+                problems.append(
+                    f"{begins}: {', '.join(map(repr, distinct(words, str.casefold)))} {why}."
+                )
         if not (query or private or unseen):
             problems.append(f"{begins}: it has no words.")
     return problems
 
 
 def failures(answers: Sequence[EngineResponse]) -> tuple[list[str], list[str]]:
-    """Return a sentence for each failure with the affected queries, and those for which other engines had results."""
+    """Return a sentence for each failure with the affected queries, and those for which other
+    engines had results."""
     served = grouped((answer for answer in answers if answer.found), lambda answer: answer.query)
     affected: dict[tuple[str, str], list[str]] = {}
     for answer in answers:
@@ -215,7 +263,8 @@ def failures(answers: Sequence[EngineResponse]) -> tuple[list[str], list[str]]:
 
 
 def _nothing(answers: Sequence[EngineResponse], hits: Sequence[Hit]) -> list[str]:
-    """Return a sentence with advice if queries were answered, but no result can be shown; else an empty list."""
+    """Return a sentence with advice if queries were answered, but no result can be shown; else an
+    empty list."""
     answered = [answer for answer in answers if answer.failure is None]
     if hits or not answered:
         return []

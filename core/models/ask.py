@@ -1,4 +1,5 @@
-"""Asks a role's model for one answer: fits the prompt to its window, streams, and changes the request if it fails."""
+"""Asks a role's model for one answer: fits the prompt to its window, streams, and changes the
+request if it fails."""
 
 from __future__ import annotations
 
@@ -32,7 +33,16 @@ from ..run.transcripts import (
 from .abilities import ability_of, other_ability, remember_ability, with_learned
 from .caller import Assembly, Caller, bind_call
 from .extractive.chat import ExtractiveChatModel
-from .faults import AnswerRefused, FaultKind, PromptCut, broken_off, explain, fault_kind, is_transient, retry_reason
+from .faults import (
+    AnswerRefused,
+    FaultKind,
+    PromptCut,
+    broken_off,
+    explain,
+    fault_kind,
+    is_transient,
+    retry_reason,
+)
 from .ladder.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split_thoughts
 from .ladder.rungs import Ability, prepare
 from .ladder.written_calls import CallGuard
@@ -45,20 +55,27 @@ logger = logging.getLogger(__name__)
 _THOUGHT_ARGUMENT = "reasoning"
 """Argument of the think tool that contains the thought."""
 _SMALLEST_WINDOW = 128
-"""A server that reports fewer prompt tokens than this counts wrongly, or counts only uncached tokens."""
+"""A server that reports fewer prompt tokens than this counts wrongly, or counts only uncached
+tokens."""
 _READ_SHARE = 2 / 3
-"""If a server reports less than this share of the estimated prompt tokens, it did not read the whole prompt."""
+"""If a server reports less than this share of the estimated prompt tokens, it did not read the
+whole prompt."""
 _TEMPERATURE = 0.1
 """Temperature for models that write calls as text, unless the model has one set."""
 _SUSPECTS = 3
-"""Maximum number of tool results to leave out, one at a time, while the provider's filter refuses the prompt."""
+"""Maximum number of tool results to leave out, one at a time, while the provider's filter refuses
+the prompt."""
 
 
 class AnswerEmitter:
-    """Sends the thoughts and text of one answer to `CallEvents` as its chunks arrive, with secrets masked."""
+    """Sends the thoughts and text of one answer to `CallEvents` as its chunks arrive, with secrets
+    masked."""
 
-    def __init__(self, events: CallEvents, secrets: Secrets, *, is_prose: bool, begins_inside: bool) -> None:
-        """`is_prose`: emit text as it arrives instead of in `finish`; `begins_inside`: see `ThoughtFilter`."""
+    def __init__(
+        self, events: CallEvents, secrets: Secrets, *, is_prose: bool, begins_inside: bool
+    ) -> None:
+        """`is_prose`: emit text as it arrives instead of in `finish`; `begins_inside`: see
+        `ThoughtFilter`."""
         self.text = ""
         """The text so far, without thoughts in it."""
         self._events = events
@@ -71,7 +88,8 @@ class AnswerEmitter:
         self._arguments: dict[int, StreamedThought] = {}
         """The calls of the think tool, by their index in the stream."""
         self._source = ""
-        """Where the last emitted words came from; words from another source begin a new paragraph."""
+        """Where the last emitted words came from; words from another source begin a new
+        paragraph."""
 
     def feed(self, chunk: AIMessage) -> None:
         """Add the next chunk, or the whole message of a model that cannot stream."""
@@ -92,15 +110,20 @@ class AnswerEmitter:
         self._emit_text("", is_last=True)
 
     def finish(self, message: AIMessage) -> None:
-        """Emit the thoughts and text that were not streamed; `message` is the complete, parsed answer."""
+        """Emit the thoughts and text that were not streamed; `message` is the complete, parsed
+        answer."""
         if not self._is_prose and (words := self._separated("text", message.text)):
             self._events.on_text(words)
         streamed = [argument.text for argument in self._arguments.values()]
-        for number, call in enumerate(call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL):
+        for number, call in enumerate(
+            call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL
+        ):
             thought = str(call["args"].get(_THOUGHT_ARGUMENT, ""))
             shown = streamed[number] if number < len(streamed) else ""
             if thought.startswith(shown):
-                self._emit_thought(self._source if shown else f"whole {number}", thought[len(shown) :])
+                self._emit_thought(
+                    self._source if shown else f"whole {number}", thought[len(shown) :]
+                )
         self._events.end()
 
     def _emit(self, pieces: list[Piece]) -> None:
@@ -124,7 +147,8 @@ class AnswerEmitter:
             self._events.on_thought(words)
 
     def _separated(self, source: str, words: str) -> str:
-        """Return the words, with a blank line before them if the last ones came from another source."""
+        """Return the words, with a blank line before them if the last ones came from another
+        source."""
         if not (words := safe_text(words)):
             return ""
         separator = "\n\n" if self._source and source != self._source else ""
@@ -145,7 +169,8 @@ class StreamedThought:
         try:
             read = from_json(self._json, allow_partial="trailing-strings")
         except (ValueError, TypeError):
-            # Half of a surrogate pair, or not JSON; `finish` emits the thought from the whole message.
+            # Half of a surrogate pair, or not JSON; `finish` emits the thought from the whole
+            # message.
             return ""
         text = read.get(_THOUGHT_ARGUMENT) if isinstance(read, dict) else None
         if not isinstance(text, str) or not text.startswith(self.text):
@@ -159,35 +184,46 @@ class Reply(NamedTuple):
 
     message: AIMessage
     refused: tuple[str, ...] = ()
-    """Ids of the tool calls whose results were left out because the provider's filter refused them."""
+    """Ids of the tool calls whose results were left out because the provider's filter refused
+    them."""
     shortened: int = 0
     """Number of tool results that were shortened to fit the window."""
 
 
 async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
-    """Call the role's model and return its answer; thoughts, text and cost go to `events`, even if the call fails.
+    """Call the role's model and return its answer; thoughts, text and cost go to `events`, even if
+    the call fails.
 
-    Handles prompts that are too long, tool results that the provider's filter refuses, and servers without tool calls.
-    Raises a `DeepResearchError` if the model is given by name; a model instance from an app may raise its own errors.
+    Handles prompts that are too long, tool results that the provider's filter refuses, and servers
+    without tool calls. Raises a `DeepResearchError` if the model is given by name; a model instance
+    from an app may raise its own errors.
     """
     start = context.clock.seconds()
     events.has_shown = False
     try:
-        caller = Caller(request.role, context, retry_budget_of(request.question_id, context.limits), events)
-        needs_tools = bool(request.tools) or any(isinstance(message, ToolMessage) for message in request.messages)
+        caller = Caller(
+            request.role, context, retry_budget_of(request.question_id, context.limits), events
+        )
+        needs_tools = bool(request.tools) or any(
+            isinstance(message, ToolMessage) for message in request.messages
+        )
         ability = await ability_of(caller, may_try=needs_tools, has_tools=_may_call(request))
         tool_tokens = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
         answer_tokens = output_tokens(request.role, request.max_tokens, context) or 0
         room = profile_of(request.role, context).window - answer_tokens - tool_tokens
         # Earlier reports keep their citations, but not their lists of sources and notes.
         shown = [
-            message.model_copy(update={"content": read_body(message.text)}) if mark_of(message) == "report" else message
+            message.model_copy(update={"content": read_body(message.text)})
+            if mark_of(message) == "report"
+            else message
             for message in request.messages
         ]
         messages = fit_window(shown, room, request.shorten)
         reply = await _answer(request._replace(messages=messages), ability, caller)
         pairs = zip(shown, messages, strict=True)
-        return reply._replace(shortened=sum(isinstance(old, ToolMessage) and old != new for old, new in pairs))
+        return reply._replace(
+            shortened=sum(isinstance(old, ToolMessage) and old != new for old, new in pairs)
+        )
     finally:
         # A call may fail or be cut off in the middle of a thought.
         events.end()
@@ -216,7 +252,13 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
                     log_failure(__name__, error, "The %s's model failed: %s", role, ours)
                 # The provider's message may contain the key.
                 raise ours from None
-            log_failure(__name__, error, "The %s's model failed (%s); retrying with a changed request", role, kind)
+            log_failure(
+                __name__,
+                error,
+                "The %s's model failed (%s); retrying with a changed request",
+                role,
+                kind,
+            )
             if kind == "no_tools":
                 ability = await other_ability(caller, ability)
             caller.events.on_restart()
@@ -240,7 +282,9 @@ class Remedies:
     def request(self) -> Request:
         """The request for the next try, with the refused results left out."""
         messages = [
-            withheld_result(call_id) if (call_id := _answered(message)) in self.left_out else message
+            withheld_result(call_id)
+            if (call_id := _answered(message)) in self.left_out
+            else message
             for message in self._request.messages
         ]
         return self._request._replace(messages=messages)
@@ -251,11 +295,14 @@ class Remedies:
             if self._suspects is None:
                 suspects = _suspects(self._request.messages)
                 self._suspects = iter(suspects)
-                # A refused prompt is always refused, but an answer may be refused by chance: retry once unchanged.
+                # A refused prompt is always refused, but an answer may be refused by chance: retry
+                # once unchanged.
                 if isinstance(error, AnswerRefused) and suspects:
                     return True
             self.left_out = next(self._suspects, ())
-            logger.info("%d results are left out of a call that a filter refused", len(self.left_out))
+            logger.info(
+                "%d results are left out of a call that a filter refused", len(self.left_out)
+            )
             return bool(self.left_out)
         if kind in self._applied:
             return False
@@ -274,11 +321,16 @@ def withheld_result(call_id: str) -> ToolMessage:
 
 
 def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
-    """Return which tool results to leave out (by call ids), in order: up to three alone, then these together.
+    """Return which tool results to leave out (by call ids), in order: up to three alone, then these
+    together.
 
     The first is the longest result of the newest round of calls.
     """
-    rounds = [list(group) for answers, group in groupby(messages, lambda each: bool(_answered(each))) if answers]
+    rounds = [
+        list(group)
+        for answers, group in groupby(messages, lambda each: bool(_answered(each)))
+        if answers
+    ]
     suspected = [
         _answered(message)
         for results in reversed(rounds)
@@ -295,13 +347,17 @@ def _answered(message: AnyMessage) -> str:
 
 
 async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:
-    """Make the call and return the whole answer, with tool calls parsed and thoughts removed from the text.
+    """Make the call and return the whole answer, with tool calls parsed and thoughts removed from
+    the text.
 
-    With `request.keeps_broken`, an answer that breaks off after text was shown is returned as far as it came. Raises
-    `AnswerCut` if the answer breaks off otherwise, `AnswerSilent`, `ModelFailed`, `PromptCut`, or errors of the client.
+    With `request.keeps_broken`, an answer that breaks off after text was shown is returned as far
+    as it came. Raises `AnswerCut` if the answer breaks off otherwise, `AnswerSilent`,
+    `ModelFailed`, `PromptCut`, or errors of the client.
     """
     context, events, role = caller.context, caller.events, request.role
-    prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice, request.text_key)
+    prepared = prepare(
+        ability.rung, request.messages, request.tools, request.tool_choice, request.text_key
+    )
     model = resolve_model(role, context)
     most = output_tokens(role, request.max_tokens, context)
     settings = dict(prepared.settings)
@@ -310,13 +366,21 @@ async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> 
     elif ability.rung != "native" and getattr(model, "temperature", None) is None:
         # Local servers default to 0.8, at which small models often break the format.
         settings["temperature"] = _TEMPERATURE
-    bound = bind_call(model, prepared.tools, request.tool_choice, most, _effort(role, context), settings)
+    bound = bind_call(
+        model, prepared.tools, request.tool_choice, most, _effort(role, context), settings
+    )
     # Only a stream shows that a long answer is still in progress.
     is_streamed = request.is_long or events.is_watched
-    parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=is_streamed, most_tokens=most)
+    parts = caller.parts(
+        bound, prepared.messages, is_long=request.is_long, is_streamed=is_streamed, most_tokens=most
+    )
     may_call = _may_call(request)
     new_emitter = partial(
-        AnswerEmitter, events, Secrets(context.mcp), is_prose=not may_call, begins_inside=ability.begins_inside
+        AnswerEmitter,
+        events,
+        Secrets(context.mcp),
+        is_prose=not may_call,
+        begins_inside=ability.begins_inside,
     )
     answer, emitter = Assembly(), new_emitter()
     cut: Exception | None = None
@@ -338,7 +402,9 @@ async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> 
     if cut and not finish_of(message):
         if not (request.keeps_broken and events.has_shown):
             raise cut
-        message = message.model_copy(update={"response_metadata": {**message.response_metadata, **BROKEN}})
+        message = message.model_copy(
+            update={"response_metadata": {**message.response_metadata, **BROKEN}}
+        )
         events.on_continue(retry_reason(cut))
     counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
     expected = sum(len(sent.text) for sent in prepared.messages) // CHARACTERS_PER_TOKEN
@@ -346,18 +412,23 @@ async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> 
         raise PromptCut(counted, expected)
     emitter.finish_stream()
     whole = message.text
-    shown = ability._replace(begins_inside=ability.begins_inside or split_thoughts(whole).began_inside)
+    shown = ability._replace(
+        begins_inside=ability.begins_inside or split_thoughts(whole).began_inside
+    )
     if with_learned(shown, model) != ability:
         await remember_ability(role, context, shown)
     # Parse calls from the unfiltered text: an argument may contain text that looks like a thought.
     text = safe_text(whole) if may_call else split_thoughts(emitter.text).text
-    message = read_reply(message.model_copy(update={"content": text}), request.tools if may_call else ())
+    message = read_reply(
+        message.model_copy(update={"content": text}), request.tools if may_call else ()
+    )
     emitter.finish(message)
     return message
 
 
 def _effort(role: Role, context: Context) -> str:
-    """Return the reasoning effort to request; empty for the provider's default, and for models that do not reason."""
+    """Return the reasoning effort to request; empty for the provider's default, and for models that
+    do not reason."""
     if not profile_of(role, context).reasons:
         return ""
     if context.effort == "auto":

@@ -1,4 +1,5 @@
-"""Classifies the errors of failed model calls: what happened, whether to retry, and the message for the user."""
+"""Classifies the errors of failed model calls: what happened, whether to retry, and the message for
+the user."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _KIND_BY_STATUS: dict[int, FaultKind] = {
     401: "key", 402: "quota", 403: "key", 404: "model", 408: "slow", 409: "down", 413: "long", 425: "down",
     429: "limited",
 }  # fmt: skip
-# Class names instead of classes, whose packages may not be installed; other providers use the same names.
+# Class names instead of classes, whose packages may not be installed; other providers use the same
+# names.
 _CLASS_NAMES: dict[FaultKind, str] = {
     "refused": "AnswerRefused ContentFilterFinishReasonError",
     "cut": "AnswerCut",
@@ -64,13 +66,15 @@ _TRANSIENT: dict[FaultKind, str] = {
     "broken": "the answer was broken",
     "cut": "the answer broke off",
 }
-"""Kinds after which the same call may succeed, with the reason for the retry as shown to the user."""
+"""Kinds after which the same call may succeed, with the reason for the retry as shown to the
+user."""
 _SENT = frozenset((
     "messages", "input", "model", "tools", "tool_choice", "parallel_tool_calls", "response_format", "text", "reasoning",
     "reasoning_effort", "max_tokens", "max_completion_tokens", "max_output_tokens", "stream", "stream_options", "store",
     "include",
 ))  # fmt: skip
-"""Request fields that a message to the user may name; any other name in a server's error may be a secret."""
+"""Request fields that a message to the user may name; any other name in a server's error may be a
+secret."""
 _ERRORS: dict[FaultKind, type[DeepResearchError]] = {
     "key": KeyRefused, "quota": KeyRefused, "model": ModelMissing, "long": PromptTooLong, "refused": ContentRefused,
     "limited": RateLimited,
@@ -105,7 +109,10 @@ _TEXTS: dict[FaultKind, str] = {
     ),
 }
 """Messages to the user, filled in with `_details`."""
-_HINTS = {"right": ", and is OPENAI_BASE_URL right", "check": ", and check OPENAI_BASE_URL and the setting models"}
+_HINTS = {
+    "right": ", and is OPENAI_BASE_URL right",
+    "check": ", and check OPENAI_BASE_URL and the setting models",
+}
 """Added to messages as long as no call has succeeded, because a setting may be wrong."""
 _LATE = "did not answer in time; try again later, or choose another model (setting models)"
 _WORDINGS: dict[FaultKind, str] = {
@@ -128,7 +135,8 @@ _WORDINGS: dict[FaultKind, str] = {
         "|(no such|unknown|not a valid) model|invalid model (name|id)"
     ),
 }
-"""Patterns by which error messages reveal the kind; the first that matches wins over the HTTP status."""
+"""Patterns by which error messages reveal the kind; the first that matches wins over the HTTP
+status."""
 _TOO_MANY = re.compile("rate.?limit|too many requests", re.IGNORECASE)
 """Matches a rate limit reported inside a response with status 200."""
 
@@ -137,7 +145,8 @@ class AnswerBroken(Exception):
     """A model's server sent something other than a complete answer."""
 
     def __init__(self, what: str, body: object = None) -> None:
-        """`what` tells the user what was sent; `body` is the server's message, used only to classify the error."""
+        """`what` tells the user what was sent; `body` is the server's message, used only to
+        classify the error."""
         super().__init__(what)
         self.what = what
         self.body = body
@@ -151,7 +160,8 @@ class PromptCut(Exception):
     """A server answered although it read only part of the prompt."""
 
     def __init__(self, counted: int, sent: int) -> None:
-        """`counted`: prompt tokens reported by the server; `sent`: estimated tokens of the whole prompt."""
+        """`counted`: prompt tokens reported by the server; `sent`: estimated tokens of the whole
+        prompt."""
         super().__init__(f"{counted} of {sent} tokens")
         self.counted = counted
         self.sent = sent
@@ -170,23 +180,34 @@ class AnswerSilent(TimeoutError):
 
     def __init__(self, seconds: float, limit: str) -> None:
         """`limit` is the name of the limit that allowed this many seconds."""
-        super().__init__(f"was silent for {seconds:g} s ({limit}); raise {limit} if it needs longer")
+        super().__init__(
+            f"was silent for {seconds:g} s ({limit}); raise {limit} if it needs longer"
+        )
 
 
-def explain(error: Exception, role: str, model: str, *, has_answered: bool = False) -> DeepResearchError:
-    """Return the error to show to the user (one line) for an error of a call; a general one if its kind is not known.
+def explain(
+    error: Exception, role: str, model: str, *, has_answered: bool = False
+) -> DeepResearchError:
+    """Return the error to show to the user (one line) for an error of a call; a general one if its
+    kind is not known.
 
-    `has_answered`: the model has answered in this run, so its settings are right. Only numbers and names of request
-    fields are taken from the original message, since the rest may contain the key.
+    `has_answered`: the model has answered in this run, so its settings are right. Only numbers and
+    names of request fields are taken from the original message, since the rest may contain the key.
     """
     if isinstance(error, DeepResearchError):
         return error
     if (kind := fault_kind(error)) is None:
         name = type(error).__name__
-        return ModelFailed(f"The {role}'s model failed ({name}); try again, or choose another (models).")
+        return ModelFailed(
+            f"The {role}'s model failed ({name}); try again, or choose another (models)."
+        )
     details = {**_details(error), **(dict.fromkeys(_HINTS, "") if has_answered else _HINTS)}
     host, problem = details["host"], connection_problem(error, details["host"])
-    details["barrier"] = f"{problem}." if problem else f"the connection to {host} failed; is it up{details['right']}?"
+    details["barrier"] = (
+        f"{problem}."
+        if problem
+        else f"the connection to {host} failed; is it up{details['right']}?"
+    )
     details["who"] = f"The {role}'s model {model!r}"
     return _ERRORS.get(kind, ModelFailed)(_TEXTS[kind].format_map(details))
 
@@ -206,16 +227,20 @@ def broken_off(error: Exception, server: str) -> Exception:
         return error
     host, what = _host_of(error) or server or "its server", _details(error)["what"]
     is_disconnected = kind == "unreachable" or what == BROKE_OFF
-    return AnswerCut(f"the connection to {host} broke" if is_disconnected else f"{host} returned {what}")
+    return AnswerCut(
+        f"the connection to {host} broke" if is_disconnected else f"{host} returned {what}"
+    )
 
 
 def asks_to_wait(error: BaseException) -> bool:
-    """Whether the server refuses the call because of its rate limit or load, so that all calls should wait."""
+    """Whether the server refuses the call because of its rate limit or load, so that all calls
+    should wait."""
     return fault_kind(error) == "limited" or _status(error) == 529 or retry_after(error) is not None
 
 
 def retry_reason(error: BaseException) -> str:
-    """Return the reason for repeating a call, in a few words for the user; `error` must be transient."""
+    """Return the reason for repeating a call, in a few words for the user; `error` must be
+    transient."""
     if isinstance(error, AnswerCut):
         return error.what
     status = _status(error)
@@ -257,7 +282,9 @@ def fault_kind(error: BaseException) -> FaultKind | None:
     if kind == "broken" and _TOO_MANY.search(words):
         return "limited"
     flags = re.IGNORECASE | re.DOTALL
-    return next((meant for meant, pattern in _WORDINGS.items() if re.search(pattern, words, flags)), kind)
+    return next(
+        (meant for meant, pattern in _WORDINGS.items() if re.search(pattern, words, flags)), kind
+    )
 
 
 def host_in(address: str) -> str:
@@ -269,17 +296,24 @@ def host_in(address: str) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the third-party message and body, to be searched but never shown: they may contain the key."""
+    """Return the third-party message and body, to be searched but never shown: they may contain the
+    key."""
     body = getattr(error, "body", None)
     return f"{error} {json.dumps(body, default=str) if body else ''}"[:_CHARACTERS]
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the error's HTTP status, which some servers put in the body of a response with status 200; or None."""
+    """Return the error's HTTP status, which some servers put in the body of a response with status
+    200; or None."""
     body = getattr(error, "body", None)
     hidden = (body.get("code"), body.get("status")) if isinstance(body, Mapping) else ()
     response = getattr(getattr(error, "response", None), "status_code", None)
-    for value in (getattr(error, "status_code", None), response, *hidden, getattr(error, "code", None)):
+    for value in (
+        getattr(error, "status_code", None),
+        response,
+        *hidden,
+        getattr(error, "code", None),
+    ):
         number = int(value) if isinstance(value, str) and value.isdecimal() else value
         if isinstance(number, int) and 300 <= number < 600:
             return number
@@ -287,7 +321,8 @@ def _status(error: BaseException) -> int | None:
 
 
 def _details(error: BaseException) -> dict[str, str]:
-    """Return the details of an error that may be shown, by the names under which `_TEXTS` refers to them."""
+    """Return the details of an error that may be shown, by the names under which `_TEXTS` refers to
+    them."""
     status, seconds = _status(error), retry_after(error)
     when = "try again later, or raise retry_seconds"
     if seconds is not None:
@@ -301,20 +336,29 @@ def _details(error: BaseException) -> dict[str, str]:
             "server's own limit (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH)"
         )
     parameter = str(getattr(error, "param", None) or "")
-    is_openai = type(error).__module__.split(".")[0] in ("openai", "langchain_openai", "deep_research")
+    is_openai = type(error).__module__.split(".")[0] in (
+        "openai",
+        "langchain_openai",
+        "deep_research",
+    )
     return {
         "host": _host_of(error) or "its server",
         "http": f" (HTTP {status})" if status else "",
         "key": "OPENAI_API_KEY" if is_openai else "the key of its provider",
         "when": when,
         "window": window,
-        "because": f" because of {parameter!r}" if parameter.partition(".")[0].partition("[")[0] in _SENT else "",
+        "because": f" because of {parameter!r}"
+        if parameter.partition(".")[0].partition("[")[0] in _SENT
+        else "",
         "what": error.what if isinstance(error, AnswerBroken) else "an error",
         "silent": str(error) if isinstance(error, AnswerSilent) else _LATE,
     }
 
 
 def _host_of(error: BaseException) -> str:
-    """Return host and port of the server that the failed request was sent to; empty if the error has no request."""
-    request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
+    """Return host and port of the server that the failed request was sent to; empty if the error
+    has no request."""
+    request = getattr(error, "request", None) or getattr(
+        getattr(error, "response", None), "request", None
+    )
     return host_in(str(getattr(request, "url", "")))

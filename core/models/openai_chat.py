@@ -1,4 +1,5 @@
-"""The chat model for servers with OpenAI's API: its HTTP client, its calls, and the window that the server states."""
+"""The chat model for servers with OpenAI's API: its HTTP client, its calls, and the window that the
+server states."""
 
 from __future__ import annotations
 
@@ -31,16 +32,20 @@ _CONNECT_SECONDS = 10.0
 TIMEOUT = Timeout(None, connect=_CONNECT_SECONDS)
 """No read timeout: `Caller` enforces the limits, which differ between runs."""
 _ASK_SECONDS, _LOAD_SECONDS = 5.0, 120.0
-"""Timeouts for a question about the window, and for loading a model: Ollama states only the windows of loaded ones."""
+"""Timeouts for a question about the window, and for loading a model: Ollama states only the windows
+of loaded ones."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 """Matches the window set in the parameters of a model of Ollama."""
 
 
 class LoopClient(DefaultAsyncHttpxClient):
-    """HTTP client of one event loop: ignores proxy variables, follows no redirects, and is closed with its loop."""
+    """HTTP client of one event loop: ignores proxy variables, follows no redirects, and is closed
+    with its loop."""
 
     def __init__(self, proxy: str | None) -> None:
-        super().__init__(trust_env=False, proxy=proxy, follow_redirects=False, verify=trusted_certificates())
+        super().__init__(
+            trust_env=False, proxy=proxy, follow_redirects=False, verify=trusted_certificates()
+        )
         self._life: AsyncGenerator[None, None] | None = None
 
     async def send(self, *arguments: Any, **settings: Any) -> Any:
@@ -48,7 +53,8 @@ class LoopClient(DefaultAsyncHttpxClient):
         if self._life is None:
 
             async def until_the_loop_ends() -> AsyncGenerator[None, None]:
-                # A loop that shuts down closes its generators while connections can still be closed.
+                # A loop that shuts down closes its generators while connections can still be
+                # closed.
                 try:
                     yield
                 finally:
@@ -63,9 +69,11 @@ class OpenAIChat(ChatOpenAI):
     """Calls `/chat/completions`, or `/responses` if the model or the settings require it."""
 
     reasons: bool | None = None
-    """Whether the model reasons, so that a summary of its thoughts can be requested; None: the profile decides."""
+    """Whether the model reasons, so that a summary of its thoughts can be requested; None: the
+    profile decides."""
     is_at_openai: bool = True
-    """Whether the server is OpenAI's or Azure's, which require the newer name of the output limit."""
+    """Whether the server is OpenAI's or Azure's, which require the newer name of the output
+    limit."""
     _learned: ModelTraits = PrivateAttr(default=ModelTraits())
     """Traits that refusals revealed, in this process or an earlier one."""
 
@@ -75,7 +83,8 @@ class OpenAIChat(ChatOpenAI):
         return self._learned
 
     async def read_window(self) -> int | None:
-        """Ask the server for the model's window in tokens; works with vLLM, OpenRouter, llama.cpp and Ollama.
+        """Ask the server for the model's window in tokens; works with vLLM, OpenRouter, llama.cpp
+        and Ollama.
 
         Return None if the server is OpenAI's own, or states no window in time.
         """
@@ -89,14 +98,24 @@ class OpenAIChat(ChatOpenAI):
             body = None if url in gets else {"model": model, "stream": False}
             try:
                 async with asyncio.timeout(_LOAD_SECONDS if body else _ASK_SECONDS):
-                    asked = client.post(url, cast_to=object, body=body) if body else client.get(url, cast_to=object)
+                    asked = (
+                        client.post(url, cast_to=object, body=body)
+                        if body
+                        else client.get(url, cast_to=object)
+                    )
                     answer: Any = await asked
             except (APIStatusError, ValueError):
                 answer = {}
             except (APIConnectionError, TimeoutError):
                 return None
-            is_ollama = isinstance(answer, dict) and answer.keys() & {"models", "model_info", "done"}
-            if (window := _window_in(answer, model)) or ("/api/" in url.removeprefix(root) and not is_ollama):
+            is_ollama = isinstance(answer, dict) and answer.keys() & {
+                "models",
+                "model_info",
+                "done",
+            }
+            if (window := _window_in(answer, model)) or (
+                "/api/" in url.removeprefix(root) and not is_ollama
+            ):
                 return window
         return None
 
@@ -112,7 +131,9 @@ class OpenAIChat(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **settings: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        async with aclosing(self._call(messages, {**settings, "stop": stop, "stream": True})) as parts:
+        async with aclosing(
+            self._call(messages, {**settings, "stop": stop, "stream": True})
+        ) as parts:
             async for part in parts:
                 yield part
 
@@ -130,23 +151,32 @@ class OpenAIChat(ChatOpenAI):
         if whole is None or not isinstance(whole.message, AIMessageChunk):
             raise AnswerBroken("no answer")
         message = message_from_chunks(whole.message, whole.message.text)
-        return ChatResult(generations=[ChatGeneration(message=message, generation_info=whole.generation_info)])
+        return ChatResult(
+            generations=[ChatGeneration(message=message, generation_info=whole.generation_info)]
+        )
 
     async def _call(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
-        """Make the call; as long as a refusal reveals a new trait of the server, repeat the call adapted to it."""
+        """Make the call; as long as a refusal reveals a new trait of the server, repeat the call
+        adapted to it."""
         while True:
             known = self._learned
             is_response = self._use_responses_api({**settings, **self.model_kwargs})
-            reading = self._respond(messages, settings) if is_response else self._complete(messages, settings)
+            reading = (
+                self._respond(messages, settings)
+                if is_response
+                else self._complete(messages, settings)
+            )
             try:
                 async with aclosing(reading) as parts:
                     async for part in parts:
                         yield part
                 return
             except APIStatusError as error:  # only raised before the first part
-                sent = min(filter(None, (settings.get("max_tokens"), known.output_tokens)), default=None)
+                sent = min(
+                    filter(None, (settings.get("max_tokens"), known.output_tokens)), default=None
+                )
                 # Compare with `known`: a concurrent call may have learned the same trait meanwhile.
                 traits = traits_in(error, sent)
                 self._learned |= traits
@@ -170,7 +200,9 @@ class OpenAIChat(ChatOpenAI):
                     yield ChatGenerationChunk(message=AIMessageChunk(content=""))
                     continue
                 piece, reasoning = deltas.read(chunk)
-                if piece and (part := self._convert_chunk_to_generation_chunk(piece, AIMessageChunk, None)):
+                if piece and (
+                    part := self._convert_chunk_to_generation_chunk(piece, AIMessageChunk, None)
+                ):
                     if reasoning:
                         part.message.additional_kwargs[REASONING] = reasoning
                     yield part
@@ -182,7 +214,8 @@ class OpenAIChat(ChatOpenAI):
             yield last
 
     async def _chunks(self, payload: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the chunks of an answer as sent by `/chat/completions`; an unstreamed answer is one chunk."""
+        """Yield the chunks of an answer as sent by `/chat/completions`; an unstreamed answer is one
+        chunk."""
         # `chat.completions` would convert each chunk to a class of its own and back.
         raw = await self.root_async_client.post(
             "/chat/completions",
@@ -226,14 +259,22 @@ class OpenAIChat(ChatOpenAI):
             async for part in super()._astream_responses(messages, **settings):
                 message = part.message
                 blocks = message.content if isinstance(message.content, list) else []
-                is_refusal = any(isinstance(block, dict) and block.get("type") == "refusal" for block in blocks)
+                is_refusal = any(
+                    isinstance(block, dict) and block.get("type") == "refusal" for block in blocks
+                )
                 is_last = isinstance(message, AIMessageChunk) and message.chunk_position == "last"
-                cause = (message.response_metadata.get("incomplete_details") or {}).get("reason") if is_last else ""
+                cause = (
+                    (message.response_metadata.get("incomplete_details") or {}).get("reason")
+                    if is_last
+                    else ""
+                )
                 if is_refusal or cause == "content_filter":
                     raise AnswerRefused
                 if is_last:
                     # Use the names of `/chat/completions`.
-                    message.response_metadata["finish_reason"] = "length" if cause == "max_output_tokens" else "stop"
+                    message.response_metadata["finish_reason"] = (
+                        "length" if cause == "max_output_tokens" else "stop"
+                    )
                     is_whole = True
                 yield part
         except ValueError as error:  # how LangChain reports an error from the server
@@ -243,7 +284,9 @@ class OpenAIChat(ChatOpenAI):
             # LangChain rejects invalid token counts, which only the last part has.
             is_whole = True
             yield ChatGenerationChunk(
-                message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}, chunk_position="last")
+                message=AIMessageChunk(
+                    content="", response_metadata={"finish_reason": "stop"}, chunk_position="last"
+                )
             )
         if not is_whole:
             raise AnswerBroken(BROKE_OFF)
@@ -264,7 +307,11 @@ class OpenAIChat(ChatOpenAI):
         if "input" in payload:
             # OpenAI would store the conversation, which is never needed again.
             payload["store"] = False
-            reasons = (self.profile or {}).get("reasoning_output", False) if self.reasons is None else self.reasons
+            reasons = (
+                (self.profile or {}).get("reasoning_output", False)
+                if self.reasons is None
+                else self.reasons
+            )
             if reasons:
                 payload["reasoning"] = {"summary": "auto", **payload.get("reasoning", {})}
         else:
@@ -274,7 +321,8 @@ class OpenAIChat(ChatOpenAI):
             if REASONING in self._learned.quirks:
                 for message, plain in zip(messages, payload["messages"], strict=True):
                     if isinstance(message, AIMessage):
-                        # Every call needs a thought, even one made by this package, such as a step's first search.
+                        # Every call needs a thought, even one made by this package, such as a
+                        # step's first search.
                         none = " " if message.tool_calls else ""
                         plain[REASONING] = message.additional_kwargs.get(REASONING) or none
         sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))
@@ -282,16 +330,25 @@ class OpenAIChat(ChatOpenAI):
 
 
 def _window_in(answer: Any, model: str) -> int | None:
-    """Return the model's window as stated in a server's answer to one of the questions of `read_window`, or None."""
+    """Return the model's window as stated in a server's answer to one of the questions of
+    `read_window`, or None."""
     match answer:
         case {"default_generation_settings": {"n_ctx": int(window)}}:
             return window
-        case {"parameters": str(given), "model_info": dict(info)} if num_ctx := _NUM_CTX.search(given):
-            most = [int(tokens) for name, tokens in info.items() if name.endswith(".context_length")]
+        case {"parameters": str(given), "model_info": dict(info)} if num_ctx := _NUM_CTX.search(
+            given
+        ):
+            most = [
+                int(tokens) for name, tokens in info.items() if name.endswith(".context_length")
+            ]
             return min([int(num_ctx[1]), *most])
         case {"data": [*listed]} | {"models": [*listed]}:
             entries = (entry for entry in listed if isinstance(entry, dict))
-            named = (entry for entry in entries if entry.get("id", entry.get("name")) in (model, f"{model}:latest"))
+            named = (
+                entry
+                for entry in entries
+                if entry.get("id", entry.get("name")) in (model, f"{model}:latest")
+            )
             windows = (entry.get("max_model_len") or entry.get("context_length") for entry in named)
             return next((window for window in windows if isinstance(window, int)), None)
     return None

@@ -1,4 +1,5 @@
-"""Quirks: ways in which servers differ from OpenAI, learned from their error messages and respected from then on."""
+"""Quirks: ways in which servers differ from OpenAI, learned from their error messages and respected
+from then on."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ _TURNS = "turns"
 _SINGLE_CALLS = "single_calls"
 _NO_SYSTEM = "no_system"
 _CALL_IDS = "call_ids"
-_UNKNOWN = r"(unsupported|not supported|unknown|unrecognized|unexpected|extra|not permitted|not allowed)"
+_UNKNOWN = (
+    r"(unsupported|not supported|unknown|unrecognized|unexpected|extra|not permitted|not allowed)"
+)
 _QUIRKS = {
     "stream_options": "stream_options|include_usage",
     "parallel_tool_calls": "parallel.tool",
@@ -35,7 +38,8 @@ _QUIRKS = {
     _CALL_IDS: "tool call id (was|must)",
     _NO_SYSTEM: "system role (is )?not supported|(does|do)(n't| not) support (the )?system",
 }
-"""Patterns of the error messages that reveal a quirk, by its name; most names are the request field that is refused."""
+"""Patterns of the error messages that reveal a quirk, by its name; most names are the request field
+that is refused."""
 _REQUIREMENTS = {
     _OUTPUT_NAME: "the other name of the output limit",
     REASONING: "earlier thoughts sent back",
@@ -44,14 +48,19 @@ _REQUIREMENTS = {
     _NO_SYSTEM: "no system message",
     _CALL_IDS: "ids of tool calls of nine letters and digits",
 }
-"""What a server with the quirk requires, as shown to the user; with any other quirk it refuses a field."""
+"""What a server with the quirk requires, as shown to the user; with any other quirk it refuses a
+field."""
 _SHORT_ID = 9
 """Length of tool call ids that Mistral requires."""
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens")
 """Names of the request field for the output limit: in general, and at OpenAI."""
-_ABOUT_OUTPUT = re.compile("max_(?:completion_|output_)?tokens|(?:output|completion) tokens", re.IGNORECASE)
+_ABOUT_OUTPUT = re.compile(
+    "max_(?:completion_|output_)?tokens|(?:output|completion) tokens", re.IGNORECASE
+)
 """Matches errors about the output limit."""
-_OF_WINDOW = re.compile(r"maximum context length is (\d+) tokens.{0,60}?(\d+) input tokens", re.IGNORECASE | re.DOTALL)
+_OF_WINDOW = re.compile(
+    r"maximum context length is (\d+) tokens.{0,60}?(\d+) input tokens", re.IGNORECASE | re.DOTALL
+)
 """Matches errors that state the window and the tokens of the prompt."""
 _NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d.])|(?<![\d.])\d{3,7}(?!\d|\.\d)")
 
@@ -70,14 +79,16 @@ class ModelTraits(NamedTuple):
 
 
 def describe_traits(quirks: Iterable[str], output_tokens: int | None) -> str:
-    """Return what a server requires, for the user; empty if it has no quirks and no output limit is known."""
+    """Return what a server requires, for the user; empty if it has no quirks and no output limit is
+    known."""
     wanted = [_REQUIREMENTS.get(name, f"no {name}") for name in quirks]
     wanted += [f"at most {output_tokens} tokens an answer"] if output_tokens else []
     return ", ".join(wanted)
 
 
 def traits_in(error: Exception, sent: int | None) -> ModelTraits:
-    """Return the traits that the refusal of a request reveals; `sent` is the request's output limit."""
+    """Return the traits that the refusal of a request reveals; `sent` is the request's output
+    limit."""
     words = message_of(error)
     limit = None
     body = getattr(error, "body", None)
@@ -88,12 +99,17 @@ def traits_in(error: Exception, sent: int | None) -> ModelTraits:
         limit = max((number for number in numbers if number < sent), default=None)
     if fault_kind(error) not in ("rejected", "model", "down"):
         return ModelTraits(output_tokens=limit)
-    found = (name for name, pattern in _QUIRKS.items() if re.search(pattern, words, re.IGNORECASE | re.DOTALL))
+    found = (
+        name
+        for name, pattern in _QUIRKS.items()
+        if re.search(pattern, words, re.IGNORECASE | re.DOTALL)
+    )
     return ModelTraits(frozenset(found) - {_OUTPUT_NAME if limit else ""}, limit)
 
 
 def room_in(error: Exception) -> int | None:
-    """Return the tokens that a prompt leaves for the answer, if the refusal states window and prompt; else None."""
+    """Return the tokens that a prompt leaves for the answer, if the refusal states window and
+    prompt; else None."""
     found = _OF_WINDOW.search(message_of(error))
     return max(1, int(found[1]) - int(found[2])) if found else None
 
@@ -113,7 +129,9 @@ def adapt(payload: Payload, learned: ModelTraits) -> Payload:
     for name, other in (OUTPUT_LIMITS, OUTPUT_LIMITS[::-1]):
         if name in payload:
             limit = payload.pop(name)
-            payload[other if _OUTPUT_NAME in quirks else name] = min(limit, learned.output_tokens or limit)
+            payload[other if _OUTPUT_NAME in quirks else name] = min(
+                limit, learned.output_tokens or limit
+            )
             break
     if "messages" in payload:
         messages = [*payload["messages"]]
@@ -142,8 +160,11 @@ def _with_short_ids(message: WireMessage) -> WireMessage:
 
 
 def _by_call(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
-    """Yield the messages with those that have several calls split: each call is followed by its result."""
-    results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
+    """Yield the messages with those that have several calls split: each call is followed by its
+    result."""
+    results = {
+        message["tool_call_id"]: message for message in messages if message["role"] == "tool"
+    }
     for message in messages:
         calls = message.get("tool_calls") or ()
         if len(calls) > 1:
@@ -156,7 +177,8 @@ def _by_call(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
 
 
 def _in_turns(messages: Sequence[WireMessage]) -> list[WireMessage]:
-    """Return the messages with alternating roles: equal ones joined, user text added to the tool result before it."""
+    """Return the messages with alternating roles: equal ones joined, user text added to the tool
+    result before it."""
     turns = list[WireMessage]()
     for message in messages:
         before, role = turns[-1] if turns else {"role": ""}, message["role"]
@@ -170,7 +192,8 @@ def _in_turns(messages: Sequence[WireMessage]) -> list[WireMessage]:
 
 
 def _joined(*contents: Any) -> Any:
-    """Return the contents of messages as one: a text if all are texts, else a list of content blocks."""
+    """Return the contents of messages as one: a text if all are texts, else a list of content
+    blocks."""
     if all(isinstance(content, str) for content in contents):
         return "\n\n".join(contents)
     blocks = list[Any]()

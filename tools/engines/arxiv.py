@@ -73,7 +73,9 @@ class Arxiv:
             raise connection_broke_off(self.title) from None
         return [_found(document.metadata, document.page_content) for document in documents]
 
-    def _papers(self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()) -> SimpleNamespace:
+    def _papers(
+        self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()
+    ) -> SimpleNamespace:
         """Return the search that the wrapper expects: an object with the method `results`."""
         import arxiv
 
@@ -90,7 +92,9 @@ def _session(seconds: float, address: str) -> Any:
 
     class Session(requests.Session):
         def request(self, *arguments: Any, **options: Any) -> requests.Response:
-            return super().request(*arguments, **{**options, "timeout": seconds, "allow_redirects": False})
+            return super().request(
+                *arguments, **{**options, "timeout": seconds, "allow_redirects": False}
+            )
 
     session = Session()
     # Otherwise requests would also take passwords from the environment.

@@ -10,7 +10,8 @@ _FIELDS = "DOI,title,abstract,issued"
 
 
 class Crossref(ApiEngine):
-    """Searches works as deposited by publishers (https://api.crossref.org/swagger-ui/index.html)."""
+    """Searches works as deposited by publishers
+    (https://api.crossref.org/swagger-ui/index.html)."""
 
     name, title, address = "crossref", "Crossref", "https://api.crossref.org"
     results_at = ("message", "items")
@@ -29,7 +30,11 @@ class Crossref(ApiEngine):
 
     def found(self, result: Any) -> Found:
         """Return a work by its DOI; its date may be a year or a month."""
-        parts = [part for part in result.get("issued", {}).get("date-parts", [[]])[0] if isinstance(part, int)]
+        parts = [
+            part
+            for part in result.get("issued", {}).get("date-parts", [[]])[0]
+            if isinstance(part, int)
+        ]
         date = "-".join(f"{part:0{2 if index else 4}}" for index, part in enumerate(parts[:3]))
         title = plain_text(next(iter(result.get("title") or ()), ""))
         return Found(title, doi_address(result["DOI"]), plain_text(result.get("abstract")), date)

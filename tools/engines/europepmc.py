@@ -1,4 +1,5 @@
-"""Search for papers in medicine and the life sciences in Europe PMC, which needs no key: EUROPEPMC_URL."""
+"""Search for papers in medicine and the life sciences in Europe PMC, which needs no key:
+EUROPEPMC_URL."""
 
 from __future__ import annotations
 
@@ -30,4 +31,6 @@ class EuropePMC(ApiEngine):
         """Convert a result, addressed by its DOI or else by its page at Europe PMC."""
         address = doi_address(result.get("doi")) or f"{_PAGE}/{result['source']}/{result['id']}"
         date = day_of(result.get("firstPublicationDate"))
-        return Found(plain_text(result["title"]), address, plain_text(result.get("abstractText")), date)
+        return Found(
+            plain_text(result["title"]), address, plain_text(result.get("abstractText")), date
+        )

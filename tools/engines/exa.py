@@ -19,7 +19,11 @@ class Exa(ApiEngine):
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for pages with the passages that fit the query best."""
         context = self.context
-        body: dict[str, Any] = {"query": query, "numResults": count, "contents": {"highlights": True}}
+        body: dict[str, Any] = {
+            "query": query,
+            "numResults": count,
+            "contents": {"highlights": True},
+        }
         if allowed := sent_domains("domains_allow", context.domains_allow, _MOST_DOMAINS):
             body["includeDomains"] = allowed
         if denied := sent_domains("domains_deny", context.domains_deny, _MOST_DOMAINS):
@@ -31,4 +35,6 @@ class Exa(ApiEngine):
     def found(self, result: Any) -> Found:
         """Return a page with its passages."""
         words = "\n".join(map(text_of, result.get("highlights") or ()))
-        return Found(text_of(result.get("title")), result["url"], words, day_of(result.get("publishedDate")))
+        return Found(
+            text_of(result.get("title")), result["url"], words, day_of(result.get("publishedDate"))
+        )

@@ -27,6 +27,16 @@ class OpenAlex(ApiEngine):
     def found(self, result: Any) -> Found:
         """Return a work by its DOI, or else by its page at OpenAlex."""
         words = result.get("abstract_inverted_index") or {}
-        by_position = sorted((position, word) for word, positions in words.items() for position in positions)
-        abstract, date = plain_text(" ".join(word for _, word in by_position)), day_of(result.get("publication_date"))
-        return Found(plain_text(result["display_name"]), doi_address(result.get("doi")) or result["id"], abstract, date)
+        by_position = sorted(
+            (position, word) for word, positions in words.items() for position in positions
+        )
+        abstract, date = (
+            plain_text(" ".join(word for _, word in by_position)),
+            day_of(result.get("publication_date")),
+        )
+        return Found(
+            plain_text(result["display_name"]),
+            doi_address(result.get("doi")) or result["id"],
+            abstract,
+            date,
+        )

@@ -25,4 +25,6 @@ class Serper(ApiEngine):
     def found(self, result: Any) -> Found:
         """Convert a result to a found page."""
         date = day_of(result.get("date"))
-        return Found(text_of(result.get("title")), result["link"], text_of(result.get("snippet")), date)
+        return Found(
+            text_of(result.get("title")), result["link"], text_of(result.get("snippet")), date
+        )

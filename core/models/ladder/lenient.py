@@ -38,12 +38,15 @@ def json_at(text: str, start: int) -> ParsedJson:
         gap = _GAP.search(text, start)
         broken = text[start : gap.start() if gap else len(text)].rstrip()
         quotes = re.findall(r'(?<!\\)"' if '"' in broken else "'", broken)
-        return ParsedJson(_repaired(broken), start + len(broken), is_sound=False, is_cut=len(quotes) % 2 == 1)
+        return ParsedJson(
+            _repaired(broken), start + len(broken), is_sound=False, is_cut=len(quotes) % 2 == 1
+        )
     return ParsedJson(value, end, is_sound=True)
 
 
 def json_in(text: str) -> Any:
-    """Return the JSON value that a text consists of, repaired if necessary; None if it is none or is cut off."""
+    """Return the JSON value that a text consists of, repaired if necessary; None if it is none or
+    is cut off."""
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -55,14 +58,16 @@ def json_in(text: str) -> Any:
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """Return the JSON object that a text consists of, possibly encoded twice; None if it is none or is cut off."""
+    """Return the JSON object that a text consists of, possibly encoded twice; None if it is none or
+    is cut off."""
     value = json_in(text)
     value = json_in(value) if isinstance(value, str) else value
     return value if isinstance(value, dict) else None
 
 
 def _repaired(text: str) -> Any:
-    """Return the object or list after repair; None if it is too long, too deep, or beyond repair."""
+    """Return the object or list after repair; None if it is too long, too deep, or beyond
+    repair."""
     excess = sum(text.count(sign) for sign in "[{(") - sum(text.count(sign) for sign in "]})")
     if len(text) > _MOST_CHARACTERS or excess > _MOST_OPEN:
         return None

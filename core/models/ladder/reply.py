@@ -1,4 +1,5 @@
-"""Parses a model's answer: separates thoughts from text, and finds tool calls wherever the model wrote them."""
+"""Parses a model's answer: separates thoughts from text, and finds tool calls wherever the model
+wrote them."""
 
 from __future__ import annotations
 
@@ -23,14 +24,17 @@ _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"
 )
 """Matches tags and empty fences that remain where a call was removed from a text."""
-_BEGINS_AS_CALL = re.compile(r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))")
+_BEGINS_AS_CALL = re.compile(
+    r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))"
+)
 """Matches the beginning of a text that starts with JSON or a tag other than that of a thought."""
 _NOT_AN_OBJECT = "not an object"
 _CUT = "cut off at the output limit"
 
 
 def reasoning_of(message: AIMessage) -> str:
-    """Return the thought that a message or chunk has beside its text, in any provider's form; empty if it has none."""
+    """Return the thought that a message or chunk has beside its text, in any provider's form; empty
+    if it has none."""
     kept = message.additional_kwargs.get(REASONING)
     if isinstance(kept, str) and kept:
         return kept
@@ -42,7 +46,9 @@ def reasoning_of(message: AIMessage) -> str:
             thoughts.append(_text(block.get("thinking")))
         elif block.get("type") == "reasoning":
             parts = block.get("summary") or []
-            summary = "\n\n".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
+            summary = "\n\n".join(
+                _text(part.get("text")) for part in parts if isinstance(part, dict)
+            )
             if parts and not summary and parts[0].get("index", 0) > 0:
                 # The next part of a streamed summary begins.
                 summary = "\n\n"
@@ -65,7 +71,8 @@ class TagPair(NamedTuple):
     closers: tuple[str, ...] = ()
     """If empty, the thought or call extends to the end of the text."""
     noise: tuple[str, ...] = ()
-    """Other tags of the same format: within the thought or call they close it, elsewhere they are dropped."""
+    """Other tags of the same format: within the thought or call they close it, elsewhere they are
+    dropped."""
     is_special: bool = True
     """Whether the tags are control tokens of a model, which no sentence mentions."""
 
@@ -82,7 +89,15 @@ _BLOCKS = (
         "thought",
         (),
         noise=(
-            *("</s>", "<eos>", "<end_of_turn>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>"),
+            *(
+                "</s>",
+                "<eos>",
+                "<end_of_turn>",
+                "<|im_end|>",
+                "<|eot_id|>",
+                "<|endoftext|>",
+                "<|end_of_text|>",
+            ),
             *("<|eom_id|>", "<|user|>", "<|assistant|>", "<｜end▁of▁sentence｜>", "[EOS]"),
         ),
     ),
@@ -94,7 +109,14 @@ _BLOCKS = (
     ),
     *(
         TagPair("call", (f"<{name}>",), (f"</{name}>",), is_special=False)
-        for name in ("tool_call", "tool_calls", "function_call", "function_calls", "tool_use", "minimax:tool_call")
+        for name in (
+            "tool_call",
+            "tool_calls",
+            "function_call",
+            "function_calls",
+            "tool_use",
+            "minimax:tool_call",
+        )
     ),
     TagPair("call", ("<tool name=",), ("</tool>",)),
     TagPair("call", ("<function=",), ("</function>",)),
@@ -117,23 +139,32 @@ class Piece(NamedTuple):
 
 
 class ThoughtFilter:
-    """Separates the thoughts in a streamed text from the answer; the result does not depend on how it is chunked.
+    """Separates the thoughts in a streamed text from the answer; the result does not depend on how
+    it is chunked.
 
-    Tags in a code fence, or that a sentence only mentions, are text. An unclosed thought extends to the end.
+    Tags in a code fence, or that a sentence only mentions, are text. An unclosed thought extends to
+    the end.
     """
 
     def __init__(self, *, begins_inside: bool = False, hides_calls: bool = False) -> None:
-        """`begins_inside`: the text may begin with a thought that has only a closing tag, so it is withheld until then.
+        """`begins_inside`: the text may begin with a thought that has only a closing tag, so it is
+        withheld until then.
 
-        Without it, such a closing tag stays in the text. `hides_calls`: drop calls that are written as text.
+        Without it, such a closing tag stays in the text. `hides_calls`: drop calls that are written
+        as text.
         """
         self.began_inside = False
-        """Whether the text began with a thought that has only a closing tag; always false without `begins_inside`."""
+        """Whether the text began with a thought that has only a closing tag; always false without
+        `begins_inside`."""
         blocks = [block for block in _BLOCKS if hides_calls or block.kind == "thought"]
         self._tags = {
             tag.lower(): (role, block)
             for block in blocks
-            for role, tags in (("opener", block.openers), ("closer", block.closers), ("noise", block.noise))
+            for role, tags in (
+                ("opener", block.openers),
+                ("closer", block.closers),
+                ("noise", block.noise),
+            )
             for tag in tags
         }
         # The lookahead avoids trying the many tags at every position.
@@ -150,7 +181,8 @@ class ThoughtFilter:
         self._has_block = self._has_words = self._has_thought = self._is_thinking = False
 
     def feed(self, text: str) -> list[Piece]:
-        """Add the next piece of the stream; return the pieces that are now certain to be text or thought."""
+        """Add the next piece of the stream; return the pieces that are now certain to be text or
+        thought."""
         text = self._held + text
         position = 0
         for tag in self._tag.finditer(text):
@@ -188,7 +220,11 @@ class ThoughtFilter:
                 self._open, self._has_block = None, True
             else:
                 self._pass_on(tag)
-        elif self._fence or before == "`" or (before and before in _BEFORE_MENTION and not block.is_special):
+        elif (
+            self._fence
+            or before == "`"
+            or (before and before in _BEFORE_MENTION and not block.is_special)
+        ):
             # The sentence only mentions the tag.
             self._say(tag)
         elif role == "opener":
@@ -203,7 +239,8 @@ class ThoughtFilter:
             self._say(tag)
 
     def _say(self, words: str) -> None:
-        """Add words to the text, or withhold them while it is undecided whether the text begins with a thought."""
+        """Add words to the text, or withhold them while it is undecided whether the text begins
+        with a thought."""
         *ended, last = words.split("\n")
         for line in ended:
             self._fence = fence_after(self._fence, self._line + line)
@@ -252,19 +289,24 @@ class Split(NamedTuple):
 
 
 def split_thoughts(text: str) -> Split:
-    """Separate the thoughts in a complete text from the answer; it may begin with a thought that has no opening tag."""
+    """Separate the thoughts in a complete text from the answer; it may begin with a thought that
+    has no opening tag."""
     reader = ThoughtFilter(begins_inside=True)
     pieces = [*reader.feed(text), *reader.finish()]
-    words, thought = ("".join(piece.words for piece in pieces if piece.kind == kind) for kind in ("text", "thought"))
+    words, thought = (
+        "".join(piece.words for piece in pieces if piece.kind == kind)
+        for kind in ("text", "thought")
+    )
     return Split(words, thought, reader.began_inside)
 
 
 def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage:
     """Return the message with tool calls parsed, and with calls and thoughts removed from its text.
 
-    `tools` are the offered schemas; without any, the message is returned unchanged. The text is searched for calls
-    unless the API returned some. A call that cannot be parsed, or was cut off at the output limit, becomes an invalid
-    call; if it is written in an unknown form, its error says how to write it.
+    `tools` are the offered schemas; without any, the message is returned unchanged. The text is
+    searched for calls unless the API returned some. A call that cannot be parsed, or was cut off at
+    the output limit, becomes an invalid call; if it is written in an unknown form, its error says
+    how to write it.
     """
     offer = Offer(tools)
     if not offer.tools:
@@ -273,28 +315,44 @@ def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage
         calls, broken = list[ToolCall](), list[InvalidToolCall]()
         for given in message.tool_calls:
             tool, name = offer.find(given["name"]), given["name"]
-            calls.append(tool_call(name=tool.name if tool else name, args=coerce(given["args"], tool), id=given["id"]))
+            calls.append(
+                tool_call(
+                    name=tool.name if tool else name,
+                    args=coerce(given["args"], tool),
+                    id=given["id"],
+                )
+            )
         for unread in message.invalid_tool_calls:
             tool = offer.find(unread["name"] or "")
-            arguments = object_in(unread["args"] or "") if tool and not was_cut_off(message) else None
+            arguments = (
+                object_in(unread["args"] or "") if tool and not was_cut_off(message) else None
+            )
             if tool and arguments is not None:
-                calls.append(tool_call(name=tool.name, args=coerce(arguments, tool), id=unread["id"]))
+                calls.append(
+                    tool_call(name=tool.name, args=coerce(arguments, tool), id=unread["id"])
+                )
             else:
                 broken.append(unread)
         words = split_thoughts(message.text).text
-        return message.model_copy(update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken})
+        return message.model_copy(
+            update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken}
+        )
     return _read_written(message, offer)
 
 
 def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
     """Return the message with the calls in its text parsed."""
     # Tags within the arguments of a call are text.
-    text = message.text if _BEGINS_AS_CALL.match(message.text) else split_thoughts(message.text).text
+    text = (
+        message.text if _BEGINS_AS_CALL.match(message.text) else split_thoughts(message.text).text
+    )
     spans = find_calls(text, offer)
     is_cut = was_cut_off(message)
     calls = [call for span in spans for call in span.calls]
     if not calls and is_cut and _BEGINS_AS_CALL.match(text):
-        return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, _CUT)]})
+        return message.model_copy(
+            update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, _CUT)]}
+        )
     valid, broken = list[ToolCall](), list[InvalidToolCall]()
     for number, call in enumerate(calls, 1):
         if is_cut or call.arguments is None:
@@ -304,7 +362,9 @@ def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
                 fault = f"{UNREAD_FORM}\n{how_to_tag([meant] if meant else offer.tools.values())}"
             broken.append(_invalid(call.name, call.raw, number, fault))
         else:
-            valid.append(tool_call(name=call.name, args=clean_nested(call.arguments), id=f"call-{number}"))
+            valid.append(
+                tool_call(name=call.name, args=clean_nested(call.arguments), id=f"call-{number}")
+            )
     words = answer_in(text)
     if words is not None:
         words = words.strip()
@@ -317,7 +377,9 @@ def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
         words = split_thoughts(_WRAPPING.sub("", beside)).text.strip()
         # Brackets and punctuation around the calls are no text.
         words = words if re.search(r"\w", words) else ""
-    return message.model_copy(update={"content": words, "tool_calls": valid, "invalid_tool_calls": broken})
+    return message.model_copy(
+        update={"content": words, "tool_calls": valid, "invalid_tool_calls": broken}
+    )
 
 
 def _invalid(name: str, raw: str, number: int, fault: str) -> InvalidToolCall:

@@ -1,7 +1,7 @@
 """The three ways ("rungs") to offer tools to a model, from the most to the least reliable.
 
-`native`: the API's tool calls. `schema`: the model writes calls as JSON, and the server enforces a schema. `tags`: the
-model writes calls as tagged text.
+`native`: the API's tool calls. `schema`: the model writes calls as JSON, and the server enforces a
+schema. `tags`: the model writes calls as tagged text.
 """
 
 from __future__ import annotations
@@ -63,22 +63,27 @@ class Offer:
             name, description = function["name"], function.get("description", "")
             self.tools[name] = Tool(name, description, fields.get("properties", {}), required)
         keys = Counter(map(_key, self.tools))
-        self._by_key = {_key(name): tool for name, tool in self.tools.items() if keys[_key(name)] == 1}
+        self._by_key = {
+            _key(name): tool for name, tool in self.tools.items() if keys[_key(name)] == 1
+        }
 
     def find(self, written: str) -> Tool | None:
-        """Return the tool of this name, ignoring case, punctuation and a prefix like `functions.`, or None."""
+        """Return the tool of this name, ignoring case, punctuation and a prefix like `functions.`,
+        or None."""
         return self.tools.get(written) or self._by_key.get(_key(written))
 
 
 def coerce(arguments: dict[str, Any], tool: Tool | None) -> dict[str, Any]:
-    """Convert arguments written as text to the types in the tool's schema; drop optional arguments that are null."""
+    """Convert arguments written as text to the types in the tool's schema; drop optional arguments
+    that are null."""
     schema = {"properties": tool.parameters, "required": tool.required} if tool else {}
     converted: dict[str, Any] = _coerced(arguments, schema)
     return converted
 
 
 def _coerced(value: Any, schema: dict[str, Any]) -> Any:
-    """Return a value, converted to its schema's type if possible; an object in place of a list becomes its entry."""
+    """Return a value, converted to its schema's type if possible; an object in place of a list
+    becomes its entry."""
     items = schema.get("items", {})
     expected = _PYTHON_TYPES.get(str(schema.get("type")))
     if expected and isinstance(value, str):
@@ -91,7 +96,9 @@ def _coerced(value: Any, schema: dict[str, Any]) -> Any:
         return [_coerced(entry, items) for entry in value]
     if isinstance(value, dict) and "properties" in schema:
         fields, required = schema["properties"], schema.get("required", ())
-        given = {name: entry for name, entry in value.items() if entry is not None or name in required}
+        given = {
+            name: entry for name, entry in value.items() if entry is not None or name in required
+        }
         return {name: _coerced(entry, fields.get(name, {})) for name, entry in given.items()}
     return value
 
@@ -117,7 +124,10 @@ def _instructions(rung: RungName, tools: Sequence[Tool]) -> str:
     """
     lines = ["Tools:"]
     for tool in tools:
-        lines.append(f"- {tool.name}: {tool.description}" + ("" if tool.parameters else " It takes no arguments."))
+        lines.append(
+            f"- {tool.name}: {tool.description}"
+            + ("" if tool.parameters else " It takes no arguments.")
+        )
         lines += _field_lines(tool.parameters, tool.required, "  ")
     form = (
         how_to_tag(tools)
@@ -131,47 +141,64 @@ def _instructions(rung: RungName, tools: Sequence[Tool]) -> str:
 
 
 def _response_format(tools: Iterable[Tool], text_key: TextKey | None) -> dict[str, Any]:
-    """Return the API setting `response_format` that allows only calls of these tools and, with `text_key`, text."""
-    arguments = {tool.name: _object(_strict_fields(tool.parameters, tool.required)) for tool in tools}
+    """Return the API setting `response_format` that allows only calls of these tools and, with
+    `text_key`, text."""
+    arguments = {
+        tool.name: _object(_strict_fields(tool.parameters, tool.required)) for tool in tools
+    }
     forms = [
-        _object({"name": {"type": "string", "enum": [name]}, "arguments": fields}) for name, fields in arguments.items()
+        _object({"name": {"type": "string", "enum": [name]}, "arguments": fields})
+        for name, fields in arguments.items()
     ]
     calls: dict[str, Any] = {"type": "array", "items": {"anyOf": forms}}
     if text_key:
         schema = _object({"calls": calls, text_key: {"type": "string"}})
     else:
         schema = _object({"calls": {**calls, "minItems": 1}})
-    return {"type": "json_schema", "json_schema": {"name": "calls", "strict": True, "schema": schema}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "calls", "strict": True, "schema": schema},
+    }
 
 
 def _field_lines(schemas: dict[str, Any], required: Collection[str], indent: str) -> Iterator[str]:
-    """Yield a line for each field of an object, followed by those of its nested fields; for the system prompt."""
+    """Yield a line for each field of an object, followed by those of its nested fields; for the
+    system prompt."""
     for name, schema in schemas.items():
         kind = _type(schema) + ("" if name in required else ", optional")
         yield f"{indent}{name} ({kind}): {schema.get('description', '')}".rstrip(": ")
         inner = schema
         while "items" in inner:
             inner = inner["items"]
-        yield from _field_lines(inner.get("properties", {}), inner.get("required", ()), f"{indent}  ")
+        yield from _field_lines(
+            inner.get("properties", {}), inner.get("required", ()), f"{indent}  "
+        )
 
 
 def _type(schema: dict[str, Any]) -> str:
     if "enum" in schema:
-        return "one of " + ", ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
+        return "one of " + ", ".join(
+            json.dumps(value, ensure_ascii=False) for value in schema["enum"]
+        )
     if schema.get("type") == "array":
         return f"list of {_type(schema.get('items', {}))}"
     return _TYPE_WORDS.get(str(schema.get("type")), "any value")
 
 
 def _example(tools: Iterable[Tool]) -> dict[str, Any]:
-    """Return an example call of the first tool that has parameters; weak models follow examples better than rules."""
+    """Return an example call of the first tool that has parameters; weak models follow examples
+    better than rules."""
     offered = list(tools)
     tool = next((tool for tool in offered if tool.parameters), offered[0])
     arguments = {}
     for name, schema in tool.parameters.items():
         # Models copy whatever an example contains, and an empty list does no harm.
-        is_plain_list = schema.get("type") == "array" and schema.get("items", {}).get("type") != "object"
-        arguments[name] = [] if is_plain_list and name not in tool.required else _placeholder(schema)
+        is_plain_list = (
+            schema.get("type") == "array" and schema.get("items", {}).get("type") != "object"
+        )
+        arguments[name] = (
+            [] if is_plain_list and name not in tool.required else _placeholder(schema)
+        )
     return {"name": tool.name, "arguments": arguments}
 
 
@@ -185,18 +212,28 @@ def _placeholder(schema: dict[str, Any]) -> Any:
         # Models would also copy optional fields.
         shown = schema.get("required") or schema["properties"]
         return {name: _placeholder(schema["properties"][name]) for name in shown}
-    return {"integer": 1, "number": 1, "boolean": True, "object": {}}.get(str(schema.get("type")), "…")
+    return {"integer": 1, "number": 1, "boolean": True, "object": {}}.get(
+        str(schema.get("type")), "…"
+    )
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object that has exactly these properties."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _strict_fields(schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
-    """Return the schemas of an object's fields in strict form: optional ones may be null, since all must be present."""
+    """Return the schemas of an object's fields in strict form: optional ones may be null, since all
+    must be present."""
     return {
-        name: _strict(schema) if name in required else {"anyOf": [_strict(schema), {"type": "null"}]}
+        name: _strict(schema)
+        if name in required
+        else {"anyOf": [_strict(schema), {"type": "null"}]}
         for name, schema in schemas.items()
     }
 
@@ -219,11 +256,14 @@ def as_json(calls: Iterable[dict[str, Any]]) -> str:
 def as_tags(calls: Iterable[dict[str, Any]]) -> str:
     """Write calls as `<tool name="…">{…}</tool>`, one per line."""
     return "\n".join(
-        f'<tool name="{call["name"]}">{json.dumps(call["arguments"], ensure_ascii=False)}</tool>' for call in calls
+        f'<tool name="{call["name"]}">{json.dumps(call["arguments"], ensure_ascii=False)}</tool>'
+        for call in calls
     )
 
 
-def flattened(messages: Sequence[AnyMessage], write: Callable[[Iterable[dict[str, Any]]], str]) -> list[AnyMessage]:
+def flattened(
+    messages: Sequence[AnyMessage], write: Callable[[Iterable[dict[str, Any]]], str]
+) -> list[AnyMessage]:
     """Return the conversation with tool calls (in the form of `write`) and their results as text.
 
     User and assistant alternate.
@@ -237,7 +277,9 @@ def flattened(messages: Sequence[AnyMessage], write: Callable[[Iterable[dict[str
         elif isinstance(message, AIMessage) and message.tool_calls:
             calls = message.tool_calls
             for number, call in enumerate(calls, 1):
-                labels[call["id"] or ""] = call["name"] if len(calls) == 1 else f"call {number}, {call['name']}"
+                labels[call["id"] or ""] = (
+                    call["name"] if len(calls) == 1 else f"call {number}, {call['name']}"
+                )
             written = write({"name": call["name"], "arguments": call["args"]} for call in calls)
             plain.append(AIMessage(f"{message.text}\n\n{written}".strip()))
         else:
@@ -247,7 +289,8 @@ def flattened(messages: Sequence[AnyMessage], write: Callable[[Iterable[dict[str
 
 
 class Ability(NamedTuple):
-    """What was learned about a model from trial calls and from its answers; stored in `models.json`."""
+    """What was learned about a model from trial calls and from its answers; stored in
+    `models.json`."""
 
     rung: RungName = "native"
     """The way in which it calls tools."""
@@ -264,7 +307,8 @@ class Ability(NamedTuple):
     window: int | None = None
     """Context window in tokens, as last stated by its server; None: not stated."""
     calls_tools: bool = True
-    """Whether it can call tools at all; if not, the rung only decides how tool results are shown to it."""
+    """Whether it can call tools at all; if not, the rung only decides how tool results are shown to
+    it."""
 
 
 class Prepared(NamedTuple):
@@ -286,8 +330,9 @@ def prepare(
 ) -> Prepared:
     """Convert a request to the form of this rung; for `tool_choice` and `text_key`, see `Request`.
 
-    On `schema` and `tags`, the system prompt ends with a description of the tools, earlier calls and results become
-    text, and the last message says whether the model may write text instead of a call.
+    On `schema` and `tags`, the system prompt ends with a description of the tools, earlier calls
+    and results become text, and the last message says whether the model may write text instead of a
+    call.
     """
     if rung == "native":
         return Prepared(list(messages), list(tools), {})

@@ -1,13 +1,16 @@
 """Finds tool calls that a model wrote as text instead of using the API.
 
-Models are told to write `{"calls": [{"name": …, "arguments": {…}}]}` or `<tool name="…">{…}</tool>`. Three other forms
-are parsed, because current servers pass them through as text:
+Models are told to write `{"calls": [{"name": …, "arguments": {…}}]}` or
+`<tool name="…">{…}</tool>`. Three other forms are parsed, because current servers pass them through
+as text:
 
-- JSON that names a tool and its arguments, bare, in a fence or in `<tool_call>` tags: Qwen 2.5 and its Coder models on
-  Ollama 0.33 and vLLM (ollama/ollama#12174, vllm-project/vllm#32926), Qwen 3 on MLX (cubist38/mlx-openai-server#83);
+- JSON that names a tool and its arguments, bare, in a fence or in `<tool_call>` tags: Qwen 2.5 and
+  its Coder models on Ollama 0.33 and vLLM (ollama/ollama#12174, vllm-project/vllm#32926), Qwen 3 on
+  MLX (cubist38/mlx-openai-server#83);
 - `<function=…><parameter=…>…`: Qwen 3 Coder on Ollama 0.32 and vLLM (continuedev/continue#13057,
   vllm-project/vllm#22975);
-- `<|channel|>commentary to=functions.… <|message|>{…}`: gpt-oss on vllm-mlx 0.4 (waybarrios/vllm-mlx#562).
+- `<|channel|>commentary to=functions.… <|message|>{…}`: gpt-oss on vllm-mlx 0.4
+  (waybarrios/vllm-mlx#562).
 
 Any other form is recognised but not parsed, and the model is told to write the call in tags.
 """
@@ -26,9 +29,11 @@ from .rungs import Offer, TextKey, Tool, coerce
 _MOST_ATTEMPTS = 200
 """Number of JSON values without a call after which the search stops."""
 _MOST_BROKEN = 10
-"""Number of broken JSON values without a call after which the search stops, because repairing takes long."""
+"""Number of broken JSON values without a call after which the search stops, because repairing takes
+long."""
 _HELD_CHARACTERS = 200
-"""Number of characters at the beginning of a prose answer within which a written call must be recognisable."""
+"""Number of characters at the beginning of a prose answer within which a written call must be
+recognisable."""
 _NAME_KEYS = ("name", "tool", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 _LIST_KEYS = ("calls", "tool_calls")
@@ -59,7 +64,9 @@ _MARKS = (
     r"|(?<!`)<\|channel\|>\w*\s+to="
 )
 """Pattern of the tags and tokens that begin a call in the formats of various models."""
-_OUR_NAMES = tuple(name for key, name in vars(tool_names).items() if key.isupper() and isinstance(name, str))
+_OUR_NAMES = tuple(
+    name for key, name in vars(tool_names).items() if key.isupper() and isinstance(name, str)
+)
 """Names of this package's tools."""
 _ANY_OF_OURS = "|".join(_OUR_NAMES)
 _PREFIXES = ("print(", "default_api.", "functions.")
@@ -97,16 +104,20 @@ class CallSpan(NamedTuple):
 
 
 def find_calls(text: str, offer: Offer) -> list[CallSpan]:
-    """Return the calls in a text: only those in JSON or only those in tags, since one may contain the other.
+    """Return the calls in a text: only those in JSON or only those in tags, since one may contain
+    the other.
 
     If there are neither, return the call in a form that is not parsed, if there is one.
     """
     readers = [_in_json, _tagged] if _VALUE.match(unfenced(text)) else [_tagged, _in_json]
-    return next((found for read in readers if (found := [*read(text, offer)])), None) or _in_unknown_form(text, offer)
+    return next(
+        (found for read in readers if (found := [*read(text, offer)])), None
+    ) or _in_unknown_form(text, offer)
 
 
 def answer_in(text: str) -> str | None:
-    """Return the value of the `TextKey` in JSON such as `{"answer": "…", "calls": […]}`; None for any other text."""
+    """Return the value of the `TextKey` in JSON such as `{"answer": "…", "calls": […]}`; None for
+    any other text."""
     try:
         value = json.loads(unfenced(text), strict=False)
     except (ValueError, RecursionError):
@@ -123,7 +134,8 @@ def unfenced(text: str) -> str:
 
 
 def _tagged(text: str, offer: Offer) -> Iterator[CallSpan]:
-    """Yield the calls that consist of a tag with the name, and then a JSON object or a tag for each parameter."""
+    """Yield the calls that consist of a tag with the name, and then a JSON object or a tag for each
+    parameter."""
     end = 0
     while head := _HEAD.search(text, end):
         name, end = head["name"], head.end()
@@ -131,7 +143,9 @@ def _tagged(text: str, offer: Offer) -> Iterator[CallSpan]:
         if to_object := _TO_OBJECT.match(text, end):
             value = json_at(text, to_object.end())
             end, raw = value.end, text[to_object.end() : value.end]
-            call = CallInText(name, None, raw) if value.is_cut else _call_of(tool, name, value.value)
+            call = (
+                CallInText(name, None, raw) if value.is_cut else _call_of(tool, name, value.value)
+            )
         elif to_parameters := _TO_PARAMETERS.match(text, end):
             end, arguments = to_parameters.end(), dict[str, Any]()
             while parameter := _PARAMETER.match(text, end):
@@ -151,31 +165,47 @@ def _in_json(text: str, offer: Offer) -> Iterator[CallSpan]:
     """Yield the calls in the JSON objects and lists of a text."""
     position = attempts = broken = 0
     whole = len(unfenced(text))
-    while attempts < _MOST_ATTEMPTS and broken < _MOST_BROKEN and (opening := _VALUE.search(text, position)):
+    while (
+        attempts < _MOST_ATTEMPTS
+        and broken < _MOST_BROKEN
+        and (opening := _VALUE.search(text, position))
+    ):
         start = opening.start()
         value = json_at(text, start)
         is_all = value.is_sound and value.end - start == whole
         # JSON within other text that names a tool which was not offered is only an example.
-        is_marked = is_all or bool(_MARK_BEFORE.search(text, max(0, start - _HELD_CHARACTERS), start))
+        is_marked = is_all or bool(
+            _MARK_BEFORE.search(text, max(0, start - _HELD_CHARACTERS), start)
+        )
         found = value.value
         if isinstance(found, dict):
-            found = next((found[key] for key in _LIST_KEYS if isinstance(found.get(key), list | dict)), found)
-        entries = [entry for entry in (found if isinstance(found, list) else [found]) if isinstance(entry, dict)]
+            found = next(
+                (found[key] for key in _LIST_KEYS if isinstance(found.get(key), list | dict)), found
+            )
+        entries = [
+            entry
+            for entry in (found if isinstance(found, list) else [found])
+            if isinstance(entry, dict)
+        ]
         calls = [call for entry in entries if (call := _call_in(entry, offer, is_marked, is_all))]
         if calls:
             if value.is_cut:
-                calls = [call._replace(arguments=None, raw=text[start : value.end]) for call in calls]
+                calls = [
+                    call._replace(arguments=None, raw=text[start : value.end]) for call in calls
+                ]
             yield CallSpan(start, value.end, calls)
         position = value.end if calls else opening.end()
         attempts += not calls
         broken += not (calls or value.is_sound)
 
 
-def _call_in(entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool) -> CallInText | None:
+def _call_in(
+    entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool
+) -> CallInText | None:
     """Return the call that a JSON object represents; None if it represents none.
 
-    `is_marked`: it is the whole answer or stands behind a tag, so it is a call even if the tool is unknown. `is_all`:
-    it is the whole answer, so an empty object is a call of the only tool.
+    `is_marked`: it is the whole answer or stands behind a tag, so it is a call even if the tool is
+    unknown. `is_all`: it is the whole answer, so an empty object is a call of the only tool.
     """
     if isinstance(entry.get("function"), dict):
         entry = entry["function"]
@@ -196,17 +226,21 @@ def _call_in(entry: dict[str, Any], offer: Offer, is_marked: bool, is_all: bool)
 
 
 def _call_of(tool: Tool | None, name: str, arguments: Any) -> CallInText:
-    """Return a call of this tool (None: not offered); `arguments` is an object, an object as text, or None."""
+    """Return a call of this tool (None: not offered); `arguments` is an object, an object as text,
+    or None."""
     if isinstance(arguments, str):
         read, raw = object_in(arguments) if arguments.strip() else {}, arguments
     else:
         read = {} if arguments is None else arguments
         raw = json.dumps(read, ensure_ascii=False, default=str)
-    return CallInText(tool.name if tool else name, coerce(read, tool) if isinstance(read, dict) else None, raw)
+    return CallInText(
+        tool.name if tool else name, coerce(read, tool) if isinstance(read, dict) else None, raw
+    )
 
 
 def _in_unknown_form(text: str, offer: Offer) -> list[CallSpan]:
-    """Return the first call in a form that is not parsed, recognised by tags or a tool's name: one span or none."""
+    """Return the first call in a form that is not parsed, recognised by tags or a tool's name: one
+    span or none."""
     names = "|".join(map(re.escape, offer.tools))
     sign = re.compile(
         rf"{_MARKS}"
@@ -225,7 +259,8 @@ def _in_unknown_form(text: str, offer: Offer) -> list[CallSpan]:
 
 
 class CallGuard:
-    """Filters a streamed answer that should be prose: drops it if it begins with a tool call as JSON or expression."""
+    """Filters a streamed answer that should be prose: drops it if it begins with a tool call as
+    JSON or expression."""
 
     def __init__(self) -> None:
         self._held = ""
