@@ -100,7 +100,8 @@ def _session(seconds: float, address: str) -> Any:
     # Otherwise requests would also take passwords from the environment.
     session.trust_env = False
     session.verify = os.environ.get("SSL_CERT_FILE") or True
-    if proxy := usable_proxy(address):
+    proxy = usable_proxy(address)
+    if proxy:
         session.proxies = {"all": proxy}
     session.headers.update({"User-Agent": USER_AGENT})
     return session

@@ -27,7 +27,8 @@ class Brave(ApiEngine):
             "text_decorations": "false",
             "result_filter": "web",
         }
-        if after := self.context.published_after:
+        after = self.context.published_after
+        if after:
             params["freshness"] = (
                 f"{after.isoformat()}to{self.context.clock.now().date().isoformat()}"
             )

@@ -51,22 +51,26 @@ class DuckDuckGo:
     def _search(self, query: str, count: int) -> list[Found]:
         from ddgs.exceptions import DDGSException
 
+        dates = None
         after = self._context.published_after
+        if after:
+            dates = f"{after.isoformat()}..{self._context.clock.now().date().isoformat()}"
         try:
             results = self._open(self._context.limits.search_seconds).text(
                 with_domains(query, self._context, _MOST_CHARACTERS),
                 region=_ALL_REGIONS,
                 max_results=count,
-                timelimit=after
-                and f"{after.isoformat()}..{self._context.clock.now().date().isoformat()}",
+                timelimit=dates,
             )
         except DDGSException as error:
             raise _failure(error) from None
-        named = (
-            [str(result.get(name) or "") for name in ("title", "href", "body")]
-            for result in results
-        )
-        return [Found(title, address, excerpt) for title, address, excerpt in named]
+        found: list[Found] = []
+        for result in results:
+            title, address, excerpt = (
+                str(result.get(name) or "") for name in ("title", "href", "body")
+            )
+            found.append(Found(title, address, excerpt))
+        return found
 
 
 def _open(seconds: float) -> Any:

@@ -22,7 +22,8 @@ class EuropePMC(ApiEngine):
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for papers, most relevant first."""
         words = query.translate(_PLAIN)
-        if after := self.context.published_after:
+        after = self.context.published_after
+        if after:
             words = f"({words}) AND (FIRST_PDATE:[{after.isoformat()} TO 3000-01-01])"
         params = {"query": words, "format": "json", "resultType": "core", "pageSize": str(count)}
         return ApiRequest("/search", params)

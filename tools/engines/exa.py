@@ -24,9 +24,11 @@ class Exa(ApiEngine):
             "numResults": count,
             "contents": {"highlights": True},
         }
-        if allowed := sent_domains("domains_allow", context.domains_allow, _MOST_DOMAINS):
+        allowed = sent_domains("domains_allow", context.domains_allow, _MOST_DOMAINS)
+        if allowed:
             body["includeDomains"] = allowed
-        if denied := sent_domains("domains_deny", context.domains_deny, _MOST_DOMAINS):
+        denied = sent_domains("domains_deny", context.domains_deny, _MOST_DOMAINS)
+        if denied:
             body["excludeDomains"] = denied
         if context.published_after:
             body["startPublishedDate"] = f"{context.published_after.isoformat()}T00:00:00.000Z"

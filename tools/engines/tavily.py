@@ -90,8 +90,8 @@ class Tavily(ApiEngine):
     def found(self, result: Any) -> Found:
         """Return a page; any of its fields may be missing."""
         title, address, excerpt, date = (text_of(result.get(name)) for name in _FIELDS)
-        score = result.get("score")
-        is_share = isinstance(score, int | float) and 0 <= score <= 1
-        return Found(
-            title, address, excerpt, day_of(date), round(float(score), 2) if is_share else 0.0
-        )
+        score = 0.0
+        stated = result.get("score")
+        if isinstance(stated, int | float) and 0 <= stated <= 1:
+            score = round(float(stated), 2)
+        return Found(title, address, excerpt, day_of(date), score)

@@ -40,12 +40,11 @@ class Wikipedia(ApiEngine):
             raise EngineFailed(f"{self.title} rejected the query.")
         if "query" not in answer and answer["batchcomplete"]:
             return []
-        known = [
-            page
-            for page in answer["query"]["pages"]
-            if isinstance(page, dict) and isinstance(page.get("index"), int)
-        ]
-        return sorted(known, key=lambda page: page["index"])
+        articles: list[dict[str, Any]] = []
+        for page in answer["query"]["pages"]:
+            if isinstance(page, dict) and isinstance(page.get("index"), int):
+                articles.append(page)
+        return sorted(articles, key=lambda page: page["index"])
 
     def found(self, result: Any) -> Found:
         """Return an article."""
