@@ -44,21 +44,23 @@ class Addresses:
         see `known`. The same write also stores `texts` by hash, `records` of read pages by address,
         and other `notes`.
         """
-        opened = {
-            opened_note(exact_address(address) or address): record
-            for address, record in (records or {}).items()
-        }
+        written: dict[str, dict[str, Any]] = {}
+        for address, record in (records or {}).items():
+            written[opened_note(exact_address(address) or address)] = record
+        written |= notes or {}
         given: dict[str, dict[str, Any]] = {}
         for address in addresses:
-            if exact := exact_address(address):
-                for name in (f"given {exact}", f"given first {source_key(address)}"):
-                    given.setdefault(name, {"address": address})
+            exact = exact_address(address)
+            if exact:
+                given.setdefault(f"given {exact}", {"address": address})
+                given.setdefault(f"given first {source_key(address)}", {"address": address})
         async with self._pages.lock("given"):
             known = await self._pages.read_notes([*given]) if given else []
-            new = {
-                name: given[name] for name, noted in zip(given, known, strict=True) if noted is None
-            }
-            await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
+            new: dict[str, dict[str, Any]] = {}
+            for name, noted in zip(given, known, strict=True):
+                if noted is None:
+                    new[name] = given[name]
+            await self._pages.write(texts or {}, new | written)
 
     async def opened(self, address: str) -> dict[str, Any] | None:
         """Return the record of an opened address: `source` and `links`, or a `failure` of this
@@ -75,20 +77,22 @@ class Addresses:
         exact = str(parse_address(address))
         names = [f"given {exact}", f"given first {source_key(address)}", opened_note(exact)]
         noted, first, opened = await self._pages.read_notes(names)
-        given = noted or first
-        return str(given["address"]) if given else "", self._if_current(opened)
+        given = noted or first or {"address": ""}
+        return str(given["address"]), self._if_current(opened)
 
     def _if_current(self, record: dict[str, Any] | None) -> dict[str, Any] | None:
         """Return the record of opening a page; None if it is a failure of another question."""
-        return record if record and record.get("question_id") in (None, self._question_id) else None
+        if record and record.get("question_id") in (None, self._question_id):
+            return record
+        return None
 
     async def key(self, address: str) -> str:
         """Return the key of the source at an address; if it was opened, that of the page it
         redirected to."""
         record = await self.opened(address)
-        return (
-            str(record["source"]["key"]) if record and "source" in record else source_key(address)
-        )
+        if record and "source" in record:
+            return str(record["source"]["key"])
+        return source_key(address)
 
     async def remember_failure(self, address: str, failure: NotRead) -> None:
         """Record why a page could not be read; it is not requested again for this question."""
@@ -100,13 +104,16 @@ class Addresses:
         string."""
         host = parse_address(address).host
         async with self._counts() as counts:
-            if counts.get(_ALL, 0) >= limits.max_pages:
+            of_all = counts.get(_ALL, 0)
+            of_host = counts.get(host, 0)
+            if of_all >= limits.max_pages:
                 return f"{limits.max_pages} web pages were fetched already (max_pages)"
-            if counts.get(host, 0) >= limits.max_host_pages:
+            if of_host >= limits.max_host_pages:
                 return (
                     f"{limits.max_host_pages} pages of {host} were fetched already (max_host_pages)"
                 )
-            counts.update({_ALL: counts.get(_ALL, 0) + 1, host: counts.get(host, 0) + 1})
+            counts[_ALL] = of_all + 1
+            counts[host] = of_host + 1
         return ""
 
     async def count_redirect(self, address: str, final: str) -> None:
@@ -149,7 +156,7 @@ def exact_address(address: str) -> str:
 
 def addresses_in(text: str) -> list[str]:
     """Return the distinct web addresses in a text, without trailing punctuation."""
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     for address in _ADDRESS.findall(text):
         # A closing bracket belongs to the address if its opening bracket does, as in names of
         # encyclopedia articles.
@@ -157,5 +164,5 @@ def addresses_in(text: str) -> list[str]:
             address[-1] == ")" and address.count(")") > address.count("(")
         ):
             address = address[:-1]
-        found[address] = None
-    return list(found)
+        addresses[address] = None
+    return list(addresses)
