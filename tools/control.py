@@ -99,7 +99,9 @@ CALCULATE_SCHEMA = tool_schema(tool_names.CALCULATE, Calculate)
 def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return each calculation with its result, or the reason why there is none."""
     given = as_lines(arguments.get("calculations"))
-    lines = [line for line in given if isinstance(line, str)] if isinstance(given, list) else []
+    lines: list[str] = []
+    if isinstance(given, list):
+        lines = [line for line in given if isinstance(line, str)]
     results: list[str] = []
     for line in lines[:_MOST_CALCULATIONS]:
         expression = " ".join(line.partition("=")[0].split())
@@ -107,7 +109,9 @@ def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:
         if result is None:
             results.append(f"{expression}: cannot be calculated; use only numbers and + - * / ( )")
             continue
-        # Quotients are usually stated in percent.
-        share = f" = {100 * result:.6g} %" if "/" in expression and abs(result) < 10 else ""
+        share = ""
+        if "/" in expression and abs(result) < 10:
+            # Quotients are usually stated in percent.
+            share = f" = {100 * result:.6g} %"
         results.append(f"{expression} = {result:.10g}{share}")
     return tuple(results) or ("Nothing to calculate: `calculations` must be a list of texts.",)

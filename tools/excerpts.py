@@ -33,17 +33,18 @@ async def keep_excerpts(
     """Emit and return a finding of excerpts from the notes; `reason`: why none was written;
     `seconds`: time spent."""
     results = results_in(await pages.fill_in(results_in_order(state.notes)))
-    by_number = {
-        result["document"]: result["text"][:_EXCERPT_CHARACTERS] for result in reversed(results)
-    }
-    lines = {
-        number: " ".join(text.translate(_HARMLESS).split())
-        for number, text in sorted(by_number.items())
-    }
-    excerpts = "\n".join(f"{line} [{number}]" for number, line in lines.items())
-    finding = failed_finding(state.task, "partial" if excerpts else "failed", reason).model_copy(
+    excerpts: dict[int, str] = {}
+    for result in results:
+        excerpts.setdefault(result["document"], result["text"][:_EXCERPT_CHARACTERS])
+    numbers = sorted(excerpts)
+    lines: list[str] = []
+    for number in numbers:
+        line = " ".join(excerpts[number].translate(_HARMLESS).split())
+        lines.append(f"{line} [{number}]")
+    ended: Ending = "partial" if lines else "failed"
+    finding = failed_finding(state.task, ended, reason).model_copy(
         update={
-            "text": excerpts,
+            "text": "\n".join(lines),
             "sources": tuple(state.numbered),
             "actions": tuple(state.actions),
             "failures": (*state.failures, reason),
@@ -51,7 +52,8 @@ async def keep_excerpts(
             "seconds": seconds,
         }
     )
-    cited = [document(state.sources[state.numbered[number - 1]]) for number in lines]
+    keys = [state.numbered[number - 1] for number in numbers]
+    cited = [document(state.sources[key]) for key in keys]
     emit_failure(emitter, finding, state.task, cited)
     return finding
 

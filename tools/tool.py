@@ -30,16 +30,16 @@ _DEEPEST = 8
 def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
     """Return the schema of a tool in the format of the OpenAI API."""
     plain = plain_schema(arguments.model_json_schema())
-    parameters = {
-        "type": "object",
-        "properties": plain.get("properties", {}),
-        "required": plain.get("required", []),
+    function = {
+        "name": name,
+        "description": inspect.cleandoc(arguments.__doc__ or ""),
+        "parameters": {
+            "type": "object",
+            "properties": plain.get("properties", {}),
+            "required": plain.get("required", []),
+        },
     }
-    description = inspect.cleandoc(arguments.__doc__ or "")
-    return {
-        "type": "function",
-        "function": {"name": name, "description": description, "parameters": parameters},
-    }
+    return {"type": "function", "function": function}
 
 
 def plain_schema(
@@ -48,36 +48,35 @@ def plain_schema(
     """Return a schema in keywords that all servers accept: references resolved, constants as enums,
     without nulls."""
     definitions = definitions or {**schema.get("definitions", {}), **schema.get("$defs", {})}
-    referred = (
-        definitions.get(str(schema.get("$ref", "")).rpartition("/")[2], {})
-        if "$ref" in schema
-        else {}
-    )
-    schema = {**referred, **schema}
-    options = [
-        part
-        for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
-        if part.get("type") != "null"
-    ]
-    kinds = schema.get("type")
-    if isinstance(kinds, list):
-        options += [{"type": kind} for kind in kinds if kind != "null"]
-        del schema["type"]
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rpartition("/")[2]
+        schema = {**definitions.get(name, {}), **schema}
     if depth == _DEEPEST:
         return {}
-    inner = [plain_schema(option, definitions, depth + 1) for option in options]
+    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     plain = {key: value for key, value in schema.items() if key in _ACCEPTED - {"anyOf"}}
-    plain |= inner[0] if len(inner) == 1 else {"anyOf": inner} if inner else {}
+    if isinstance(schema.get("type"), list):
+        options += [{"type": kind} for kind in schema["type"]]
+        del plain["type"]
+    inner: list[dict[str, Any]] = []
+    for option in options:
+        if option.get("type") != "null":
+            inner.append(plain_schema(option, definitions, depth + 1))
+    if len(inner) == 1:
+        plain |= inner[0]
+    elif inner:
+        plain["anyOf"] = inner
     if "const" in schema:
         plain["enum"] = [schema["const"]]
-    if isinstance(items := schema.get("items"), dict):
+    items = schema.get("items")
+    if isinstance(items, dict):
         plain["items"] = plain_schema(items, definitions, depth + 1)
     if "properties" in schema:
-        plain["properties"] = {
-            name: plain_schema(field, definitions, depth + 1)
-            for name, field in schema["properties"].items()
-            if isinstance(field, dict)
-        }
+        fields: dict[str, Any] = {}
+        for name, field in schema["properties"].items():
+            if isinstance(field, dict):
+                fields[name] = plain_schema(field, definitions, depth + 1)
+        plain["properties"] = fields
     return plain
 
 
@@ -193,17 +192,18 @@ def unread_words(not_read: NotRead) -> str:
 def as_lines(value: Any) -> Any:
     """Return a list of single lines: a bare string becomes a list, blanks are dropped, control
     characters replaced."""
-    values = [value] if value is None or isinstance(value, str) else value
-    if not isinstance(values, list | tuple):
+    if value is None or isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list | tuple):
         return value
-    lines = [
-        " ".join(without_controls(str(item)).split())
-        if isinstance(item, str | int | float)
-        else item
-        for item in values
-        if item is not None
-    ]
-    return [line for line in lines if line != ""]
+    lines: list[Any] = []
+    for item in value:
+        line = item
+        if isinstance(item, str | int | float):
+            line = " ".join(without_controls(str(item)).split())
+        if line is not None and line != "":
+            lines.append(line)
+    return lines
 
 
 Lines = Annotated[
