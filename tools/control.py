@@ -32,7 +32,9 @@ class ResearchAgent(BaseModel):
     """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""
 
     task: str = Field(
-        description="One or two descriptive sentences: what to find out and in which direction to look."
+        description=(
+            "One or two descriptive sentences: what to find out and in which direction to look."
+        )
     )
     title: str = Field(
         default="", description="The topic in at most six words, for the user who watches."
@@ -52,8 +54,8 @@ class GenerateReport(BaseModel):
 
     missing: list[str] = Field(
         default_factory=list,
-        description="What the request asks for and no result answers, each in a phrase that is understood alone; "
-        "empty if everything is answered.",
+        description="What the request asks for and no result answers, each in a phrase that is "
+        "understood alone; empty if everything is answered.",
     )
 
 
@@ -62,8 +64,8 @@ class GenerateFinding(BaseModel):
 
     missing: list[str] = Field(
         default_factory=list,
-        description="What the topic asks for and your results do not give, each in a phrase that is understood alone; "
-        "empty if nothing is missing.",
+        description="What the topic asks for and your results do not give, each in a phrase that "
+        "is understood alone; empty if nothing is missing.",
     )
     contradictions: StatedDisputes = Field(
         default_factory=list,
@@ -81,7 +83,10 @@ class Calculate(BaseModel):
     """Calculate exactly with numbers that results state: sums, differences, shares, growth. Takes no round."""
 
     calculations: Lines = Field(
-        description="One expression each, of numbers and + - * / ( ), such as (48 - 40) / 40. Convert all to one unit."
+        description=(
+            "One expression each, of numbers and + - * / ( ), such as (48 - 40) / 40. Convert all "
+            "to one unit."
+        )
     )
 
 

@@ -136,7 +136,10 @@ async def _sit_out(engine: SearchEngine, pace: _Pace, end: float) -> None:
     now = asyncio.get_running_loop().time()
     if pace.paused_until > end:
         wait = pace.paused_until - now
-        words = f"{engine.title} asks to wait {wait:.0f} s, longer than a search may take (search_seconds)."
+        words = (
+            f"{engine.title} asks to wait {wait:.0f} s, longer than a search may take "
+            "(search_seconds)."
+        )
         raise EngineFailed(words, is_lasting=True)
     await asyncio.sleep(pace.paused_until - now)
 

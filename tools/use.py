@@ -33,7 +33,10 @@ from .results import Result, write_results
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 logger = logging.getLogger(__name__)
-_NEVER_SENT = "the arguments hold a key or password of this system's settings, which is never sent. Leave it out."
+_NEVER_SENT = (
+    "the arguments hold a key or password of this system's settings, which is never sent. Leave it "
+    "out."
+)
 
 
 class TimeLimit(NamedTuple):

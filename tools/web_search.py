@@ -27,7 +27,10 @@ from .tool import Hit, Lines, Outcome, ToolContext, ToolFailed, queries_of, take
 _ONLY_PRIVATE = "stand only in the user's documents, whose words are not sent to search engines"
 _BLANK = "without title and text"
 _OUTSIDE = "outside domains_allow, domains_deny and published_after, or without a public address"
-_RATIONED = "are neither the user's nor from web results, and no more such words are sent (max_unseen_characters)"
+_RATIONED = (
+    "are neither the user's nor from web results, and no more such words are sent "
+    "(max_unseen_characters)"
+)
 QUERY_CHARACTERS = 400
 """Maximum characters of a search query; longer ones are cut at a word."""
 _RANK_CONSTANT = 60

@@ -41,8 +41,8 @@ class Arxiv:
         """
         if not find_spec("arxiv"):
             raise SearchRefused(
-                'Searching arXiv needs a package that is not installed: pip install ".[arxiv]" in the checkout of '
-                "deep_research."
+                'Searching arXiv needs a package that is not installed: pip install ".[arxiv]" '
+                "in the checkout of deep_research."
             )
         self._seconds = context.limits.search_seconds
         self._address = address or os.environ.get("ARXIV_URL") or _ADDRESS
