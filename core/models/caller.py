@@ -68,14 +68,22 @@ def spent_on(
     name = profile_of(role, context).name
     if name == EXTRACTIVE:
         return None
-    usage, cached = plausible_counts(message.usage_metadata), 0
+    usage = plausible_counts(message.usage_metadata)
     if usage.get("input_tokens"):
-        read, written = usage["input_tokens"], usage["output_tokens"]
-        cached = usage.get("input_token_details", {}).get("cache_read", 0)
+        spent = Spent(
+            role=role,
+            input_tokens=usage["input_tokens"],
+            cached_tokens=usage.get("input_token_details", {}).get("cache_read", 0),
+            output_tokens=usage["output_tokens"],
+        )
     else:
         # Otherwise, the run's token limit would never be reached.
-        read, written = count_tokens_approximately(messages), count_tokens_approximately([message])
-    spent = Spent(role=role, input_tokens=read, cached_tokens=cached, output_tokens=written)
+        spent = Spent(
+            role=role,
+            input_tokens=count_tokens_approximately(messages),
+            cached_tokens=0,
+            output_tokens=count_tokens_approximately([message]),
+        )
     reported = message.response_metadata.get("cost")
     return spent.model_copy(update={"usd": cost_of(name, spent, context.prices, reported)})
 
@@ -96,23 +104,26 @@ def bind_call(
     cannot bind tools.
     """
     classes = {cls.__name__ for cls in type(model).__mro__}
+    fields = type(model).model_fields
+    profile: Mapping[str, Any] = model.profile or {}
     takes_all = not _TAKE_ALL.isdisjoint(classes)
     if not takes_all:
-        tools = () if tool_choice == "none" else tools
-        tool_choice = "auto" if (model.profile or {}).get("tool_choice") is False else tool_choice
+        if tool_choice == "none":
+            tools = ()
+        if profile.get("tool_choice") is False:
+            tool_choice = "auto"
     bound = dict(settings)
-    if max_tokens is not None and "num_predict" in type(model).model_fields:
+    if max_tokens is not None and "num_predict" in fields:
         # Ollama's class accepts the limit only as a field.
         model = model.model_copy(update={"num_predict": max_tokens})
-    elif max_tokens is not None:
+    elif max_tokens is not None and "max_output_tokens" in fields:
         # Google's classes name the limit differently.
-        has_own_name = "max_output_tokens" in type(model).model_fields
-        bound["max_output_tokens" if has_own_name else "max_tokens"] = max_tokens
-    levels: Any = (model.profile or {}).get("reasoning_effort_levels") or ()
+        bound["max_output_tokens"] = max_tokens
+    elif max_tokens is not None:
+        bound["max_tokens"] = max_tokens
+    levels = profile.get("reasoning_effort_levels") or ()
     is_barred = bool(tools) and tool_choice == "any" and _FORCED_WITHOUT_EFFORT in classes
-    takes_effort = (
-        "reasoning_effort" in type(model).model_fields and effort in levels and not is_barred
-    )
+    takes_effort = "reasoning_effort" in fields and effort in levels and not is_barred
     if effort and (takes_all or takes_effort):
         bound["reasoning_effort"] = effort
     if not tools:
@@ -143,22 +154,19 @@ async def _without_excess(
 ) -> AsyncGenerator[AIMessage, None]:
     """Yield the parts of an answer; end it where it exceeds `most` characters or repeats itself
     endlessly."""
-    left, tail = most, ""
+    left = most
+    tail = ""
     async with aclosing(parts):
         async for part in parts:
-            chunks = part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls
-            arguments = sum(len(str(chunk.get("args") or "")) for chunk in chunks)
             # Empty parts count too, or they could go on for ever.
-            left -= max(4, len(part.text) + len(reasoning_of(part)) + arguments)
+            left -= max(4, _characters(part))
             tail = (tail + part.text)[-SHORTEST_LOOP:]
             if left < 0:
                 reason = f"cut at {most} characters: it exceeds its limit"
                 last = _cut(part, max(0, len(part.text) + left))
             elif loop_start(tail) is not None:
-                reason, last = (
-                    "stopped: it repeats itself endlessly",
-                    _cut(part, len(part.text), "stop"),
-                )
+                reason = "stopped: it repeats itself endlessly"
+                last = _cut(part, len(part.text), "stop")
             else:
                 yield part
                 continue
@@ -166,6 +174,15 @@ async def _without_excess(
             await parts.aclose()
             yield last
             return
+
+
+def _characters(part: AIMessage) -> int:
+    """Return the length of the text, the thought and the calls in a part of an answer."""
+    calls: Sequence[Mapping[str, Any]] = part.tool_calls
+    if isinstance(part, AIMessageChunk):
+        calls = part.tool_call_chunks
+    arguments = sum(len(str(call.get("args") or "")) for call in calls)
+    return len(part.text) + len(reasoning_of(part)) + arguments
 
 
 class Assembly:
@@ -183,22 +200,22 @@ class Assembly:
 
     def add(self, part: AIMessage) -> None:
         """Add the next part; a message that is no chunk replaces all earlier parts."""
-        can_be_added = (
-            self._parts
-            and isinstance(self._parts[0], AIMessageChunk)
-            and isinstance(part, AIMessageChunk)
-        )
-        self._parts = [*self._parts, part] if can_be_added else [part]
+        first = self._parts[0] if self._parts else None
+        if isinstance(first, AIMessageChunk) and isinstance(part, AIMessageChunk):
+            self._parts = [*self._parts, part]
+        else:
+            self._parts = [part]
         if len(self._parts) > _BATCH:
             self._parts = [self.whole or part]
 
     def message(self, role: Role) -> AIMessage:
         """Return the joined message; raises `ModelFailed` if nothing arrived."""
-        if (whole := self.whole) is None:
+        whole = self.whole
+        if whole is None:
             raise ModelFailed(f"The {role}'s model broke off without an answer.")
-        return (
-            message_from_chunks(whole, whole.text) if isinstance(whole, AIMessageChunk) else whole
-        )
+        if isinstance(whole, AIMessageChunk):
+            return message_from_chunks(whole, whole.text)
+        return whole
 
 
 pending_calls = dict[object, str]()
@@ -234,15 +251,21 @@ class Caller(NamedTuple):
         `_timed_parts` and `RetryBudget.stream`. An answer that is much longer than `most_tokens`,
         or repeats itself endlessly, is cut.
         """
-        answer, key = Assembly(), ""
-        answers = None if is_extractive(self.role, self.context) else self.events.bill.answers
-        call_key = self._call_key(messages) if answers else ""
-        if answers and (earlier := await answers.earlier(call_key)):
-            answer.add(earlier.message)
-            if spent := spent_on(earlier.message, messages, self.role, self.context):
-                self.events.bill.add(spent, earlier.key)
-            yield earlier.message, answer
-            return
+        answer = Assembly()
+        answers = self.events.bill.answers
+        if is_extractive(self.role, self.context):
+            answers = None
+        call_key = ""
+        if answers:
+            call_key = self._call_key(messages)
+            earlier = await answers.earlier(call_key)
+            if earlier:
+                answer.add(earlier.message)
+                spent = spent_on(earlier.message, messages, self.role, self.context)
+                if spent:
+                    self.events.bill.add(spent, earlier.key)
+                yield earlier.message, answer
+                return
         name = profile_of(self.role, self.context).name
         limits = self.context.limits
         most = MOST_CHARACTERS_PER_TOKEN * (most_tokens or limits.report_tokens + REASONING_TOKENS)
@@ -258,10 +281,12 @@ class Caller(NamedTuple):
         )
         if name != EXTRACTIVE:
             placement = self.events.placement
-            number = "" if placement.sub_turn_index is None else f" {placement.tab_index + 1}"
-            pending_calls[tries] = (
-                f"{count_tokens_approximately(messages)} tokens ({self.role}{number})"
-            )
+            caller = str(self.role)
+            if placement.sub_turn_index is not None:
+                caller = f"{caller} {placement.tab_index + 1}"
+            tokens = count_tokens_approximately(messages)
+            pending_calls[tries] = f"{tokens} tokens ({caller})"
+        key = ""
         try:
             async with aclosing(tries):
                 async for part in tries:
@@ -291,11 +316,12 @@ class Caller(NamedTuple):
         answers; until the first word it is at least `first_token_seconds`. Every part restarts it.
         Raises `AnswerSilent` on an idle timeout, `ModelFailed` if the call exceeds `call_seconds`.
         """
-        role, limits, loop = self.role, self.context.limits, asyncio.get_running_loop()
+        role, limits = self.role, self.context.limits
+        loop = asyncio.get_running_loop()
         # The metadata is for tracers. `TAG_NOSTREAM`, because `ReportEvents` feeds LangGraph's
         # `messages` mode.
-        who = {"role": role, "user_id": self.context.user, "session_id": self.context.session}
-        metadata = {name: value for name, value in who.items() if value}
+        known = {"role": role, "user_id": self.context.user, "session_id": self.context.session}
+        metadata = {name: value for name, value in known.items() if value}
         config = RunnableConfig(tags=[role, TAG_NOSTREAM], metadata=metadata)
 
         async def whole() -> AsyncGenerator[Any, None]:
@@ -338,7 +364,8 @@ class Caller(NamedTuple):
                     paused = loop.time()
                 # A model that cannot stream yields an `AIMessage` instead of chunks.
                 if isinstance(part, AIMessage):
-                    idle = usual if has_content(part) else idle
+                    if has_content(part):
+                        idle = usual
                     yield part
 
     async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
@@ -353,19 +380,16 @@ class Caller(NamedTuple):
     def _report_cost(self, answer: Assembly, messages: Sequence[AnyMessage], key: str = "") -> None:
         if answer.whole is None:
             return
-        if spent := spent_on(answer.message(self.role), messages, self.role, self.context):
+        spent = spent_on(answer.message(self.role), messages, self.role, self.context)
+        if spent:
             self.events.on_spent(spent, key)
 
     def _call_key(self, messages: Sequence[AnyMessage]) -> str:
         """Return a hash of role, model and prompt, under which the answer is stored."""
-        said = [
-            (
-                message.type,
-                message.content,
-                getattr(message, "tool_calls", ""),
-                getattr(message, "tool_call_id", ""),
-            )
-            for message in messages
-        ]
-        words = json.dumps([self.role, profile_of(self.role, self.context).name, said], default=str)
-        return text_hash(with_equal_fences(words))
+        prompt: list[tuple[Any, ...]] = []
+        for message in messages:
+            calls = getattr(message, "tool_calls", "")
+            answered = getattr(message, "tool_call_id", "")
+            prompt.append((message.type, message.content, calls, answered))
+        name = profile_of(self.role, self.context).name
+        return text_hash(with_equal_fences(json.dumps([self.role, name, prompt], default=str)))

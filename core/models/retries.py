@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from collections import OrderedDict, defaultdict
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -172,8 +172,10 @@ class _Call:
 
 def has_content(part: AIMessage) -> bool:
     """Whether a part of an answer contains text, a thought or a call."""
-    has_calls = bool(part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls)
-    return has_calls or bool(part.text or reasoning_of(part))
+    calls: Sequence[object] = part.tool_calls
+    if isinstance(part, AIMessageChunk):
+        calls = part.tool_call_chunks
+    return bool(calls or part.text or reasoning_of(part))
 
 
 def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
