@@ -90,34 +90,44 @@ class OpenAIChat(ChatOpenAI):
         """
         if self.is_at_openai:
             return None
-        client, model = self.root_async_client, self.model_name
-        base = str(client.base_url).rstrip("/")
+        model = self.model_name
+        base = str(self.root_async_client.base_url).rstrip("/")
         root = base.removesuffix("/v1")
-        gets = [f"{base}/models", f"{root}/props?model={quote(model)}", f"{root}/api/ps"]
-        for url in (*gets, f"{root}/api/show", f"{root}/api/generate", gets[-1]):
-            body = None if url in gets else {"model": model, "stream": False}
+        loaded_models = f"{root}/api/ps"
+        gets = [f"{base}/models", f"{root}/props?model={quote(model)}", loaded_models]
+        posts = [f"{root}/api/show", f"{root}/api/generate"]
+        for url in (*gets, *posts, loaded_models):
+            body = {"model": model, "stream": False} if url in posts else None
             try:
-                async with asyncio.timeout(_LOAD_SECONDS if body else _ASK_SECONDS):
-                    asked = (
-                        client.post(url, cast_to=object, body=body)
-                        if body
-                        else client.get(url, cast_to=object)
-                    )
-                    answer: Any = await asked
-            except (APIStatusError, ValueError):
-                answer = {}
+                answer = await self._answer_of(url, body)
             except (APIConnectionError, TimeoutError):
                 return None
+            window = _window_in(answer, model)
+            if window:
+                return window
             is_ollama = isinstance(answer, dict) and answer.keys() & {
                 "models",
                 "model_info",
                 "done",
             }
-            if (window := _window_in(answer, model)) or (
-                "/api/" in url.removeprefix(root) and not is_ollama
-            ):
-                return window
+            if "/api/" in url.removeprefix(root) and not is_ollama:
+                return None
         return None
+
+    async def _answer_of(self, url: str, body: dict[str, Any] | None) -> Any:
+        """Return the server's answer to a question about the window; empty if it has none.
+
+        With a body, the request is a POST. Raises `APIConnectionError` or `TimeoutError`.
+        """
+        client = self.root_async_client
+        try:
+            if body:
+                async with asyncio.timeout(_LOAD_SECONDS):
+                    return await client.post(url, cast_to=object, body=body)
+            async with asyncio.timeout(_ASK_SECONDS):
+                return await client.get(url, cast_to=object)
+        except (APIStatusError, ValueError):
+            return {}
 
     def recall(self, learned: ModelTraits) -> None:
         """Add traits that were learned earlier."""
@@ -162,21 +172,18 @@ class OpenAIChat(ChatOpenAI):
         adapted to it."""
         while True:
             known = self._learned
-            is_response = self._use_responses_api({**settings, **self.model_kwargs})
-            reading = (
-                self._respond(messages, settings)
-                if is_response
-                else self._complete(messages, settings)
-            )
+            if self._use_responses_api({**settings, **self.model_kwargs}):
+                answer = self._respond(messages, settings)
+            else:
+                answer = self._complete(messages, settings)
             try:
-                async with aclosing(reading) as parts:
+                async with aclosing(answer) as parts:
                     async for part in parts:
                         yield part
                 return
             except APIStatusError as error:  # only raised before the first part
-                sent = min(
-                    filter(None, (settings.get("max_tokens"), known.output_tokens)), default=None
-                )
+                limits = [settings.get("max_tokens"), known.output_tokens]
+                sent = min([limit for limit in limits if limit], default=None)
                 # Compare with `known`: a concurrent call may have learned the same trait meanwhile.
                 traits = traits_in(error, sent)
                 self._learned |= traits
@@ -191,24 +198,27 @@ class OpenAIChat(ChatOpenAI):
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
         """Make a call of `/chat/completions`."""
-        usage = {"stream_options": {"include_usage": True}} if settings["stream"] else {}
-        payload = self._get_request_payload(messages, **{**settings, **usage})
+        if settings["stream"]:
+            settings = {**settings, "stream_options": {"include_usage": True}}
+        payload = self._get_request_payload(messages, **settings)
         deltas = Deltas()
         async with aclosing(self._chunks(payload)) as chunks:
             async for chunk in chunks:
                 if not chunk:
                     yield ChatGenerationChunk(message=AIMessageChunk(content=""))
                     continue
-                piece, reasoning = deltas.read(chunk)
-                if piece and (
-                    part := self._convert_chunk_to_generation_chunk(piece, AIMessageChunk, None)
-                ):
-                    if reasoning:
-                        part.message.additional_kwargs[REASONING] = reasoning
+                piece, thought = deltas.read(chunk)
+                if not piece:
+                    continue
+                part = self._convert_chunk_to_generation_chunk(piece, AIMessageChunk, None)
+                if part:
+                    if thought:
+                        part.message.additional_kwargs[REASONING] = thought
                     yield part
         deltas.close()
-        counted: dict[str, Any] = {"choices": [], "usage": deltas.usage}
-        if last := self._convert_chunk_to_generation_chunk(counted, AIMessageChunk, None):
+        counts: dict[str, Any] = {"choices": [], "usage": deltas.usage}
+        last = self._convert_chunk_to_generation_chunk(counts, AIMessageChunk, None)
+        if last:
             if deltas.usage and "cost" in deltas.usage:
                 last.message.response_metadata["cost"] = float(deltas.usage["cost"])
             yield last
@@ -258,34 +268,28 @@ class OpenAIChat(ChatOpenAI):
         try:
             async for part in super()._astream_responses(messages, **settings):
                 message = part.message
-                blocks = message.content if isinstance(message.content, list) else []
-                is_refusal = any(
-                    isinstance(block, dict) and block.get("type") == "refusal" for block in blocks
-                )
-                is_last = isinstance(message, AIMessageChunk) and message.chunk_position == "last"
-                cause = (
-                    (message.response_metadata.get("incomplete_details") or {}).get("reason")
-                    if is_last
-                    else ""
-                )
-                if is_refusal or cause == "content_filter":
+                if _is_refusal(message):
                     raise AnswerRefused
-                if is_last:
+                if isinstance(message, AIMessageChunk) and message.chunk_position == "last":
+                    details = message.response_metadata.get("incomplete_details") or {}
+                    cause = details.get("reason")
+                    if cause == "content_filter":
+                        raise AnswerRefused
                     # Use the names of `/chat/completions`.
-                    message.response_metadata["finish_reason"] = (
-                        "length" if cause == "max_output_tokens" else "stop"
-                    )
+                    reason = "length" if cause == "max_output_tokens" else "stop"
+                    message.response_metadata["finish_reason"] = reason
                     is_whole = True
                 yield part
         except ValueError as error:  # how LangChain reports an error from the server
-            faults = error.errors() if isinstance(error, ValidationError) else []
-            if not faults or any("usage_metadata" not in fault["loc"] for fault in faults):
+            if not _is_about_counts(error):
                 raise AnswerBroken("an error", str(error)) from error
             # LangChain rejects invalid token counts, which only the last part has.
             is_whole = True
             yield ChatGenerationChunk(
                 message=AIMessageChunk(
-                    content="", response_metadata={"finish_reason": "stop"}, chunk_position="last"
+                    content="",
+                    response_metadata={"finish_reason": "stop"},
+                    chunk_position="last",
                 )
             )
         if not is_whole:
@@ -307,26 +311,51 @@ class OpenAIChat(ChatOpenAI):
         if "input" in payload:
             # OpenAI would store the conversation, which is never needed again.
             payload["store"] = False
-            reasons = (
-                (self.profile or {}).get("reasoning_output", False)
-                if self.reasons is None
-                else self.reasons
-            )
+            reasons = self.reasons
+            if reasons is None:
+                reasons = (self.profile or {}).get("reasoning_output", False)
             if reasons:
                 payload["reasoning"] = {"summary": "auto", **payload.get("reasoning", {})}
         else:
+            limit_name, openai_name = OUTPUT_LIMITS
+            if self.is_at_openai:
+                limit_name = openai_name
             for name in OUTPUT_LIMITS:
                 if name in payload:
-                    payload[OUTPUT_LIMITS[self.is_at_openai]] = payload.pop(name)
+                    payload[limit_name] = payload.pop(name)
             if REASONING in self._learned.quirks:
-                for message, plain in zip(messages, payload["messages"], strict=True):
-                    if isinstance(message, AIMessage):
-                        # Every call needs a thought, even one made by this package, such as a
-                        # step's first search.
-                        none = " " if message.tool_calls else ""
-                        plain[REASONING] = message.additional_kwargs.get(REASONING) or none
+                _add_thoughts(payload["messages"], messages)
         sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))
         return sent
+
+
+def _is_refusal(message: BaseMessage) -> bool:
+    """Whether a part of an answer says that the model declined to answer."""
+    if not isinstance(message.content, list):
+        return False
+    for block in message.content:
+        if isinstance(block, dict) and block.get("type") == "refusal":
+            return True
+    return False
+
+
+def _is_about_counts(error: ValueError) -> bool:
+    """Whether LangChain rejects nothing but the token counts of an answer."""
+    if not isinstance(error, ValidationError):
+        return False
+    return all("usage_metadata" in fault["loc"] for fault in error.errors())
+
+
+def _add_thoughts(payload: list[dict[str, Any]], messages: list[BaseMessage]) -> None:
+    """Add the model's thoughts to its messages in the body of a request."""
+    for message, sent in zip(messages, payload, strict=True):
+        if isinstance(message, AIMessage):
+            thought = message.additional_kwargs.get(REASONING)
+            if not thought:
+                # Every call needs a thought, even one made by this package, such as a step's first
+                # search.
+                thought = " " if message.tool_calls else ""
+            sent[REASONING] = thought
 
 
 def _window_in(answer: Any, model: str) -> int | None:
@@ -335,20 +364,20 @@ def _window_in(answer: Any, model: str) -> int | None:
     match answer:
         case {"default_generation_settings": {"n_ctx": int(window)}}:
             return window
-        case {"parameters": str(given), "model_info": dict(info)} if num_ctx := _NUM_CTX.search(
-            given
+        case {"parameters": str(parameters), "model_info": dict(info)} if (
+            num_ctx := _NUM_CTX.search(parameters)
         ):
-            most = [
-                int(tokens) for name, tokens in info.items() if name.endswith(".context_length")
-            ]
-            return min([int(num_ctx[1]), *most])
-        case {"data": [*listed]} | {"models": [*listed]}:
-            entries = (entry for entry in listed if isinstance(entry, dict))
-            named = (
-                entry
-                for entry in entries
-                if entry.get("id", entry.get("name")) in (model, f"{model}:latest")
-            )
-            windows = (entry.get("max_model_len") or entry.get("context_length") for entry in named)
-            return next((window for window in windows if isinstance(window, int)), None)
+            windows = [int(num_ctx[1])]
+            for name, tokens in info.items():
+                if name.endswith(".context_length"):
+                    windows.append(int(tokens))
+            return min(windows)
+        case {"data": [*entries]} | {"models": [*entries]}:
+            for entry in entries:
+                if not isinstance(entry, dict):
+                    continue
+                if entry.get("id", entry.get("name")) in (model, f"{model}:latest"):
+                    stated = entry.get("max_model_len") or entry.get("context_length")
+                    if isinstance(stated, int):
+                        return stated
     return None
