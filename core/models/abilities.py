@@ -105,24 +105,30 @@ def location_of(role: Role, context: Context) -> Location:
 async def load_ability(location: Location) -> Ability | None:
     """Return the ability stored at a location; None if there is none, or if it cannot be read."""
     if location not in _known:
-        stored = (await asyncio.to_thread(_read_file, location.path)).get(location.key)
-        try:
-            ability = (
-                Ability(**{**stored, "quirks": tuple(stored.get("quirks", ()))}) if stored else None
-            )
-        except (AttributeError, TypeError):
-            ability = None
-        _known[location] = ability if ability and ability.rung in get_args(RungName) else None
-    if known := _known[location]:
+        stored = await asyncio.to_thread(_read_file, location.path)
+        _known[location] = _ability_from(stored.get(location.key))
+    known = _known[location]
+    if known:
         _note(location, known)
     return known
 
 
+def _ability_from(fields: Any) -> Ability | None:
+    """Return the ability with these stored fields; None if there are none, or they are invalid."""
+    if not fields:
+        return None
+    try:
+        ability = Ability(**{**fields, "quirks": tuple(fields.get("quirks", ()))})
+    except (AttributeError, TypeError):
+        return None
+    return ability if ability.rung in get_args(RungName) else None
+
+
 async def save_ability(location: Location, ability: Ability) -> None:
     """Store an ability; if the file cannot be written, only in memory."""
-    _known[location] = ability = ability._replace(
-        window=windows_at_servers.get(location.at_server, ability.window)
-    )
+    window = windows_at_servers.get(location.at_server, ability.window)
+    ability = ability._replace(window=window)
+    _known[location] = ability
     _note(location, ability)
     await asyncio.to_thread(_write, location, ability)
 
@@ -172,7 +178,8 @@ async def ability_of(caller: Caller, *, may_try: bool, has_tools: bool) -> Abili
     Raises the errors of the trial calls as `DeepResearchError`.
     """
     role, context = caller.role, caller.context
-    model, location = resolve_model(role, context), location_of(role, context)
+    model = resolve_model(role, context)
+    location = location_of(role, context)
     async with _locks.lock(location):
         known = await load_ability(location)
         if known and hasattr(model, "recall"):
@@ -195,11 +202,9 @@ async def other_ability(caller: Caller, refused: Ability) -> Ability:
     location = location_of(caller.role, caller.context)
     async with _locks.lock(location):
         known = await load_ability(location)
-        return (
-            known
-            if known and known.rung != refused.rung
-            else await _try_out(caller, has_tools=True)
-        )
+        if known and known.rung != refused.rung:
+            return known
+        return await _try_out(caller, has_tools=True)
 
 
 async def remember_ability(role: Role, context: Context, ability: Ability) -> None:
@@ -249,8 +254,9 @@ async def _try_out(caller: Caller, *, has_tools: bool) -> Ability:
     await remember_ability(role, context, ability or _NO_CALLS)
     if ability is None and has_tools:
         raise ToolsMissing(
-            f"The {role}'s model {name!r} cannot call tools in any supported way. Choose another model "
-            f"(setting models), or set tool_calls to one of {', '.join(get_args(RungName))} to use it anyway."
+            f"The {role}'s model {name!r} cannot call tools in any supported way. Choose another "
+            f"model (setting models), or set tool_calls to one of {', '.join(get_args(RungName))} "
+            "to use it anyway."
         )
     return ability or _NO_CALLS
 
@@ -269,21 +275,24 @@ async def find_ability(model: BaseChatModel, call: Call) -> Ability | None:
         except ToolsUnbound:
             continue
         except Exception as error:
-            kind = fault_kind(error)
-            is_about_schema = kind is not None and bool(_ABOUT_SCHEMA.search(message_of(error)))
-            is_unsupported = {
-                "native": kind in ("no_tools", "rejected"),
-                "schema": kind == "rejected" or is_about_schema,
-                "tags": False,
-            }
-            if not is_unsupported[rung]:
+            if not _is_unsupported(rung, error):
                 raise
             continue
-        begins_inside |= split_thoughts(message.text).began_inside
-        reasons |= bool(reasoning_of(message))
+        begins_inside = begins_inside or split_thoughts(message.text).began_inside
+        reasons = reasons or bool(reasoning_of(message))
         if _has_called(rung, message):
             return Ability(rung, begins_inside, reasons)
     return None
+
+
+def _is_unsupported(rung: RungName, error: Exception) -> bool:
+    """Whether a trial call failed because the server does not support its rung."""
+    kind = fault_kind(error)
+    if rung == "native":
+        return kind in ("no_tools", "rejected")
+    if rung == "schema" and kind is not None:
+        return kind == "rejected" or bool(_ABOUT_SCHEMA.search(message_of(error)))
+    return False
 
 
 def describe_ability(ability: Ability) -> str:
@@ -295,12 +304,11 @@ async def _ask_for_call(model: BaseChatModel, call: Call, rung: RungName) -> AIM
     """Return the answer to a request to call the trial tool."""
     prepared = prepare(rung, _PROMPT, [_TOOL], "any")
     for tokens in _TRIAL_TOKENS:
-        message = await call(
-            bind_call(model, prepared.tools, "any", tokens, "", prepared.settings),
-            prepared.messages,
-        )
+        bound = bind_call(model, prepared.tools, "any", tokens, "", prepared.settings)
+        message = await call(bound, prepared.messages)
         # A higher limit only helps a model that was still thinking.
-        is_thinking = bool(reasoning_of(message)) or not split_thoughts(message.text).text.strip()
+        has_text = bool(split_thoughts(message.text).text.strip())
+        is_thinking = bool(reasoning_of(message)) or not has_text
         if not was_cut_off(message) or not is_thinking or _has_called(rung, message):
             break
     return message
@@ -315,8 +323,9 @@ def _has_called(rung: RungName, message: AIMessage) -> bool:
                 return False
         except (ValueError, RecursionError):
             return False
-    calls = message.tool_calls if rung == "native" else read_reply(message, [_TOOL]).tool_calls
-    return any(
-        call["name"] == "save_word" and _WORD in str(call["args"].get("word", "")).lower()
-        for call in calls
-    )
+    if rung != "native":
+        message = read_reply(message, [_TOOL])
+    for call in message.tool_calls:
+        if call["name"] == "save_word" and _WORD in str(call["args"].get("word", "")).lower():
+            return True
+    return False

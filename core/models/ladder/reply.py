@@ -376,7 +376,7 @@ def _read_native(message: AIMessage, offer: Offer) -> AIMessage:
 
 def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
     """Return the message with the calls in its text parsed."""
-    text = message.text
+    text: str = message.text
     # Tags within the arguments of a call are text.
     if not _BEGINS_AS_CALL.match(text):
         text = split_thoughts(text).text
