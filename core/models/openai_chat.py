@@ -333,10 +333,8 @@ def _is_refusal(message: BaseMessage) -> bool:
     """Whether a part of an answer says that the model declined to answer."""
     if not isinstance(message.content, list):
         return False
-    for block in message.content:
-        if isinstance(block, dict) and block.get("type") == "refusal":
-            return True
-    return False
+    blocks = [block for block in message.content if isinstance(block, dict)]
+    return any(block.get("type") == "refusal" for block in blocks)
 
 
 def _is_about_counts(error: ValueError) -> bool:
