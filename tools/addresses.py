@@ -21,7 +21,8 @@ _ALL = "all pages"
 
 
 class Addresses:
-    """The addresses that models may open: those that the user, a search result or a page read before has named.
+    """The addresses that models may open: those that the user, a search result or a page read
+    before has named.
 
     An address composed by a model could send private content to a stranger's server.
     """
@@ -39,44 +40,59 @@ class Addresses:
     ) -> None:
         """Allow models to open these addresses; malformed ones are ignored.
 
-        Of several addresses of one source, the first is opened for variants composed by a model; see `known`. The same
-        write also stores `texts` by hash, `records` of read pages by address, and other `notes`.
+        Of several addresses of one source, the first is opened for variants composed by a model;
+        see `known`. The same write also stores `texts` by hash, `records` of read pages by address,
+        and other `notes`.
         """
-        opened = {opened_note(exact_address(address) or address): record for address, record in (records or {}).items()}
+        written: dict[str, dict[str, Any]] = {}
+        for address, record in (records or {}).items():
+            written[opened_note(exact_address(address) or address)] = record
+        written |= notes or {}
         given: dict[str, dict[str, Any]] = {}
         for address in addresses:
-            if exact := exact_address(address):
-                for name in (f"given {exact}", f"given first {source_key(address)}"):
-                    given.setdefault(name, {"address": address})
+            exact = exact_address(address)
+            if exact:
+                given.setdefault(f"given {exact}", {"address": address})
+                given.setdefault(f"given first {source_key(address)}", {"address": address})
         async with self._pages.lock("given"):
             known = await self._pages.read_notes([*given]) if given else []
-            new = {name: given[name] for name, noted in zip(given, known, strict=True) if noted is None}
-            await self._pages.write(texts or {}, {**new, **opened, **(notes or {})})
+            new: dict[str, dict[str, Any]] = {}
+            for name, noted in zip(given, known, strict=True):
+                if noted is None:
+                    new[name] = given[name]
+            await self._pages.write(texts or {}, new | written)
 
     async def opened(self, address: str) -> dict[str, Any] | None:
-        """Return the record of an opened address: `source` and `links`, or a `failure` of this question; else None."""
+        """Return the record of an opened address: `source` and `links`, or a `failure` of this
+        question; else None."""
         return self._if_current(await self._pages.read_note(opened_note(exact_address(address))))
 
     async def known(self, address: str) -> tuple[str, dict[str, Any] | None]:
-        """Return the address to open, empty if it is not allowed, and the record of opening it, as in `opened`.
+        """Return the address to open, empty if it is not allowed, and the record of opening it, as
+        in `opened`.
 
-        If this exact address was never allowed, the first allowed one of the same source is opened, since models
-        change fragments. Raises `Unread` if it is not a web address.
+        If this exact address was never allowed, the first allowed one of the same source is opened,
+        since models change fragments. Raises `Unread` if it is not a web address.
         """
         exact = str(parse_address(address))
         names = [f"given {exact}", f"given first {source_key(address)}", opened_note(exact)]
         noted, first, opened = await self._pages.read_notes(names)
-        given = noted or first
-        return str(given["address"]) if given else "", self._if_current(opened)
+        given = noted or first or {"address": ""}
+        return str(given["address"]), self._if_current(opened)
 
     def _if_current(self, record: dict[str, Any] | None) -> dict[str, Any] | None:
         """Return the record of opening a page; None if it is a failure of another question."""
-        return record if record and record.get("question_id") in (None, self._question_id) else None
+        if record and record.get("question_id") in (None, self._question_id):
+            return record
+        return None
 
     async def key(self, address: str) -> str:
-        """Return the key of the source at an address; if it was opened, that of the page it redirected to."""
+        """Return the key of the source at an address; if it was opened, that of the page it
+        redirected to."""
         record = await self.opened(address)
-        return str(record["source"]["key"]) if record and "source" in record else source_key(address)
+        if record and "source" in record:
+            return str(record["source"]["key"])
+        return source_key(address)
 
     async def remember_failure(self, address: str, failure: NotRead) -> None:
         """Record why a page could not be read; it is not requested again for this question."""
@@ -84,14 +100,20 @@ class Addresses:
         await self._pages.note({opened_note(exact_address(address)): record})
 
     async def count(self, address: str, limits: Limits) -> str:
-        """Count a page before it is fetched; return the limit that forbids fetching it, or an empty string."""
+        """Count a page before it is fetched; return the limit that forbids fetching it, or an empty
+        string."""
         host = parse_address(address).host
         async with self._counts() as counts:
-            if counts.get(_ALL, 0) >= limits.max_pages:
+            of_all = counts.get(_ALL, 0)
+            of_host = counts.get(host, 0)
+            if of_all >= limits.max_pages:
                 return f"{limits.max_pages} web pages were fetched already (max_pages)"
-            if counts.get(host, 0) >= limits.max_host_pages:
-                return f"{limits.max_host_pages} pages of {host} were fetched already (max_host_pages)"
-            counts.update({_ALL: counts.get(_ALL, 0) + 1, host: counts.get(host, 0) + 1})
+            if of_host >= limits.max_host_pages:
+                return (
+                    f"{limits.max_host_pages} pages of {host} were fetched already (max_host_pages)"
+                )
+            counts[_ALL] = of_all + 1
+            counts[host] = of_host + 1
         return ""
 
     async def count_redirect(self, address: str, final: str) -> None:
@@ -122,8 +144,9 @@ def opened_note(address: str) -> str:
 def exact_address(address: str) -> str:
     """Return the address as sent to the server; empty if it is malformed.
 
-    Notes are keyed by this, not by source key: addresses that differ in a tracking parameter are one source, but a
-    server may answer them differently, and allowing one must not disallow the other.
+    Notes are keyed by this, not by source key: addresses that differ in a tracking parameter are
+    one source, but a server may answer them differently, and allowing one must not disallow the
+    other.
     """
     try:
         return str(parse_address(address))
@@ -133,10 +156,13 @@ def exact_address(address: str) -> str:
 
 def addresses_in(text: str) -> list[str]:
     """Return the distinct web addresses in a text, without trailing punctuation."""
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     for address in _ADDRESS.findall(text):
-        # A closing bracket belongs to the address if its opening bracket does, as in names of encyclopedia articles.
-        while address[-1] in _TRAILING or (address[-1] == ")" and address.count(")") > address.count("(")):
+        # A closing bracket belongs to the address if its opening bracket does, as in names of
+        # encyclopedia articles.
+        while address[-1] in _TRAILING or (
+            address[-1] == ")" and address.count(")") > address.count("(")
+        ):
             address = address[:-1]
-        found[address] = None
-    return list(found)
+        addresses[address] = None
+    return list(addresses)

@@ -31,14 +31,22 @@ class AnswerFromRead(BaseModel):
 class ResearchAgent(BaseModel):
     """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""
 
-    task: str = Field(description="One or two descriptive sentences: what to find out and in which direction to look.")
-    title: str = Field(default="", description="The topic in at most six words, for the user who watches.")
+    task: str = Field(
+        description=(
+            "One or two descriptive sentences: what to find out and in which direction to look."
+        )
+    )
+    title: str = Field(
+        default="", description="The topic in at most six words, for the user who watches."
+    )
 
 
 class AnalyzeFindings(BaseModel):
     """Have the findings so far thought over, without a search: returns conclusions with the numbers of the sources."""
 
-    task: str = Field(description="What to compare, and by which criteria, or which answer to challenge.")
+    task: str = Field(
+        description="What to compare, and by which criteria, or which answer to challenge."
+    )
 
 
 class GenerateReport(BaseModel):
@@ -46,8 +54,8 @@ class GenerateReport(BaseModel):
 
     missing: list[str] = Field(
         default_factory=list,
-        description="What the request asks for and no result answers, each in a phrase that is understood alone; "
-        "empty if everything is answered.",
+        description="What the request asks for and no result answers, each in a phrase that is "
+        "understood alone; empty if everything is answered.",
     )
 
 
@@ -56,11 +64,12 @@ class GenerateFinding(BaseModel):
 
     missing: list[str] = Field(
         default_factory=list,
-        description="What the topic asks for and your results do not give, each in a phrase that is understood alone; "
-        "empty if nothing is missing.",
+        description="What the topic asks for and your results do not give, each in a phrase that "
+        "is understood alone; empty if nothing is missing.",
     )
     contradictions: StatedDisputes = Field(
-        default_factory=list, description="Where results contradict each other on the topic; empty if they do not."
+        default_factory=list,
+        description="Where results contradict each other on the topic; empty if they do not.",
     )
 
 
@@ -74,7 +83,10 @@ class Calculate(BaseModel):
     """Calculate exactly with numbers that results state: sums, differences, shares, growth. Takes no round."""
 
     calculations: Lines = Field(
-        description="One expression each, of numbers and + - * / ( ), such as (48 - 40) / 40. Convert all to one unit."
+        description=(
+            "One expression each, of numbers and + - * / ( ), such as (48 - 40) / 40. Convert all "
+            "to one unit."
+        )
     )
 
 
@@ -92,7 +104,9 @@ CALCULATE_SCHEMA = tool_schema(tool_names.CALCULATE, Calculate)
 def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return each calculation with its result, or the reason why there is none."""
     given = as_lines(arguments.get("calculations"))
-    lines = [line for line in given if isinstance(line, str)] if isinstance(given, list) else []
+    lines: list[str] = []
+    if isinstance(given, list):
+        lines = [line for line in given if isinstance(line, str)]
     results: list[str] = []
     for line in lines[:_MOST_CALCULATIONS]:
         expression = " ".join(line.partition("=")[0].split())
@@ -100,7 +114,9 @@ def calculated(arguments: dict[str, Any]) -> tuple[str, ...]:
         if result is None:
             results.append(f"{expression}: cannot be calculated; use only numbers and + - * / ( )")
             continue
-        # Quotients are usually stated in percent.
-        share = f" = {100 * result:.6g} %" if "/" in expression and abs(result) < 10 else ""
+        share = ""
+        if "/" in expression and abs(result) < 10:
+            # Quotients are usually stated in percent.
+            share = f" = {100 * result:.6g} %"
         results.append(f"{expression} = {result:.10g}{share}")
     return tuple(results) or ("Nothing to calculate: `calculations` must be a list of texts.",)

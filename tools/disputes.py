@@ -50,7 +50,9 @@ def _well_formed(entries: list[Any]) -> list[StatedDispute]:
 
 def _without_malformed(given: Any) -> Any:
     # Anything but a list is left to pydantic, whose error has the model asked again.
-    return _well_formed(given) if isinstance(given, list) else given
+    if not isinstance(given, list):
+        return given
+    return _well_formed(given)
 
 
 StatedDisputes = Annotated[list[StatedDispute], BeforeValidator(_without_malformed)]
@@ -78,6 +80,8 @@ def read_disputes(
 
 def declared_disputes(arguments: Mapping[str, Any], state: BranchState) -> tuple[Dispute, ...]:
     """Return the disputes that a researcher declares in the argument `contradictions` of a call."""
-    given = arguments.get("contradictions")
-    stated = _well_formed(given) if isinstance(given, list) else []
-    return read_disputes(stated, dict(enumerate(state.numbered, 1)), state.sources)
+    entries = arguments.get("contradictions")
+    if not isinstance(entries, list):
+        return ()
+    keys = dict(enumerate(state.numbered, 1))
+    return read_disputes(_well_formed(entries), keys, state.sources)

@@ -42,7 +42,8 @@ _DAY_CHARACTERS = 10
 _TEXT_CHARACTERS = 20_000
 """Maximum characters kept of a result that is not a web page."""
 OVERSAMPLING = 4
-"""How many times more results, and characters of titles and excerpts, are examined than may be shown."""
+"""How many times more results, and characters of titles and excerpts, are examined than may be
+shown."""
 RETRIEVED = "retrieved:"
 """Address prefix of results that are not web pages."""
 _EXAMPLE = "http://localhost:8888"
@@ -63,7 +64,8 @@ _READ_DAY: tuple[Callable[[str], datetime], ...] = (
 
 @contextmanager
 def without_notice() -> Iterator[None]:
-    """Hide the sunset notice of langchain-community, which does not concern the user, during imports."""
+    """Hide the sunset notice of langchain-community, which does not concern the user, during
+    imports."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _NOTICE, DeprecationWarning)
         yield
@@ -83,13 +85,15 @@ class Found(NamedTuple):
     score: float = 0.0
     """The engine's score for the match, from 0 to 1; 0 if unknown."""
     is_page: bool = True
-    """Whether it is a web page; if not, the excerpt is its whole text, and the address is only a name."""
+    """Whether it is a web page; if not, the excerpt is its whole text, and the address is only a
+    name."""
     location: str = ""
     """Where a reader finds a result that is not a web page, unchecked; empty if unknown."""
 
 
 class SearchEngine(Protocol):
-    """A search engine. Classes in `tools/engines` are created from the settings: `Engine(context)`."""
+    """A search engine. Classes in `tools/engines` are created from the settings:
+    `Engine(context)`."""
 
     name: str
     """Name in `Context.engines`."""
@@ -105,7 +109,8 @@ class SearchEngine(Protocol):
 
 
 class EngineFailed(Exception):
-    """An engine could not search; the text is one sentence for the user, without keys or third-party text."""
+    """An engine could not search; the text is one sentence for the user, without keys or
+    third-party text."""
 
     def __init__(self, words: str, *, is_lasting: bool = False) -> None:
         """`is_lasting`: a retry would not help."""
@@ -132,12 +137,15 @@ def failed_status(title: str, status: int, retry_after: str = "") -> EngineFaile
     if status == 429:
         return EngineBusy(f"{title} asks for fewer requests (status 429).", seconds)
     if status >= 500:
-        return EngineBusy(f"{title} reports an error of its own (status {status}).", seconds, is_lasting=True)
+        return EngineBusy(
+            f"{title} reports an error of its own (status {status}).", seconds, is_lasting=True
+        )
     return EngineFailed(f"{title} refused the search (status {status}).")
 
 
 def failed_request(title: str, error: httpx.HTTPError, setting: str = "") -> EngineFailed:
-    """Return the failure for a transport error; `setting`: the environment variable that set the address, if any."""
+    """Return the failure for a transport error; `setting`: the environment variable that set the
+    address, if any."""
     import httpx
 
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
@@ -154,8 +162,10 @@ def connection_broke_off(title: str) -> EngineBusy:
 
 def unreachable(title: str, error: Exception, setting: str = "") -> EngineFailed:
     """Return the failure for an engine that accepts no connection."""
-    check = f"check the network and {setting}" if setting else "check the network"
-    return EngineFailed(f"{title} cannot be reached: {connection_problem(error, title) or check}.", is_lasting=True)
+    advice = connection_problem(error, title)
+    if not advice:
+        advice = f"check the network and {setting}" if setting else "check the network"
+    return EngineFailed(f"{title} cannot be reached: {advice}.", is_lasting=True)
 
 
 def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
@@ -165,42 +175,54 @@ def too_slow(title: str, seconds: float | None = None) -> EngineFailed:
 
 
 def seconds_to_wait(retry_after: str) -> float:
-    """Return the seconds to wait according to a Retry-After header; 1 if it is missing or malformed."""
+    """Return the seconds to wait according to a Retry-After header; 1 if it is missing or
+    malformed."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:
-        moment = parsedate_to_datetime(text)
+        until = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return _DEFAULT_WAIT
-    until = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if not until.tzinfo:
+        until = until.replace(tzinfo=UTC)
     return max((until - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 def cleaned(found: Sequence[object], most: int) -> list[Found]:
-    """Return the first results, shortened and without invisible characters; `most`: how many may be shown later."""
-    results = list[Found]()
+    """Return the first results, shortened and without invisible characters; `most`: how many may be
+    shown later."""
+    results: list[Found] = []
     for result in found[: OVERSAMPLING * most]:
-        if isinstance(result, Found):
-            excerpt = result.excerpt
-            text = _clean(excerpt, _EXCERPT_CHARACTERS) if result.is_page else clean_text(excerpt[:_TEXT_CHARACTERS])
-            shorter = result._replace(
+        if not isinstance(result, Found):
+            continue
+        if result.is_page:
+            excerpt = _clean(result.excerpt, _EXCERPT_CHARACTERS)
+        else:
+            excerpt = clean_text(result.excerpt[:_TEXT_CHARACTERS])
+        results.append(
+            result._replace(
                 title=_clean(result.title, _TITLE_CHARACTERS),
-                address=result.address if isinstance(result.address, str) else "",
-                excerpt=text.strip(),
+                address=text_of(result.address),
+                excerpt=excerpt.strip(),
                 date=_clean(result.date, _DAY_CHARACTERS),
                 location=_clean(result.location, _EXCERPT_CHARACTERS),
             )
-            results.append(shorter)
+        )
     return results
 
 
 def allowed_results(found: Sequence[Found], context: Context) -> list[Found]:
-    """Return the cleaned results that the settings allow; denials take precedence. Raises `UnknownSetting`."""
-    policy, after, kept = Policy(context), context.published_after, list[Found]()
+    """Return the cleaned results that the settings allow; denials take precedence. Raises
+    `UnknownSetting`."""
+    policy = Policy(context)
+    after = ""
+    if context.published_after:
+        after = context.published_after.isoformat()
+    allowed: list[Found] = []
     for result in found:
         # For some works only the year or the month is known.
-        is_old = after and result.date and result.date < after.isoformat()[: len(result.date)]
+        is_old = result.date and result.date < after[: len(result.date)]
         if is_old or not (result.title or result.excerpt):
             continue
         # Addresses are checked as far as possible without resolving their host.
@@ -209,31 +231,48 @@ def allowed_results(found: Sequence[Found], context: Context) -> list[Found]:
                 parts = parse_address(result.address)
                 policy.check_domain(parts)
                 policy.check_ips(parts, [parts.ip] if parts.ip else [])
-            kept.append(result)
-    return kept
+            allowed.append(result)
+    return allowed
 
 
 def hit_of(found: Found, key: str, now: str, engines: Iterable[str] = ()) -> Hit:
     """Return a cleaned result as a hit.
 
-    `key`: key of its source; `now`: the current time (ISO 8601); `engines`: names of the engines that found it.
+    `key`: key of its source; `now`: the current time (ISO 8601); `engines`: names of the engines
+    that found it.
     """
-    excerpts = (text_hash(found.excerpt),) if found.excerpt.strip() else ()
-    source = Source(
+    title = found.title or key
+    names = tuple(sorted(engines))
+    if not found.is_page:
+        # The excerpt is the whole text.
+        document = Source(
+            key=key,
+            title=title,
+            location=found.location,
+            address=found.address,
+            kind="document",
+            date=found.date,
+            is_cut=len(found.excerpt) >= _TEXT_CHARACTERS,
+            read_at=now,
+            content_hash=text_hash(found.excerpt),
+            engines=names,
+        )
+        return Hit(document, found.excerpt, found.excerpt, score=found.score)
+    excerpts: tuple[str, ...] = ()
+    if found.excerpt.strip():
+        excerpts = (text_hash(found.excerpt),)
+    page = Source(
         key=key,
-        title=found.title or key,
-        location=source_key(found.address) if found.is_page else found.location,
+        title=title,
+        location=source_key(found.address),
         address=found.address,
-        kind="web" if found.is_page else "document",
+        kind="web",
         date=found.date,
-        date_kind="publication" if found.date and found.is_page else "",
-        is_cut=not found.is_page and len(found.excerpt) >= _TEXT_CHARACTERS,
-        read_at="" if found.is_page else now,
-        content_hash="" if found.is_page else text_hash(found.excerpt),
-        excerpts=excerpts if found.is_page else (),
-        engines=tuple(sorted(engines)),
+        date_kind="publication" if found.date else "",
+        excerpts=excerpts,
+        engines=names,
     )
-    return Hit(source, found.excerpt, "" if found.is_page else found.excerpt, score=found.score)
+    return Hit(page, found.excerpt, "", score=found.score)
 
 
 def _clean(text: object, characters: int) -> str:
@@ -283,27 +322,45 @@ class ApiEngine:
         Raises `SearchRefused` for a missing or malformed key or address.
         """
         self.context = context
-        variable, name = self._variable(), self.key_name
+        variable = self._variable()
         self._address = address or os.environ.get(variable, "").strip() or self.address
         if not self._address:
-            raise SearchRefused(f"{self.title} needs an address: set {variable}, such as {_EXAMPLE}.")
-        # The variable to name if the address is wrong.
-        self._setting = "" if self._address in (address, self.address) else variable
-        if self._setting and not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", self._address):
-            example = self.address or _EXAMPLE
-            raise SearchRefused(f"{variable} must be an address such as {example}, without a password in it.")
-        self.key = os.environ.get(name, "").strip() if name else ""
-        if name and not self.key and self.needs_key:
             raise SearchRefused(
-                f"{self.title} needs a key: set {name}, or start the question with other engines (engines)."
+                f"{self.title} needs an address: set {variable}, such as {_EXAMPLE}."
             )
-        if not self.key.isascii() or not self.key.isprintable() or " " in self.key:
+        # The variable to name if the address is wrong.
+        self._setting = ""
+        if self._address not in (address, self.address):
+            self._setting = variable
+            if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", self._address):
+                example = self.address or _EXAMPLE
+                raise SearchRefused(
+                    f"{variable} must be an address such as {example}, without a password in it."
+                )
+        self.key = ""
+        if self.key_name:
+            self.key = self._read_key()
+
+    def _read_key(self) -> str:
+        """Return the key in the environment; raises `SearchRefused` if it is malformed, or needed
+        and missing."""
+        name = self.key_name
+        key = os.environ.get(name, "").strip()
+        if not key and self.needs_key:
+            raise SearchRefused(
+                f"{self.title} needs a key: set {name}, or start the question with other engines "
+                "(engines)."
+            )
+        if not key.isascii() or not key.isprintable() or " " in key:
             raise SearchRefused(f"{name} contains characters that no key has: copy the key again.")
+        return key
 
     @classmethod
     def is_set_up(cls) -> bool:
         """Whether the environment has the engine's key, or its address if there is no default."""
-        variable = cls.key_name or ("" if cls.address else cls._variable())
+        variable = cls.key_name
+        if not variable and not cls.address:
+            variable = cls._variable()
         return bool(os.environ.get(variable, "").strip())
 
     @classmethod
@@ -315,7 +372,8 @@ class ApiEngine:
         raise NotImplementedError
 
     def results(self, answer: Any) -> Any:
-        """Return the list of results in a parsed JSON answer; raises any error if it is not an answer of this API."""
+        """Return the list of results in a parsed JSON answer; raises any error if it is not an
+        answer of this API."""
         return reduce(getitem, self.results_at, answer)
 
     def found(self, result: Any) -> Found:
@@ -330,10 +388,11 @@ class ApiEngine:
     def _search(self, query: str, count: int) -> list[Found]:
         import httpx
 
-        limits, request = self.context.limits, self.request(query, min(count, _MOST_RESULTS))
+        request = self.request(query, min(count, _MOST_RESULTS))
+        seconds = self.context.limits.search_seconds
         options: dict[str, Any] = {
             **connection_options(self._address),
-            "timeout": httpx.Timeout(limits.search_seconds, connect=CONNECT_SHARE * limits.search_seconds),
+            "timeout": httpx.Timeout(seconds, connect=CONNECT_SHARE * seconds),
             "headers": {"User-Agent": USER_AGENT, **request.headers},
         }
         try:
@@ -346,55 +405,76 @@ class ApiEngine:
                 )
         except httpx.HTTPError as error:
             raise failed_request(self.title, error, self._setting) from None
-        found = list[Found]()
+        found: list[Found] = []
         for result in self._read(response)[:count]:
             with suppress(AttributeError, LookupError, TypeError, ValueError):
                 found.append(self.found(result))
         return found
 
     def _read(self, response: httpx.Response) -> list[Any]:
-        """Return the results in an answer; raises `EngineFailed` for a refusal or an answer of something else."""
-        if response.status_code == 200:
+        """Return the results in an answer; raises `EngineFailed` for a refusal or an answer of
+        something else."""
+        status = response.status_code
+        if status == 200:
             with suppress(AttributeError, LookupError, TypeError, ValueError, RecursionError):
                 results = self.results(response.json())
                 if isinstance(results, list):
                     return results
         # Each failure names the setting to change.
-        status, title, key = response.status_code, self.title, self.key_name
-        is_quota = status in (400, 403, 429) and re.search(self.used_up, response.text, re.IGNORECASE)
-        if key and (is_quota or status in (402, 432, 433)):
-            words = f"The quota of the key for {title} is used up (status {status}): raise it, or change {key}."
+        title, key = self.title, self.key_name
+        is_used_up = status in (402, 432, 433)
+        if status in (400, 403, 429):
+            is_used_up = bool(re.search(self.used_up, response.text, re.IGNORECASE))
+        if key and is_used_up:
+            reason = (
+                f"The quota of the key for {title} is used up (status {status}): raise it, or "
+                f"change {key}."
+            )
         elif status in (401, 403) and key:
-            words = f"{title} rejects the key (status {status}): check {key}."
+            reason = f"{title} rejects the key (status {status}): check {key}."
         elif status in (401, 403):
-            words = f"{title} refuses searches (status {status}): {self.denial}."
+            reason = f"{title} refuses searches (status {status}): {self.denial}."
         elif status in (400, 422, 429) or status >= 500:
             raise failed_status(title, status, response.headers.get("Retry-After", ""))
         else:
-            words = f"{title}'s answer (status {status}) is not one of its search API: check {self._variable()}."
-        raise EngineFailed(words, is_lasting=True)
+            reason = (
+                f"{title}'s answer (status {status}) is not one of its search API: check "
+                f"{self._variable()}."
+            )
+        raise EngineFailed(reason, is_lasting=True)
 
 
 def connection_options(address: str) -> dict[str, Any]:
-    """Return the options of an `httpx` client that reaches an engine: proxy and certificates. Reads files."""
+    """Return the options of an `httpx` client that reaches an engine: proxy and certificates. Reads
+    files."""
     return {"trust_env": False, "proxy": usable_proxy(address), "verify": trusted_certificates()}
 
 
 def with_domains(query: str, context: Context, most: int = _QUERY_CHARACTERS) -> str:
-    """Return the query with `site:` operators for the domains of the settings, if that fits into `most` characters.
+    """Return the query with `site:` operators for the domains of the settings, if that fits into
+    `most` characters.
 
     Results are filtered by domain anyway.
     """
-    only = " OR ".join(f"site:{name}" for name in domains_of("domains_allow", context.domains_allow))
-    denied = [f"-site:{name}" for name in domains_of("domains_deny", context.domains_deny)]
-    longer = " ".join([query, *([only] if only else []), *denied])
-    return longer if len(longer) <= most else query
+    allowed = domains_of("domains_allow", context.domains_allow)
+    denied = domains_of("domains_deny", context.domains_deny)
+    parts = [query]
+    if allowed:
+        parts.append(" OR ".join([f"site:{name}" for name in allowed]))
+    parts += [f"-site:{name}" for name in denied]
+    restricted = " ".join(parts)
+    return restricted if len(restricted) <= most else query
 
 
 def sent_domains(setting: str, entries: Sequence[str], most: int) -> list[str] | None:
-    """Return the domains of a setting; None if there are none or over `most`: a subset would change the search."""
-    names = domains_of(setting, entries)
-    return list(names) if 0 < len(names) <= most and all("." in name for name in names) else None
+    """Return the domains of a setting; None if there are none or over `most`: a subset would change
+    the search."""
+    names = list(domains_of(setting, entries))
+    if not 0 < len(names) <= most:
+        return None
+    if not all("." in name for name in names):
+        return None
+    return names
 
 
 def text_of(value: object) -> str:
@@ -404,11 +484,14 @@ def text_of(value: object) -> str:
 
 def plain_text(value: object) -> str:
     """Return a text without tags and entities, which publishers leave in titles and abstracts."""
-    return " ".join(html.unescape(_TAG.sub(" ", _INLINE.sub("", text_of(value)))).split())
+    text = _INLINE.sub("", text_of(value))
+    text = html.unescape(_TAG.sub(" ", text))
+    return " ".join(text.split())
 
 
 def day_of(value: object) -> str:
-    """Return the day (ISO 8601) of a date in ISO 8601, RFC 5322 or as `Jan 31, 2025`; empty for anything else."""
+    """Return the day (ISO 8601) of a date in ISO 8601, RFC 5322 or as `Jan 31, 2025`; empty for
+    anything else."""
     for read in _READ_DAY:
         with suppress(ValueError, OverflowError):
             return read(text_of(value)).date().isoformat()
@@ -420,5 +503,7 @@ def doi_address(value: object) -> str:
 
     DOIs are case-insensitive: DOI Handbook, section 2.4, https://doi.org/10.1000/182.
     """
-    found = _DOI.fullmatch(text_of(value).strip())
-    return f"https://doi.org/{quote(found[1].lower(), safe='/:;()._-,+')}" if found else ""
+    match = _DOI.fullmatch(text_of(value).strip())
+    if not match:
+        return ""
+    return f"https://doi.org/{quote(match[1].lower(), safe='/:;()._-,+')}"

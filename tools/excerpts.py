@@ -27,15 +27,24 @@ _HARMLESS = str.maketrans("[]【】［］`~<>", "()()()'-‹›")
 """Replaces characters that could form citations, code or tags in an excerpt."""
 
 
-async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float) -> Finding:
-    """Emit and return a finding of excerpts from the notes; `reason`: why none was written; `seconds`: time spent."""
+async def keep_excerpts(
+    state: ResearcherState, pages: Pages, emitter: Emitter, reason: str, seconds: float
+) -> Finding:
+    """Emit and return a finding of excerpts from the notes; `reason`: why none was written;
+    `seconds`: time spent."""
     results = results_in(await pages.fill_in(results_in_order(state.notes)))
-    by_number = {result["document"]: result["text"][:_EXCERPT_CHARACTERS] for result in reversed(results)}
-    lines = {number: " ".join(text.translate(_HARMLESS).split()) for number, text in sorted(by_number.items())}
-    excerpts = "\n".join(f"{line} [{number}]" for number, line in lines.items())
-    finding = failed_finding(state.task, "partial" if excerpts else "failed", reason).model_copy(
+    excerpts: dict[int, str] = {}
+    for result in results:
+        excerpts.setdefault(result["document"], result["text"][:_EXCERPT_CHARACTERS])
+    numbers = sorted(excerpts)
+    lines: list[str] = []
+    for number in numbers:
+        line = " ".join(excerpts[number].translate(_HARMLESS).split())
+        lines.append(f"{line} [{number}]")
+    ended: Ending = "partial" if lines else "failed"
+    finding = failed_finding(state.task, ended, reason).model_copy(
         update={
-            "text": excerpts,
+            "text": "\n".join(lines),
             "sources": tuple(state.numbered),
             "actions": tuple(state.actions),
             "failures": (*state.failures, reason),
@@ -43,7 +52,8 @@ async def keep_excerpts(state: ResearcherState, pages: Pages, emitter: Emitter, 
             "seconds": seconds,
         }
     )
-    cited = [document(state.sources[state.numbered[number - 1]]) for number in lines]
+    keys = [state.numbered[number - 1] for number in numbers]
+    cited = [document(state.sources[key]) for key in keys]
     emit_failure(emitter, finding, state.task, cited)
     return finding
 
@@ -56,10 +66,14 @@ def failed_finding(task: Task, ended: Ending, reason: str) -> Finding:
 def emit_failure(emitter: Emitter, finding: Finding, task: Task, cited: list[Document]) -> None:
     """Emit that a researcher failed, and the excerpts that replace its finding."""
     placement = placement_of(task)
-    emitter.emit(researcher_failed(placement, finding.reason), *finding_packets(placement, finding, cited))
+    emitter.emit(
+        researcher_failed(placement, finding.reason), *finding_packets(placement, finding, cited)
+    )
 
 
-def finding_packets(placement: Placement, finding: Finding, cited: list[Document]) -> Iterator[Packet]:
+def finding_packets(
+    placement: Placement, finding: Finding, cited: list[Document]
+) -> Iterator[Packet]:
     """Yield the packets of a finding that no model streamed, and those that end it."""
     if finding.text:
         yield FindingStart(placement=placement)

@@ -1,10 +1,12 @@
-"""The tools that search the user's documents and earlier research, or read all documents if they are short."""
+"""The tools that search the user's documents and earlier research, or read all documents if they
+are short."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from datetime import timedelta
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict
@@ -27,10 +29,12 @@ from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take, unread_wor
 from .web_search import EngineResponse, answer_of, failures
 
 CALL_ID = "documents"
-"""Id of the call that reads all documents; fixed, so that conversations share a prefix that providers cache."""
+"""Id of the call that reads all documents; fixed, so that conversations share a prefix that
+providers cache."""
 OPENING = "Read the user's documents."
 _WINDOW_SHARE = 8
-"""All documents are read whole if they fill at most 1 / `_WINDOW_SHARE` of the researcher model's window."""
+"""All documents are read whole if they fill at most 1 / `_WINDOW_SHARE` of the researcher model's
+window."""
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -59,102 +63,179 @@ class InternalSearch:
     name = tool_names.INTERNAL_SEARCH
     arguments: type[BaseModel] = InternalSearchArguments
 
-    def __init__(self, library: Library, context: Context, tool_context: ToolContext, *engines: SearchEngine) -> None:
+    def __init__(
+        self, library: Library, context: Context, tool_context: ToolContext, *engines: SearchEngine
+    ) -> None:
         self._library, self._engines = library, engines
         self._context, self._limits, self._tool_context = context, context.limits, tool_context
 
     async def run(self, arguments: BaseModel) -> Outcome:
-        """Search for each query and interleave the results; raises `ToolFailed` if no query has words."""
-        given = InternalSearchArguments.model_validate(arguments, from_attributes=True).queries
+        """Search for each query and interleave the results; raises `ToolFailed` if no query has
+        words."""
+        checked = InternalSearchArguments.model_validate(arguments, from_attributes=True)
         meter = self._tool_context.meter
         limits = {"max_queries": self._limits.max_queries, "max_searches": meter.most_searches}
-        queries, left_out = take(queries_of(self.name, given), limits, "queries were searched")
-        pairs = [(engine, query) for query in queries for engine in self._engines]
-        in_library = queries if self._context.docs or self._context.earlier or not pairs else []
+        asked = queries_of(self.name, checked.queries)
+        queries, left_out = take(asked, limits, "queries were searched")
+        in_library: list[str] = []
+        if self._context.docs or self._context.earlier or not self._engines:
+            in_library = queries
         meter.searches += len(in_library)
         # SQLite blocks, which the server's event loop refuses.
-        hits = await asyncio.to_thread(self._hits, in_library)
-        read = await search_earlier(queries, self._context, self._tool_context) if self._context.earlier else Outcome()
-        has_documents_only = bool(hits) and not read.hits and not pairs
-        unmatched = await asyncio.to_thread(self._library.unmatched, queries) if has_documents_only else []
-        # `published_after` applies to web pages only.
-        undated = self._context.model_copy(update={"published_after": None})
-        answers = await gather_or_cancel(answer_of(*pair, undated, self._tool_context) for pair in pairs)
-        hits = tuple(interleave([hits, await self._retrieved(answers)]))[: self._limits.max_results] + read.hits
+        of_library = await asyncio.to_thread(self._hits, in_library)
+        read = Outcome()
+        if self._context.earlier:
+            read = await search_earlier(queries, self._context, self._tool_context)
+        unmatched: list[str] = []
+        if of_library and not read.hits and not self._engines:
+            unmatched = await asyncio.to_thread(self._library.unmatched, queries)
+        answers = await self._ask_engines(queries)
+        retrieved = await self._retrieved(answers)
+        hits = tuple(interleave([of_library, retrieved]))[: self._limits.max_results] + read.hits
         broken, replaced = failures(answers)
         problems = [*left_out, *broken, *replaced]
         if not hits:
-            asked = ", ".join(map(repr, queries))
             problems.append(
-                f"Nothing in the documents matches {asked}; try other words, or fewer and more general ones."
+                f"Nothing in the documents matches {_quoted(queries)}; try other words, or fewer "
+                "and more general ones."
             )
         if unmatched:
-            problems.append(f"No document holds the words {', '.join(map(repr, unmatched))}.")
+            problems.append(f"No document holds the words {_quoted(unmatched)}.")
         problems += read.problems
-        return Outcome(hits, tuple(problems), tuple(broken), tuple(replaced), not_read=read.not_read)
+        return Outcome(
+            hits, tuple(problems), tuple(broken), tuple(replaced), not_read=read.not_read
+        )
+
+    async def _ask_engines(self, queries: Sequence[str]) -> list[EngineResponse]:
+        """Send each query to all engines, in parallel."""
+        # `published_after` applies to web pages only.
+        undated = self._context.model_copy(update={"published_after": None})
+        calls: list[Coroutine[Any, Any, EngineResponse]] = []
+        for query in queries:
+            for engine in self._engines:
+                calls.append(answer_of(engine, query, undated, self._tool_context))
+        return await gather_or_cancel(calls)
 
     async def _retrieved(self, answers: Sequence[EngineResponse]) -> tuple[Hit, ...]:
-        """Return the documents found by retrievers; the text of each is all passages found in this thread so far.
+        """Return the documents found by retrievers; the text of each is all passages found in this
+        thread so far.
 
-        Parallel searches do not see each other's passages, so each version of a text is kept as an excerpt.
+        Parallel searches do not see each other's passages, so each version of a text is kept as an
+        excerpt.
         """
-        now, hits = self._context.clock.now().isoformat(timespec="seconds"), list[Hit]()
-        found = interleave([(result, answer.engine.name) for result in answer.found] for answer in answers)
-        for address, parts in grouped(found, lambda pair: pair[0].address).items():
-            new = list(dict.fromkeys(part.excerpt for part, _ in parts))
+        now = self._context.clock.now().isoformat(timespec="seconds")
+        engines: dict[str, set[str]] = {}
+        for answer in answers:
+            for result in answer.found:
+                engines.setdefault(result.address, set()).add(answer.engine.name)
+        found = interleave([answer.found for answer in answers])
+        hits = list[Hit]()
+        for address, passages in grouped(found, lambda result: result.address).items():
+            new = list(dict.fromkeys([passage.excerpt for passage in passages]))
+            known: list[str] = []
             note = await self._tool_context.pages.read_note(opened_note(address))
-            known = await self._tool_context.pages.text(note["source"]["content_hash"]) if note else None
-            text = JOINT.join(dict.fromkeys([*(known or new[0]).split(JOINT), *new]))
-            update = {"content_hash": text_hash(text), "excerpts": (text_hash(text),), "origin": "own"}
-            hit = hit_of(parts[0][0], address, now, {engine for _, engine in parts})
-            hits.append(hit._replace(source=hit.source.model_copy(update=update), excerpt=JOINT.join(new), text=text))
+            if note:
+                stored = await self._tool_context.pages.text(note["source"]["content_hash"])
+                if stored:
+                    known = stored.split(JOINT)
+            # An excerpt may itself contain separators.
+            known = known or new[0].split(JOINT)
+            text = JOINT.join(dict.fromkeys([*known, *new]))
+            hit = hit_of(passages[0], address, now, engines[address])
+            source = hit.source.model_copy(
+                update={
+                    "content_hash": text_hash(text),
+                    "excerpts": (text_hash(text),),
+                    "origin": "own",
+                }
+            )
+            hits.append(hit._replace(source=source, excerpt=JOINT.join(new), text=text))
         return shortened(hits, self._tool_context.topic, self._limits)
 
     def _hits(self, queries: list[str]) -> tuple[Hit, ...]:
         """Return the best passages of the library for these queries; blocks."""
-        results = [self._library.follow(query, self._limits.max_results) for query in queries]
-        best = distinct(interleave(results), lambda passage: (passage.source.key, passage.start))[
-            : self._limits.max_results
-        ]
-        documents = {address: self._library.read(address) for address in {passage.source.address for passage in best}}
-        texts = {address: document.text if document else "" for address, document in documents.items()}
+        most = self._limits.max_results
+        by_query = [self._library.follow(query, most) for query in queries]
+        passages = distinct(
+            interleave(by_query), lambda passage: (passage.source.key, passage.start)
+        )
+        by_document = grouped(passages[:most], lambda passage: passage.source.key)
+        texts: dict[str, str] = {}
+        hits = list[Hit]()
         # Passages of a document stay together, at the position of the first one.
-        by_document = grouped(best, lambda passage: passage.source.key).values()
-        together = (passage for passages in by_document for passage in passages)
-        return tuple(Hit(passage.source, passage.text, texts[passage.source.address]) for passage in together)
+        for of_document in by_document.values():
+            for passage in of_document:
+                address = passage.source.address
+                if address not in texts:
+                    document = self._library.read(address)
+                    texts[address] = document.text if document else ""
+                hits.append(Hit(passage.source, passage.text, texts[address]))
+        return tuple(hits)
 
 
-async def search_earlier(queries: Sequence[str], context: Context, tool_context: ToolContext) -> Outcome:
-    """Return the best sources of earlier research, except documents in the library; old pages are read again."""
-    library, limits, fetches = Library(context), context.limits, tool_context.meter.most_fetches
-    addresses, web = Addresses(tool_context.pages, tool_context.question_id), WebPages(context, tool_context)
+async def search_earlier(
+    queries: Sequence[str], context: Context, tool_context: ToolContext
+) -> Outcome:
+    """Return the best sources of earlier research, except documents in the library; old pages are
+    read again."""
+    library, limits = Library(context), context.limits
+    addresses = Addresses(tool_context.pages, tool_context.question_id)
+    web = WebPages(context, tool_context)
 
     def is_allowed(source: Source) -> bool:
+        if source.kind == "document":
+            return True
         as_found = Found(source.title, source.address, "", source.date)
-        return source.kind == "document" or bool(allowed_results([as_found], context))
+        return bool(allowed_results([as_found], context))
 
     async def latest(page: ReadPage, *, is_old: bool) -> tuple[Hit, NotRead | None]:
-        """Return the page as read in this thread, or else by the earlier run; with the failure to read it again."""
+        """Return the page as read in this thread, or else by the earlier run; with the failure to
+        read it again."""
         source = page.source
-        earlier = Hit(source.model_copy(update={"is_earlier": True, "number": 0}), page.text, page.text)
+        as_earlier = source.model_copy(update={"is_earlier": True, "number": 0})
+        earlier = Hit(as_earlier, page.text, page.text)
         if not is_old and await addresses.opened(source.address) is None:
             return earlier, None
         await addresses.allow([source.address])
         read = await web.read(source.address, reader)
+        if isinstance(read, Hit):
+            return read, None
         if isinstance(read, NotRead):
-            return earlier, read.model_copy(update={"reason": f"not since {source.read_at[:10]}: {read.reason}"})
-        return (read if isinstance(read, Hit) else earlier), None
+            reason = f"not since {source.read_at[:10]}: {read.reason}"
+            return earlier, read.model_copy(update={"reason": reason})
+        return earlier, None
 
     found = await search_read(queries, tool_context.pages, context, limits.max_open, is_allowed)
-    in_library = await asyncio.to_thread(lambda: [page for page in found if library.read(page.source.location)])
-    since = (context.clock.now() - timedelta(days=limits.earlier_days)).isoformat(timespec="seconds")
-    old = [page for page in found if page.source.kind == "web" and page.source.read_at < since]
-    old = old[: fetches if fetches is None else max(0, fetches)] if choose_engines(context) else []
+    in_library = await asyncio.to_thread(_in_library, found, library)
+    since = context.clock.now() - timedelta(days=limits.earlier_days)
+    old: list[ReadPage] = []
+    if choose_engines(context):
+        old = _read_before(found, since.isoformat(timespec="seconds"))
+    most = tool_context.meter.most_fetches
+    if most is not None:
+        old = old[: max(0, most)]
+    pages = [page for page in found if page not in in_library]
     async with WebReader(context) as reader:
-        read = await gather_or_cancel(latest(page, is_old=page in old) for page in found if page not in in_library)
+        read = await gather_or_cancel(latest(page, is_old=page in old) for page in pages)
+    hits = [hit for hit, _ in read]
     not_read = tuple(failure for _, failure in read if failure)
-    shown = await asyncio.to_thread(shortened, [hit for hit, _ in read], tool_context.topic or queries[0], limits)
+    topic = tool_context.topic or queries[0]
+    shown = await asyncio.to_thread(shortened, hits, topic, limits)
     return Outcome(shown, tuple(map(unread_words, not_read)), not_read=not_read)
+
+
+def _in_library(pages: Sequence[ReadPage], library: Library) -> list[ReadPage]:
+    """Return the pages that are documents of the library; blocks."""
+    return [page for page in pages if library.read(page.source.location)]
+
+
+def _read_before(pages: Sequence[ReadPage], time: str) -> list[ReadPage]:
+    """Return the web pages that were read before a time (ISO 8601)."""
+    return [page for page in pages if page.source.kind == "web" and page.source.read_at < time]
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return ", ".join(map(repr, words))
 
 
 class ReadDocumentsArguments(BaseModel):
@@ -165,7 +246,8 @@ class ReadDocumentsArguments(BaseModel):
 
 
 class ReadDocuments:
-    """Reads all documents of a library whole. Models do not call it: the system does, before their first turn."""
+    """Reads all documents of a library whole. Models do not call it: the system does, before their
+    first turn."""
 
     name = tool_names.READ_DOCUMENTS
     arguments: type[BaseModel] = ReadDocumentsArguments
@@ -175,35 +257,47 @@ class ReadDocuments:
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Read the named documents that still exist."""
-        wanted = ReadDocumentsArguments.model_validate(arguments, from_attributes=True).documents
-        documents = await asyncio.to_thread(lambda: list(self._library.documents()))
-        kept = [document for document in documents if document.source.address in wanted]
-        return Outcome(tuple(Hit(document.source, document.text, document.text) for document in kept))
+        checked = ReadDocumentsArguments.model_validate(arguments, from_attributes=True)
+        hits = await asyncio.to_thread(self._hits, checked.documents)
+        return Outcome(hits)
+
+    def _hits(self, addresses: Sequence[str]) -> tuple[Hit, ...]:
+        """Return the documents at these addresses, in the order of the library; blocks."""
+        hits = list[Hit]()
+        for document in self._library.documents():
+            if document.source.address in addresses:
+                hits.append(Hit(document.source, document.text, document.text))
+        return tuple(hits)
 
 
 def documents_first(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return a conversation: the task, then the notes; but if these begin with all documents, the documents come first.
+    """Return a conversation: the task, then the notes; but if these begin with all documents, the
+    documents come first.
 
     Conversations that read the same documents then share a prefix, which the provider caches.
     """
     first = notes[0] if notes else None
-    has_read = isinstance(first, AIMessage) and any(call["id"] == CALL_ID for call in first.tool_calls)
-    return [HumanMessage(OPENING), *notes[:2], *task, *notes[2:]] if has_read else [*task, *notes]
+    if isinstance(first, AIMessage) and any(call["id"] == CALL_ID for call in first.tool_calls):
+        return [HumanMessage(OPENING), *notes[:2], *task, *notes[2:]]
+    return [*task, *notes]
 
 
 def documents_to_read(library: Library, documents: int, context: Context) -> tuple[str, ...]:
-    """Return the addresses of all documents if they are short enough for researchers to read whole; else none.
+    """Return the addresses of all documents if they are short enough for researchers to read whole;
+    else none.
 
-    `documents`: number of documents. The extractive model always searches, since it needs the ranking.
+    `documents`: number of documents. The extractive model always searches, since it needs the
+    ranking.
     """
     window = profile_of("researcher", context).window
-    most = min(context.limits.whole_characters, window * _CHARACTERS_PER_TOKEN // _WINDOW_SHARE)
-    if not 0 < documents <= MOST_LISTED or context.retrievers or is_extractive("researcher", context):
+    is_listed = 0 < documents <= MOST_LISTED
+    if not is_listed or context.retrievers or is_extractive("researcher", context):
         return ()
-    found: list[str] = []
+    left = min(context.limits.whole_characters, window * _CHARACTERS_PER_TOKEN // _WINDOW_SHARE)
+    addresses: list[str] = []
     for document in library.documents():
-        most -= len(document.text)
-        if most < 0:
+        left -= len(document.text)
+        if left < 0:
             return ()
-        found.append(document.source.address)
-    return tuple(found)
+        addresses.append(document.source.address)
+    return tuple(addresses)

@@ -1,4 +1,5 @@
-"""The tool that reads web pages and documents; for paywalled or missing pages, it finds freely readable copies."""
+"""The tool that reads web pages and documents; for paywalled or missing pages, it finds freely
+readable copies."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ class WebPages:
         self._addresses = Addresses(tool_context.pages, tool_context.question_id)
 
     async def read(self, asked: str, reader: WebReader) -> Hit | NotRead | str:
-        """Return the page, its whole text as excerpt, or why it was not read: a sentence if it was not requested."""
+        """Return the page, its whole text as excerpt, or why it was not read: a sentence if it was
+        not requested."""
         try:
             address, _ = await self._addresses.known(asked)
         except Unread as refusal:
@@ -68,18 +70,22 @@ class WebPages:
             return NotRead(path=asked[:_SHOWN_CHARACTERS], reason=str(refusal), code=refusal.code)
         if not address:
             return (
-                f"{asked!r} was not opened: neither the user nor a result nor a page that was read names this address; "
-                f"use addresses exactly as a search result states them."
+                f"{asked!r} was not opened: neither the user nor a result nor a page that was read "
+                "names this address; use addresses exactly as a search result states them."
             )
         async with self._pages.lock(f"opened {address}"):
             record = await self._addresses.opened(address)
+            if record and "failure" in record:
+                return NotRead(**record["failure"])
             if record:
-                return NotRead(**record["failure"]) if "failure" in record else await self._hit(record)
-            if limit := await self._addresses.count(address, self._context.limits):
+                return await self._hit(record)
+            limit = await self._addresses.count(address, self._context.limits)
+            if limit:
                 return f"{address!r} was not opened: {limit}."
             self._meter.fetches += 1
+            copies = OpenCopies(reader, self._context, self._meter, self._addresses)
             try:
-                page = await OpenCopies(reader, self._context, self._meter, self._addresses).read(address)
+                page = await copies.read(address)
             except Unread as refusal:
                 failure = NotRead(path=address, reason=str(refusal), code=refusal.code)
                 await self._addresses.remember_failure(address, failure)
@@ -90,9 +96,12 @@ class WebPages:
                 return await self._kept(address, page)
 
     async def retrieved(self, address: str) -> Hit | None:
-        """Return what a retriever or a tool returned under this address; None if there is nothing."""
+        """Return what a retriever or a tool returned under this address; None if there is
+        nothing."""
         record = await self._pages.read_note(opened_note(address))
-        return await self._hit(record) if record else None
+        if not record:
+            return None
+        return await self._hit(record)
 
     async def _kept(self, address: str, page: Extract) -> Hit:
         """Store the page, unless it was already read under another address; return it."""
@@ -119,11 +128,17 @@ class WebPages:
             content_hash=text_hash(page.text),
             read_at=self._context.clock.now().isoformat(timespec="seconds"),
         )
-        usable = (link for link in page.links if len(link.address) <= _LINK_CHARACTERS and exact_address(link.address))
-        links = [list(link) for link in usable][:_MAX_LINKS]
+        links: list[list[str]] = []
+        for link in page.links:
+            if len(links) == _MAX_LINKS:
+                break
+            if len(link.address) <= _LINK_CHARACTERS and exact_address(link.address):
+                links.append(list(link))
+        targets = [target for _, target in links]
         record = {"source": source.model_dump(), "links": links}
-        texts, records = {source.content_hash: page.text}, {address: record, page.address: record}
-        await self._addresses.allow((target for _, target in links), texts, records)
+        texts = {source.content_hash: page.text}
+        records = {address: record, page.address: record}
+        await self._addresses.allow(targets, texts, records)
         return await self._hit(record, page.text)
 
     async def _hit(self, record: dict[str, Any], text: str | None = None) -> Hit:
@@ -159,139 +174,232 @@ class OpenUrl:
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Open each address; raises `ToolFailed` if none could be read."""
-        wanted = OpenUrlArguments.model_validate(arguments, from_attributes=True)
-        asked = distinct(wanted.urls, str)
+        checked = OpenUrlArguments.model_validate(arguments, from_attributes=True)
+        asked = distinct(checked.urls, str)
         if not asked:
-            raise ToolFailed(f"{self.name} needs at least one address, exactly as a search result states it.")
-        limits = {"max_open": self._limits.max_open, "max_fetches": self._tool_context.meter.most_fetches}
+            raise ToolFailed(
+                f"{self.name} needs at least one address, exactly as a search result states it."
+            )
+        limits = {
+            "max_open": self._limits.max_open,
+            "max_fetches": self._tool_context.meter.most_fetches,
+        }
         addresses, left_out = take(asked, limits, "addresses were opened")
         pages = WebPages(self._context, self._tool_context)
         async with WebReader(self._context) as reader:
-            read = await gather_or_cancel(self._open(address, pages, reader, wanted.start) for address in addresses)
-        hits = distinct([result for result in read if isinstance(result, Hit)], lambda hit: hit.source.key)
-        shown, dropped, left = list[Hit](), list[str](), self._limits.pages_characters
+            results = await gather_or_cancel(
+                self._open(address, pages, reader, checked.start) for address in addresses
+            )
+        hits: list[Hit] = []
+        not_read: list[NotRead] = []
+        problems: list[str] = []
+        for result in results:
+            if isinstance(result, Hit):
+                hits.append(result)
+            elif isinstance(result, NotRead):
+                not_read.append(result)
+                problems.append(unread_words(result))
+            else:
+                problems.append(result)
+        shown, not_shown = self._fitted(distinct(hits, lambda hit: hit.source.key))
+        problems += not_shown + left_out
+        if not shown:
+            raise ToolFailed(" ".join(problems), tuple(not_read))
+        return Outcome(tuple(shown), tuple(problems), not_read=tuple(not_read))
+
+    def _fitted(self, hits: list[Hit]) -> tuple[list[Hit], list[str]]:
+        """Return the hits that may be shown together, the last one shortened, and a sentence for
+        each other one."""
+        left = self._limits.pages_characters
+        shown: list[Hit] = []
+        problems: list[str] = []
         for hit in hits:
             if left < _LEAST_CHARACTERS:
-                address = hit.source.address
-                dropped.append(f"{address!r} was not shown, because the pages before it are too long; open it alone.")
+                problems.append(
+                    f"{hit.source.address!r} was not shown, because the pages before it are too "
+                    "long; open it alone."
+                )
                 continue
-            is_short = len(hit.excerpt) <= left
-            shown.append(hit if is_short else hit._replace(excerpt=window(hit.text, hit.excerpt, left)))
-            left -= len(shown[-1].excerpt)
-        not_read = tuple(result for result in read if isinstance(result, NotRead))
-        refused = [result for result in read if not isinstance(result, Hit)]
-        words = [unread_words(result) if isinstance(result, NotRead) else result for result in refused]
-        problems = words + dropped + left_out
-        if not shown:
-            raise ToolFailed(" ".join(problems), not_read)
-        return Outcome(tuple(shown), tuple(problems), not_read=not_read)
+            if len(hit.excerpt) > left:
+                hit = hit._replace(excerpt=window(hit.text, hit.excerpt, left))
+            shown.append(hit)
+            left -= len(hit.excerpt)
+        return shown, problems
 
-    async def _open(self, address: str, pages: WebPages, reader: WebReader, start: int) -> Hit | NotRead | str:
+    async def _open(
+        self, address: str, pages: WebPages, reader: WebReader, start: int
+    ) -> Hit | NotRead | str:
         """Return what is at an address, or why it could not be read; see `WebPages.read`."""
         try:
-            read: Hit | NotRead | str
-            if address.startswith(RETRIEVED):
-                read = await pages.retrieved(address) or f"No result has the address {address!r}."
-            elif address.lower().startswith(("http:", "https:")):
-                read = await pages.read(address, reader)
-            # SQLite blocks, which the server's event loop refuses.
-            elif document := await asyncio.to_thread(self._library.read, address):
-                self._tool_context.meter.fetches += 1
-                read = Hit(document.source, document.text, document.text)
-            else:
-                unknown = (
-                    f"No document has the address {address!r}; use addresses exactly as a search result states them."
-                )
-                read = await pages.retrieved(address) or unknown
+            result = await self._read(address, pages, reader)
+            if not isinstance(result, Hit):
+                return result
             # Searching a long text takes time and must not block the event loop.
-            return await asyncio.to_thread(self._windowed, read, address, start) if isinstance(read, Hit) else read
+            return await asyncio.to_thread(self._windowed, result, address, start)
         except DeepResearchError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever fails for one address, the others are read
             log_failure(__name__, error, "A page or document could not be read")
-            return NotRead(path=address, reason=f"reading it failed ({type(error).__name__})", code="broken")
+            reason = f"reading it failed ({type(error).__name__})"
+            return NotRead(path=address, reason=reason, code="broken")
+
+    async def _read(self, address: str, pages: WebPages, reader: WebReader) -> Hit | NotRead | str:
+        """Return what is at an address, its whole text as excerpt, or why it was not read."""
+        if address.startswith(RETRIEVED):
+            return await pages.retrieved(address) or f"No result has the address {address!r}."
+        if address.lower().startswith(("http:", "https:")):
+            return await pages.read(address, reader)
+        # SQLite blocks, which the server's event loop refuses.
+        document = await asyncio.to_thread(self._library.read, address)
+        if document:
+            self._tool_context.meter.fetches += 1
+            return Hit(document.source, document.text, document.text)
+        unknown = (
+            f"No document has the address {address!r}; use addresses exactly as a search result "
+            "states them."
+        )
+        return await pages.retrieved(address) or unknown
 
     def _windowed(self, hit: Hit, asked: str, start: int) -> Hit | str:
-        """Return the hit with the relevant passages of its text or, if `start` is set, the text from there on."""
+        """Return the hit with the relevant passages of its text or, if `start` is set, the text
+        from there on."""
         if start and start >= len(hit.text):
-            return f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from {start} on."
+            return (
+                f"{hit.source.address!r} has {len(hit.text)} characters, so there is nothing from "
+                f"{start} on."
+            )
         if start:
             return hit._replace(excerpt=read_on(hit.text, start, PAGE_CHARACTERS))
         excerpts = self._tool_context.excerpts
         excerpt = excerpts.get(asked, "") or excerpts.get(hit.source.address, "")
-        return hit._replace(excerpt=passages(hit.text, self._tool_context.topic, excerpt, PAGE_CHARACTERS))
+        shown = passages(hit.text, self._tool_context.topic, excerpt, PAGE_CHARACTERS)
+        return hit._replace(excerpt=shown)
 
 
 class OpenCopies:
-    """Reads pages or, if they are paywalled or missing, copies: open-access papers, pages in the Internet Archive.
+    """Reads pages or, if they are paywalled or missing, copies: open-access papers, pages in the
+    Internet Archive.
 
     Each lookup and each copy counts as a fetch and passes the checks for web addresses.
     """
 
-    def __init__(self, reader: WebReader, context: Context, meter: Meter, addresses: Addresses) -> None:
-        self._reader, self._context, self._meter, self._addresses = reader, context, meter, addresses
+    def __init__(
+        self, reader: WebReader, context: Context, meter: Meter, addresses: Addresses
+    ) -> None:
+        self._reader = reader
+        self._context = context
+        self._meter = meter
+        self._addresses = addresses
         # Without web search, no third party is asked.
         self._is_on = context.open_copies and context.engines != ()
 
     async def read(self, address: str) -> Extract:
-        """Return the page, or a copy under the page's address; raises the `Unread` of the page itself."""
+        """Return the page, or a copy under the page's address; raises the `Unread` of the page
+        itself."""
         try:
             page = await self._reader.read(address)
         except Unread as refusal:
-            if self._is_on and (copy := await self._instead(address, refusal)):
-                return copy
-            raise
+            copy = None
+            if self._is_on:
+                copy = await self._instead(address, refusal)
+            if copy is None:
+                raise
+            return copy
         doi = page.doi or doi_in(page.address)
-        return await self._of_paper(doi, page) if doi and self._is_on else page
+        if doi and self._is_on:
+            return await self._of_paper(doi, page)
+        return page
 
     async def _instead(self, address: str, refusal: Unread) -> Extract | None:
-        """Return a copy of a page that could not be read, or None; raises `Unread` for a retracted paper."""
+        """Return a copy of a page that could not be read, or None; raises `Unread` for a retracted
+        paper."""
         if refusal.code == "gone":
-            if not await self._reader.is_public(address) or not (found := await self._ask(_ARCHIVE, address)):
-                return None
-            kept, day = found
-            # `id_` requests the original page, without the archive's banner and links.
-            copy = await self._read_copy(re.sub(r"/web/(\d{14})/", r"/web/\1id_/", kept, count=1), set())
-            return copy and copy._replace(address=address, copy_address=kept, copied_on=day)
+            return await self._archived(address)
         doi = refusal.doi or doi_in(address)
-        if not doi or not (refusal.code == "paywall" or refusal.status == 403):
+        is_paywalled = refusal.code == "paywall" or refusal.status == 403
+        if not doi or not is_paywalled:
             return None
         empty = Extract("", "", origin="scholarly", doi=doi, address=address)
         paper = await self._of_paper(doi, empty)
-        if paper.is_retracted and not paper.text:
-            raise Unread(refusal.code, f"{refusal}; Crossref lists a retraction of this paper") from refusal
-        return paper if paper.text else None
+        if paper.text:
+            return paper
+        if paper.is_retracted:
+            raise Unread(
+                refusal.code, f"{refusal}; Crossref lists a retraction of this paper"
+            ) from refusal
+        return None
+
+    async def _archived(self, address: str) -> Extract | None:
+        """Return the latest copy of a page in the Internet Archive; None if there is none."""
+        if not await self._reader.is_public(address):
+            return None
+        latest = await self._ask(_ARCHIVE, address)
+        if not latest:
+            return None
+        kept, day = latest
+        # `id_` requests the original page, without the archive's banner and links.
+        original = re.sub(r"/web/(\d{14})/", r"/web/\1id_/", kept, count=1)
+        copy = await self._read_copy(original, set())
+        if copy is None:
+            return None
+        return copy._replace(address=address, copy_address=kept, copied_on=day)
 
     async def _of_paper(self, doi: str, page: Extract) -> Extract:
-        """Return the page of a paper; with the text of an open copy if it shows only the abstract."""
+        """Return the page of a paper; with the text of an open copy if it shows only the
+        abstract."""
         title, is_retracted = await self._ask(_CROSSREF, doi) or ("", False)
         page = page._replace(title=page.title or title, is_retracted=is_retracted)
+        if not _shows_abstract(page):
+            return page
         # If a publisher refuses a page, no other address of its host is tried.
-        hosts = {"doi.org", "dx.doi.org", "" if page.text else parse_address(page.address).authority}
-        for directory in _DIRECTORIES if _shows_abstract(page) else ():
+        refusing = "" if page.text else parse_address(page.address).authority
+        hosts = {"doi.org", "dx.doi.org", refusing}
+        for directory in _DIRECTORIES:
             for address in await self._ask(directory, doi) or ():
                 copy = await self._read_copy(address, hosts)
-                if copy and len(copy.text) > len(page.text) and not _shows_abstract(copy):
-                    title, date = page.title or copy.title, page.date or copy.date
-                    page = page._replace(title=title, date=date, text=copy.text, is_cut=copy.is_cut, links=())
-                    return page._replace(copy_address=copy.address)
+                if copy is None or len(copy.text) <= len(page.text) or _shows_abstract(copy):
+                    continue
+                return page._replace(
+                    title=page.title or copy.title,
+                    date=page.date or copy.date,
+                    text=copy.text,
+                    is_cut=copy.is_cut,
+                    links=(),
+                    copy_address=copy.address,
+                )
         return page
 
     async def _ask(self, directory: _Directory, about: str) -> Any:
-        """Return what `directory.read` returns for a DOI or an address; None if there is no answer."""
-        key, email, is_sent = os.environ.get("OPENALEX_API_KEY", ""), self._context.email, True
+        """Return what `directory.read` returns for a DOI or an address; None if there is no
+        answer."""
+        email = self._context.email
         if self._is_used_up() or ("{email}" in directory.query and not email):
             return None
         self._meter.fetches += 1
-        base = os.environ.get(f"{directory.name.upper().replace(' ', '')}_URL") or directory.address
-        query = directory.query.format(quote(about), email=quote(email), key=key and f"&api_key={quote(key)}")
+        variable = f"{directory.name.upper().replace(' ', '')}_URL"
+        base = os.environ.get(variable) or directory.address
+        key = os.environ.get("OPENALEX_API_KEY", "")
+        if key:
+            key = f"&api_key={quote(key)}"
+        query = directory.query.format(quote(about), email=quote(email), key=key)
+        is_sent = True
         turn = _turns.get()[directory.name]
         await turn.acquire()
         try:
-            return directory.read((await self._reader.fetch(base + query, is_api=True)).data, about)
-        except (Unread, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            answer = await self._reader.fetch(base + query, is_api=True)
+            return directory.read(answer.data, about)
+        except (
+            Unread,
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             is_sent = not isinstance(error, Unread) or error.code not in _NOT_SENT
-            logging.getLogger(__name__).info("%s names no copy (%s)", directory.name, type(error).__name__)
+            logging.getLogger(__name__).info(
+                "%s names no copy (%s)", directory.name, type(error).__name__
+            )
         finally:
             asyncio.get_running_loop().call_later(directory.gap, turn.release)
             if is_sent and directory.name not in self._meter.asked:
@@ -299,7 +407,8 @@ class OpenCopies:
         return None
 
     async def _read_copy(self, address: str, hosts: set[str]) -> Extract | None:
-        """Return the page at an address; None if it cannot be read or its host is in `hosts`, to which it is added."""
+        """Return the page at an address; None if it cannot be read or its host is in `hosts`, to
+        which it is added."""
         try:
             host = parse_address(address).authority
             if host in hosts or len(hosts) == _MOST_HOSTS or self._is_used_up():
@@ -308,13 +417,16 @@ class OpenCopies:
             if await self._addresses.count(address, self._context.limits):
                 return None
             self._meter.fetches += 1
-            return (await self._reader.read(address))._replace(links=())
+            page = await self._reader.read(address)
         except Unread:
             return None
+        return page._replace(links=())
 
     def _is_used_up(self) -> bool:
         """Whether no fetches are left."""
-        return self._meter.most_fetches is not None and self._meter.fetches >= self._meter.most_fetches
+        return (
+            self._meter.most_fetches is not None and self._meter.fetches >= self._meter.most_fetches
+        )
 
 
 def _shows_abstract(page: Extract) -> bool:
@@ -324,31 +436,51 @@ def _shows_abstract(page: Extract) -> bool:
 
 def _in_europe_pmc(data: bytes, doi: str) -> list[str]:
     """Return the addresses of the free copies of a paper: files, then pages."""
-    papers = [paper for paper in json.loads(data)["resultList"]["result"] if paper["doi"].lower() == doi]
-    texts = [text for paper in papers for text in paper["fullTextUrlList"]["fullTextUrl"]]
-    free = [text for text in texts if text["availabilityCode"] in ("OA", "F")]
-    return [str(text["url"]) for text in sorted(free, key=lambda text: text["documentStyle"] != "pdf")]
+    files: list[str] = []
+    pages: list[str] = []
+    for paper in json.loads(data)["resultList"]["result"]:
+        if paper["doi"].lower() != doi:
+            continue
+        for text in paper["fullTextUrlList"]["fullTextUrl"]:
+            if text["availabilityCode"] not in ("OA", "F"):
+                continue
+            if text["documentStyle"] == "pdf":
+                files.append(str(text["url"]))
+            else:
+                pages.append(str(text["url"]))
+    return files + pages
 
 
 def _in_arxiv(data: bytes, doi: str) -> list[str]:
     """Return the addresses of the files of a paper."""
-    entries = _ENTRY.findall(data.decode("utf-8", errors="replace"))
-    return [link for entry in entries if f">{doi}</arxiv:doi>" in entry.lower() for link in _PDF.findall(entry)]
+    links: list[str] = []
+    for entry in _ENTRY.findall(data.decode("utf-8", errors="replace")):
+        if f">{doi}</arxiv:doi>" in entry.lower():
+            links += _PDF.findall(entry)
+    return links
 
 
 def _in_locations(data: bytes, _: str) -> list[str]:
-    """Return the addresses of the free copies of a paper in an answer of OpenAlex or Unpaywall: files, then pages."""
+    """Return the addresses of the free copies of a paper in an answer of OpenAlex or Unpaywall:
+    files, then pages."""
     work = json.loads(data)
-    found = [work["best_oa_location"], *(work.get("locations") or work.get("oa_locations") or ())]
-    copies = [location for location in found if location and location.get("is_oa", True)]
-    names = ("pdf_url", "url_for_pdf", "landing_page_url", "url_for_landing_page")
-    return [str(location[name]) for name in names for location in copies if location.get(name)]
+    best = work["best_oa_location"]
+    others = work.get("locations") or work.get("oa_locations") or ()
+    copies: list[dict[str, Any]] = []
+    for location in (best, *others):
+        if location and location.get("is_oa", True):
+            copies.append(location)
+    addresses: list[str] = []
+    for name in ("pdf_url", "url_for_pdf", "landing_page_url", "url_for_landing_page"):
+        addresses += [str(location[name]) for location in copies if location.get(name)]
+    return addresses
 
 
 def _in_crossref(data: bytes, _: str) -> tuple[str, bool]:
     """Return the title of a paper and whether it was retracted."""
     work = json.loads(data)["message"]
-    # The retraction of a paper appears in its `updated-by`; `update-to` marks the retraction notice itself.
+    # The retraction of a paper appears in its `updated-by`; `update-to` marks the retraction notice
+    # itself.
     is_retracted = any(update["type"] == "retraction" for update in work.get("updated-by", ()))
     return "".join(work.get("title", [])[:1]), is_retracted
 
@@ -356,7 +488,8 @@ def _in_crossref(data: bytes, _: str) -> tuple[str, bool]:
 def _in_archive(data: bytes, _: str) -> tuple[str, str]:
     """Return the address and the day of the latest copy of a page."""
     closest = json.loads(data)["archived_snapshots"]["closest"]
-    kept, time = closest["url"].replace("http://web.archive.org/", "https://web.archive.org/"), closest["timestamp"]
+    kept = closest["url"].replace("http://web.archive.org/", "https://web.archive.org/")
+    time = closest["timestamp"]
     return kept, f"{time[:4]}-{time[4:6]}-{time[6:8]}"
 
 
@@ -369,7 +502,8 @@ class _Directory(NamedTuple):
     query: str
     """Format string; `{}` is the DOI or the address of the page."""
     read: Callable[[bytes, str], Any]
-    """Reads an answer; its arguments are the body, and the DOI or the address that was asked about."""
+    """Reads an answer; its arguments are the body, and the DOI or the address that was asked
+    about."""
     gap: float = 0.0
     """Minimum seconds between an answer and the next request."""
 
@@ -377,10 +511,20 @@ class _Directory(NamedTuple):
 _PMC = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 _OPENALEX = "/works/doi:{}?select=best_oa_location,locations{key}"
 _DIRECTORIES = (
-    _Directory("Europe PMC", _PMC, "/search?query=DOI:%22{}%22&format=json&resultType=core", _in_europe_pmc),
-    _Directory("arXiv", "https://export.arxiv.org/api/query", "?search_query=doi:{}&max_results=3", _in_arxiv, 3.0),
+    _Directory(
+        "Europe PMC", _PMC, "/search?query=DOI:%22{}%22&format=json&resultType=core", _in_europe_pmc
+    ),
+    _Directory(
+        "arXiv",
+        "https://export.arxiv.org/api/query",
+        "?search_query=doi:{}&max_results=3",
+        _in_arxiv,
+        3.0,
+    ),
     _Directory("OpenAlex", "https://api.openalex.org", _OPENALEX, _in_locations),
     _Directory("Unpaywall", "https://api.unpaywall.org/v2", "/{}?email={email}", _in_locations),
 )
 _CROSSREF = _Directory("Crossref", "https://api.crossref.org", "/works/{}", _in_crossref)
-_ARCHIVE = _Directory("Internet Archive", "https://archive.org/wayback/available", "?url={}", _in_archive)
+_ARCHIVE = _Directory(
+    "Internet Archive", "https://archive.org/wayback/available", "?url={}", _in_archive
+)

@@ -1,4 +1,5 @@
-"""Adapts LangChain retrievers and tools, MCP servers and an app's engines to a run; their results are untrusted."""
+"""Adapts LangChain retrievers and tools, MCP servers and an app's engines to a run; their results
+are untrusted."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import re
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -48,21 +49,61 @@ _PARSED_CHARACTERS = 200_000
 """Maximum characters of a text that is parsed as JSON."""
 _DEEPEST = 8
 """Maximum depth of nested lists and records."""
-_TEXTS = ("pagecontent", "content", "text", "rawcontent", "snippet", "body", "summary", "description")
+_TEXTS = (
+    "pagecontent",
+    "content",
+    "text",
+    "rawcontent",
+    "snippet",
+    "body",
+    "summary",
+    "description",
+)
 """Normalized field names (see `_field`) in order of preference, like the constants below."""
 _TITLES = ("title", "name", "headline", "subject")
-_ADDRESSES = ("url", "link", "href", "source", "address", "uri", "entryid", "weburl", "webviewlink", "filepath", "path")
+_ADDRESSES = (
+    "url",
+    "link",
+    "href",
+    "source",
+    "address",
+    "uri",
+    "entryid",
+    "weburl",
+    "webviewlink",
+    "filepath",
+    "path",
+)
 _DATES = (
-    *("published", "publisheddate", "publicationdate", "date", "when", "lastmodified", "lastmodifieddate"),
-    *("modifiedtime", "moddate", "lasteditedtime", "updated", "updatedat", "created", "createdat", "creationdate"),
+    *(
+        "published",
+        "publisheddate",
+        "publicationdate",
+        "date",
+        "when",
+        "lastmodified",
+        "lastmodifieddate",
+    ),
+    *(
+        "modifiedtime",
+        "moddate",
+        "lasteditedtime",
+        "updated",
+        "updatedat",
+        "created",
+        "createdat",
+        "creationdate",
+    ),
 )
 _DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?(?!\d)")
 _LOCATION = re.compile(r"(?!file:).*[/\\:.].*|(?:file:)+(?://)?(?P<path>.+)", re.IGNORECASE)
-"""Matches addresses, but not words such as `news`; of a file URL, only the path, so that nothing links to it."""
+"""Matches addresses, but not words such as `news`; of a file URL, only the path, so that nothing
+links to it."""
 
 
 async def load_servers(context: Context) -> None:
-    """Load the tools of each MCP server once; raises `ExtraMissing`, and `UnknownSetting` for an unusable server."""
+    """Load the tools of each MCP server once; raises `ExtraMissing`, and `UnknownSetting` for an
+    unusable server."""
     for name, connection in context.mcp.items():
         key = _key(name, connection)
         if key in _loaded:
@@ -73,14 +114,19 @@ async def load_servers(context: Context) -> None:
                 tools = await client.get_tools()
         except Exception as error:
             kind = type(error).__name__
-            log_failure(__name__, error, "The MCP server %r did not list its tools", name, keeps_text=True)
+            log_failure(
+                __name__, error, "The MCP server %r did not list its tools", name, keeps_text=True
+            )
             raise UnknownSetting(
-                f"mcp: the server {name!r} did not list its tools ({kind}): check its command or address."
+                f"mcp: the server {name!r} did not list its tools ({kind}): check its command or "
+                "address."
             ) from error
-        # Names carry the server's name as a prefix.
-        names = [re.sub(r"[^A-Za-z0-9_-]", "_", f"{name}_{loaded.name}")[:64] for loaded in tools]
-        named = zip(tools, names, strict=True)
-        _loaded[key] = tuple(loaded.model_copy(update={"name": own}) for loaded, own in named)
+        renamed: list[BaseTool] = []
+        for loaded in tools:
+            # Names carry the server's name as a prefix.
+            prefixed = re.sub(r"[^A-Za-z0-9_-]", "_", f"{name}_{loaded.name}")
+            renamed.append(loaded.model_copy(update={"name": prefixed[:64]}))
+        _loaded[key] = tuple(renamed)
 
 
 def _key(name: str, connection: Mapping[str, Any]) -> str:
@@ -88,25 +134,39 @@ def _key(name: str, connection: Mapping[str, Any]) -> str:
 
 
 def _client(name: str, connection: Mapping[str, Any]) -> Any:
+    """Return a client of one MCP server."""
     try:
         from langchain_mcp_adapters.client import MultiServerMCPClient
     except ImportError:
         raise ExtraMissing(
-            'MCP servers need a package that is not installed: pip install ".[mcp]" in the checkout of deep_research.'
+            'MCP servers need a package that is not installed: pip install ".[mcp]" in the '
+            "checkout of deep_research."
         ) from None
-    whole: Any = {"transport": "stdio" if "command" in connection else "streamable_http", **connection}
-    return MultiServerMCPClient({name: whole})
+    transport = "stdio" if "command" in connection else "streamable_http"
+    settings: Any = {"transport": transport, **connection}
+    return MultiServerMCPClient({name: settings})
 
 
 class PassedEngine:
-    """An engine passed by an app or loaded by import path: an engine object, a retriever, or a tool with a query."""
+    """An engine passed by an app or loaded by import path: an engine object, a retriever, or a tool
+    with a query."""
 
-    def __init__(self, given: str | BaseRetriever | BaseTool | Engine, name: str = "", *, is_own: bool = False) -> None:
-        """`name`: name in the settings if it differs; `is_own`: whether it searches the user's documents."""
-        self._given, self._is_own = given, is_own
+    def __init__(
+        self,
+        given: str | BaseRetriever | BaseTool | Engine,
+        name: str = "",
+        *,
+        is_own: bool = False,
+    ) -> None:
+        """`name`: name in the settings if it differs; `is_own`: whether it searches the user's
+        documents."""
+        self._given = given
+        self._is_own = is_own
         self.name = name or engine_name(given)
-        own_title = "" if isinstance(given, str) else getattr(given, "title", "")
-        self.title = str(own_title or engine_name(given))
+        self.title = engine_name(given)
+        # A string has a method `title`.
+        if not isinstance(given, str):
+            self.title = str(getattr(given, "title", "") or self.title)
         self.parallel = int(getattr(given, "parallel", 2))
         self.gap = float(getattr(given, "gap", 0.0))
 
@@ -114,34 +174,41 @@ class PassedEngine:
         """Return at most `count` results; raises `EngineFailed`."""
         given = self._given
         if isinstance(given, str):
-            raise EngineFailed(f"The retriever {given!r} was not passed again (retrievers).", is_lasting=True)
+            raise EngineFailed(
+                f"The retriever {given!r} was not passed again (retrievers).", is_lasting=True
+            )
         if isinstance(given, BaseTool):
-            parameters = _parameters(given)
-            properties = parameters["properties"]
-            names = [name for name in parameters.get("required", ()) if name in properties] or properties
-            texts = [name for name in names if properties[name].get("type", "string") == "string"]
-            if not texts:
-                raise EngineFailed(f"{given.name} has no text argument for a query: pass it as a tool (tools).")
-            result = await _call(given, {texts[0]: query})
+            result = await _call(given, {_query_argument(given): query})
         elif isinstance(given, BaseRetriever):
             result = await _invoke(given, query)
         else:
             return await given.search(query, count)
-        return records_of(result, self.name, self.title if self._is_own else query, count, are_own=self._is_own)
+        title = self.title if self._is_own else query
+        return records_of(result, self.name, title, count, are_own=self._is_own)
 
 
 def passed_tools(context: Context) -> dict[str, BaseTool]:
-    """Return the tools of the settings and of loaded servers by name; raises `UnknownSetting` for an unusable one."""
+    """Return the tools of the settings and of loaded servers by name; raises `UnknownSetting` for
+    an unusable one."""
+    given = [_registered_tool(setting) for setting in context.tools]
+    for server, connection in context.mcp.items():
+        given += _loaded.get(_key(server, connection), ())
     tools: dict[str, BaseTool] = {}
-    of_servers = [_loaded.get(_key(name, connection), ()) for name, connection in context.mcp.items()]
-    for passed in (*map(_registered_tool, context.tools), *chain.from_iterable(of_servers)):
+    for passed in given:
         name = passed.name
         if not _NAME.fullmatch(name):
-            raise UnknownSetting(f"tools: {name!r} is not a valid tool name: use letters, digits, - and _, at most 64.")
+            raise UnknownSetting(
+                f"tools: {name!r} is not a valid tool name: use letters, digits, - and _, at most "
+                "64."
+            )
         if name in tools or name in vars(tool_names).values():
-            raise UnknownSetting(f"tools: {name!r} is the name of another tool: give this one another name.")
+            raise UnknownSetting(
+                f"tools: {name!r} is the name of another tool: give this one another name."
+            )
         if len(json.dumps(passed_schema(passed), default=str)) > _SCHEMA_CHARACTERS:
-            raise UnknownSetting(f"tools: the arguments of {name!r} take more than {_SCHEMA_CHARACTERS} characters.")
+            raise UnknownSetting(
+                f"tools: the arguments of {name!r} take more than {_SCHEMA_CHARACTERS} characters."
+            )
         tools[name] = passed
     return tools
 
@@ -151,34 +218,57 @@ def _registered_tool(given: str | BaseTool) -> BaseTool:
     if isinstance(given, BaseTool):
         return given
     if given not in registered(TOOLS):
-        there_are = ", ".join(registered(TOOLS)) or "none"
-        raise UnknownSetting(f"tools: no installed package registers {given!r} ({TOOLS}); registered: {there_are}.")
+        names = ", ".join(registered(TOOLS)) or "none"
+        raise UnknownSetting(
+            f"tools: no installed package registers {given!r} ({TOOLS}); registered: {names}."
+        )
     loaded = load_registered(TOOLS, given)
-    return loaded if isinstance(loaded, BaseTool) else tool(loaded)
+    if isinstance(loaded, BaseTool):
+        return loaded
+    adapted: BaseTool = tool(loaded)
+    return adapted
 
 
 def passed_schema(given: BaseTool) -> dict[str, Any]:
     """Return the schema of a passed tool in the format of the OpenAI API."""
-    description = _line(inspect.cleandoc(given.description[: 4 * _DESCRIPTION_CHARACTERS]))[:_DESCRIPTION_CHARACTERS]
-    return {
-        "type": "function",
-        "function": {"name": given.name, "description": description, "parameters": _short(_parameters(given))},
+    description = inspect.cleandoc(given.description[: 4 * _DESCRIPTION_CHARACTERS])
+    function = {
+        "name": given.name,
+        "description": _line(description)[:_DESCRIPTION_CHARACTERS],
+        "parameters": _short(_parameters(given)),
     }
+    return {"type": "function", "function": function}
 
 
 def _parameters(given: BaseTool) -> dict[str, Any]:
     """Return the JSON schema of a tool's arguments; see `plain_schema`."""
-    parameters: dict[str, Any] = convert_to_openai_tool(given)["function"].get("parameters", {})
+    function = convert_to_openai_tool(given)["function"]
+    parameters: dict[str, Any] = function.get("parameters", {})
     return {"type": "object", "properties": {}, **plain_schema(parameters)}
 
 
+def _query_argument(given: BaseTool) -> str:
+    """Return the argument of a tool that takes the query: its first text, required ones if it has
+    any; raises `EngineFailed` if there is none."""
+    parameters = _parameters(given)
+    properties = parameters["properties"]
+    names = [name for name in parameters.get("required", ()) if name in properties]
+    for name in names or properties:
+        if properties[name].get("type", "string") == "string":
+            return str(name)
+    raise EngineFailed(f"{given.name} has no text argument for a query: pass it as a tool (tools).")
+
+
 def _short(schema: Any) -> Any:
-    """Return the schema with each text shortened to a single line, since it may come from an untrusted server."""
+    """Return the schema with each text shortened to a single line, since it may come from an
+    untrusted server."""
     if isinstance(schema, dict):
         return {key: _short(value) for key, value in schema.items()}
     if isinstance(schema, list):
         return [_short(value) for value in schema]
-    return _line(schema[: 4 * _FAULT_CHARACTERS])[:_FAULT_CHARACTERS] if isinstance(schema, str) else schema
+    if isinstance(schema, str):
+        return _line(schema[: 4 * _FAULT_CHARACTERS])[:_FAULT_CHARACTERS]
+    return schema
 
 
 class _AnyArguments(BaseModel):
@@ -194,7 +284,10 @@ class PassedTool:
 
     def __init__(self, given: BaseTool, context: Context, topic: str = "") -> None:
         """`topic` selects the passages shown of long texts."""
-        self._given, self._context, self._topic, self.name = given, context, topic, given.name
+        self.name = given.name
+        self._given = given
+        self._context = context
+        self._topic = topic
 
     async def run(self, arguments: BaseModel) -> Outcome:
         """Run one call; raises `ToolFailed` with the tool's own error message."""
@@ -204,18 +297,28 @@ class PassedTool:
         except (ToolException, ValidationError) as error:
             # A `ToolException` is a failure of the tool; a validation error is the model's mistake.
             cause = error if isinstance(error, ToolException) else None
-            raise ToolFailed(f"{self.name} failed: {_line(str(error))[:_FAULT_CHARACTERS]}") from cause
-        title = f"{self.name}: {', '.join(map(_line, map(str, values.values())))}" if values else self.name
+            reason = _line(str(error))[:_FAULT_CHARACTERS]
+            raise ToolFailed(f"{self.name} failed: {reason}") from cause
+        title = self.name
+        if values:
+            lines = [_line(str(value)) for value in values.values()]
+            title = f"{self.name}: {', '.join(lines)}"
         # Parsing a large result must not block the event loop.
         hits = await asyncio.to_thread(self._hits, result, title)
-        return Outcome(hits, () if hits else (f"{self.name} returned nothing that may be shown.",))
+        if not hits:
+            return Outcome(problems=(f"{self.name} returned nothing that may be shown.",))
+        return Outcome(hits)
 
     def _hits(self, result: Any, title: str) -> tuple[Hit, ...]:
-        """Return a result of the tool as hits: its records that the settings allow, long texts cut to passages."""
-        now, most = self._context.clock.now().isoformat(timespec="seconds"), self._context.limits.max_web_results
-        found = allowed_results(cleaned(records_of(result, self.name, title, most), most), self._context)
-        keys = [source_key(result.address) if result.is_page else result.address for result in found]
-        hits = [hit_of(result, key, now) for result, key in zip(found, keys, strict=True)]
+        """Return a result of the tool as hits: its records that the settings allow, long texts cut
+        to passages."""
+        now = self._context.clock.now().isoformat(timespec="seconds")
+        most = self._context.limits.max_web_results
+        records = cleaned(records_of(result, self.name, title, most), most)
+        hits: list[Hit] = []
+        for record in allowed_results(records, self._context):
+            key = source_key(record.address) if record.is_page else record.address
+            hits.append(hit_of(record, key, now))
         return shortened(hits, self._topic, self._context.limits)
 
 
@@ -227,13 +330,16 @@ async def _call(given: BaseTool, arguments: Mapping[str, Any]) -> Any:
         return answer
     if answer.status == "error":
         raise ToolException(answer.text)
-    return answer.artifact if next(_records(answer.artifact), None) else answer.content
+    first = next(_records(answer.artifact), None)
+    return answer.artifact if first else answer.content
 
 
 async def _invoke(given: BaseRetriever | BaseTool, value: Any) -> Any:
     """Call a retriever or tool and return its answer; a blocking one runs in a daemon thread."""
     if isinstance(given, BaseRetriever):
-        is_async = type(given)._aget_relevant_documents is not BaseRetriever._aget_relevant_documents
+        is_async = (
+            type(given)._aget_relevant_documents is not BaseRetriever._aget_relevant_documents
+        )
     elif hasattr(given, "coroutine"):
         is_async = given.coroutine is not None
     else:
@@ -245,23 +351,42 @@ async def _invoke(given: BaseRetriever | BaseTool, value: Any) -> Any:
     return await in_thread(given.invoke, value)
 
 
-def records_of(result: Any, name: str, title: str, most: int, *, are_own: bool = False) -> list[Found]:
-    """Return up to `most` records from the result of the retriever or tool `name`, or its text as one record.
+def records_of(
+    result: Any, name: str, title: str, most: int, *, are_own: bool = False
+) -> list[Found]:
+    """Return up to `most` records from the result of the retriever or tool `name`, or its text as
+    one record.
 
-    A record is a document, or a dict with a text; without a web address it is cited by the name of the tool. `title`
-    replaces a missing title. With `are_own`, records are parts of the user's documents instead of web pages.
+    A record is a document, or a dict with a text; without a web address it is cited by the name of
+    the tool. `title` replaces a missing title. With `are_own`, records are parts of the user's
+    documents instead of web pages.
     """
     records = list(islice(_records(result), OVERSAMPLING * most))
-    # Lists of content blocks without a text, such as pictures, hold nothing to cite.
-    are_blocks = isinstance(result, list) and all(isinstance(block, dict) and "type" in block for block in result)
-    if not records and not are_blocks:
-        text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
-        records = [{"text": text}] if text.strip() else []
-    return [found for record in records if (found := _found(record, name, title, are_own))][:most]
+    if not records and not _are_blocks(result):
+        text = result
+        if not isinstance(result, str):
+            text = json.dumps(result, ensure_ascii=False, default=str)
+        if text.strip():
+            records = [{"text": text}]
+    results: list[Found] = []
+    for record in records:
+        found = _found(record, name, title, are_own)
+        if found:
+            results.append(found)
+    return results[:most]
+
+
+def _are_blocks(result: Any) -> bool:
+    """Whether a result is a list of content blocks; without a text, such as pictures, these hold
+    nothing to cite."""
+    if not isinstance(result, list):
+        return False
+    return all(isinstance(block, dict) and "type" in block for block in result)
 
 
 def _records(result: Any, depth: int = _DEEPEST) -> Iterator[Mapping[str, Any]]:
-    """Yield the documents, and the dicts with a text, in a result that is nested up to `depth` levels."""
+    """Yield the documents, and the dicts with a text, in a result that is nested up to `depth`
+    levels."""
     if not depth:
         return
     if isinstance(result, Document):
@@ -273,50 +398,87 @@ def _records(result: Any, depth: int = _DEEPEST) -> Iterator[Mapping[str, Any]]:
             for key in ("results", "documents", "items", "data"):
                 yield from _records(result.get(key), depth - 1)
     elif isinstance(result, list | tuple):
-        yield from (record for item in result for record in _records(item, depth - 1))
+        for item in result:
+            yield from _records(item, depth - 1)
     elif isinstance(result, str):
         yield from _parsed({"text": result}, depth)
 
 
 def _parsed(record: Mapping[str, Any], depth: int) -> list[Mapping[str, Any]]:
-    """Return the records in the JSON text of a dict such as a text block of an MCP server; empty if it is no JSON."""
+    """Return the records in the JSON text of a dict such as a text block of an MCP server; empty if
+    it is no JSON."""
     text = record.get("text")
-    if set(record) - {"type", "text", "id"} or not isinstance(text, str) or text.lstrip()[:1] not in ("{", "["):
+    if set(record) - {"type", "text", "id"} or not isinstance(text, str):
+        return []
+    if not text.lstrip().startswith(("{", "[")) or len(text) > _PARSED_CHARACTERS:
         return []
     # Some tools of langchain-community return the repr of a Python list instead of JSON.
     for parse in (json.loads, literal_eval):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return list(_records(parse(text) if len(text) <= _PARSED_CHARACTERS else None, depth - 1))
+            return list(_records(parse(text), depth - 1))
     return []
 
 
 def _found(record: Mapping[str, Any], name: str, title: str, is_document: bool) -> Found | None:
-    """Return a record as a search result; None if it has neither a text nor, as a page, an address."""
-    fields = {_field(key): value for key, value in record.items() if isinstance(value, str | int | float)}
-    text, own_title = _first(fields, _TEXTS), _first(fields, _TITLES)
+    """Return a record as a search result; None if it has neither a text nor, as a page, an
+    address."""
+    fields: dict[str, str | int | float] = {}
+    for key, value in record.items():
+        if isinstance(value, str | int | float):
+            fields[_field(key)] = value
+    text = _first(fields, _TEXTS)
+    own_title = _first(fields, _TITLES)
     addresses = [str(fields[key]).strip() for key in _ADDRESSES if key in fields]
-    page = next((text for text in addresses if text.lower().startswith(("http://", "https://"))), "")
+    page = _page_address(addresses)
     is_page = bool(page) and not is_document
     if not text and not is_page:
         return None
-    matches = filter(None, map(_LOCATION.fullmatch, addresses))
-    location = page or next((match["path"] or match[0] for match in matches), "")
+    location = page or _location(addresses)
+    path = re.split("[?#]", _first(fields, ["filename"]) or location)[0]
+    file = PurePosixPath(unquote(path).replace("\\", "/"))
+    title = own_title or file.stem or title
+    date = _date(fields)
+    score = 0.0
+    stated = fields.get("score", 0.0)
+    if isinstance(stated, int | float):
+        score = min(max(float(stated), 0.0), 1.0)
+    if is_page:
+        return Found(title, page, text, date, score)
+    # Passages of a document are parts of one source.
     identity = (location, own_title) if is_document and location else (text,)
-    file = unquote(re.split("[?#]", _first(fields, ["filename"]) or location)[0]).replace("\\", "/")
-    score = fields.get("score", 0.0)
-    return Found(
-        own_title or PurePosixPath(file).stem or title,
-        page if is_page else f"{RETRIEVED}{short_hash(name, *identity)}/{plain_name(name)}",
-        text,
-        next((day[0] for key in _DATES if (day := _DAY.match(str(fields.get(key, ""))))), ""),
-        min(max(float(score), 0.0), 1.0) if isinstance(score, int | float) else 0.0,
-        is_page,
-        "" if is_page else location,
-    )
+    address = f"{RETRIEVED}{short_hash(name, *identity)}/{plain_name(name)}"
+    return Found(title, address, text, date, score, is_page=False, location=location)
+
+
+def _page_address(addresses: Iterable[str]) -> str:
+    """Return the first web address; empty if there is none."""
+    for address in addresses:
+        if address.lower().startswith(("http://", "https://")):
+            return address
+    return ""
+
+
+def _location(addresses: Iterable[str]) -> str:
+    """Return where the first address that is one leads; empty if there is none."""
+    for address in addresses:
+        match = _LOCATION.fullmatch(address)
+        if match:
+            return match["path"] or match[0]
+    return ""
+
+
+def _date(fields: Mapping[str, Any]) -> str:
+    """Return the first date in these fields; empty if there is none."""
+    for key in _DATES:
+        day = _DAY.match(str(fields.get(key, "")))
+        if day:
+            return day[0]
+    return ""
 
 
 def _field(name: object) -> str:
-    """Return the normalized name of a field: the same for `file_name`, `fileName` and `File name`."""
+    """Return the normalized name of a field: the same for `file_name`, `fileName` and `File
+    name`."""
     return re.sub(r"[\W_]", "", str(name)).lower()
 
 
@@ -327,7 +489,11 @@ def plain_name(name: str) -> str:
 
 def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the first of these fields that is not blank; empty if all are."""
-    return next((str(fields[name]).strip() for name in names if str(fields.get(name, "")).strip()), "")
+    for name in names:
+        text = str(fields.get(name, "")).strip()
+        if text:
+            return text
+    return ""
 
 
 def _line(text: str) -> str:

@@ -1,9 +1,9 @@
 """Keeps words found only in the user's documents out of queries to search engines.
 
-The thread records what the user said and which results were shown. Once documents are involved, a query may use words
-of the user, of public pages and of everyday language, and a few words from none of these, such as a name that the
-model knows, up to a total number of letters. All other words are dropped. SECURITY.md says what can still reach a
-search engine.
+The thread records what the user said and which results were shown. Once documents are involved, a
+query may use words of the user, of public pages and of everyday language, and a few words from none
+of these, such as a name that the model knows, up to a total number of letters. All other words are
+dropped. SECURITY.md says what can still reach a search engine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -44,16 +44,20 @@ _AROUND = "\"'“”„«»().,:;!?"
 
 
 async def note_shown(pages: Pages, outcome: Outcome, reference: str) -> dict[str, dict[str, Any]]:
-    """Return the thread's note of all results shown to models so far, with those of this call; empty if nothing is new.
+    """Return the thread's note of all results shown to models so far, with those of this call;
+    empty if nothing is new.
 
     `reference`: hash of the text in which the results are shown.
     """
     before = await pages.read_note(SHOWN_RESULTS) or {"references": [], "has_documents": False}
     if not outcome.hits or reference in before["references"]:
         return {}
-    has_documents = any(hit.source.address.startswith(_PRIVATE) for hit in outcome.hits)
-    references = [*before["references"], reference]
-    return {SHOWN_RESULTS: {"references": references, "has_documents": before["has_documents"] or has_documents}}
+    shows_documents = any(hit.source.address.startswith(_PRIVATE) for hit in outcome.hits)
+    note = {
+        "references": [*before["references"], reference],
+        "has_documents": before["has_documents"] or shows_documents,
+    }
+    return {SHOWN_RESULTS: note}
 
 
 async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> None:
@@ -61,16 +65,22 @@ async def note_user(pages: Pages, messages: Sequence[AnyMessage], run: Run) -> N
 
     The words of the list of documents that models are shown are recorded as private.
     """
-    words = words_of_user(messages)
-    await Addresses(pages, run.id).allow(address for text in words for address in addresses_in(text))
+    texts = words_of_user(messages)
+    addresses: list[str] = []
+    for text in texts:
+        addresses += addresses_in(text)
+    await Addresses(pages, run.id).allow(addresses)
     async with pages.lock(_SAID):
         before = await pages.read_note(_SAID) or {}
+        said = dict.fromkeys([*before.get("said", []), *texts, run.date])
         documents = dict.fromkeys([*before.get("documents", []), run.scope.documents])
-        said = dict.fromkeys([*before.get("said", []), *words, run.date])
-        language = run.language_code or before.get("language", "")
-        now = {"said": [*said], "documents": [text for text in documents if text], "language": language}
-        if now != before:
-            await pages.note({_SAID: now})
+        note = {
+            "said": list(said),
+            "documents": [text for text in documents if text],
+            "language": run.language_code or before.get("language", ""),
+        }
+        if note != before:
+            await pages.note({_SAID: note})
 
 
 class Redacted(NamedTuple):
@@ -81,7 +91,8 @@ class Redacted(NamedTuple):
     private: tuple[str, ...] = ()
     """Words dropped because they occur only in documents."""
     unseen: tuple[str, ...] = ()
-    """Words dropped because the limit for letters of unseen words was reached (`max_unseen_characters`)."""
+    """Words dropped because the limit for letters of unseen words was reached
+    (`max_unseen_characters`)."""
 
 
 async def redact(
@@ -89,30 +100,43 @@ async def redact(
 ) -> dict[str, Redacted]:
     """Return each query as it may be sent; unchanged if no documents are involved.
 
-    `receiver`: plain name of the retriever if it is the only recipient; its own results then count as public.
+    `receiver`: plain name of the retriever if it is the only recipient; its own results then count
+    as public.
     """
-    said, noted = await pages.read_note(_SAID) or {}, await pages.read_note(SHOWN_RESULTS) or {}
-    if not (context.docs or context.retrievers or said.get("documents") or noted.get("has_documents")):
+    said = await pages.read_note(_SAID) or {}
+    noted = await pages.read_note(SHOWN_RESULTS) or {}
+    has_documents = context.docs or said.get("documents") or noted.get("has_documents")
+    if not (has_documents or context.retrievers):
         return {query: Redacted(query) for query in queries}
     shown = [text for text in await pages.texts(noted.get("references", [])) if text]
     name = f"unseen words sent {question_id}"
 
     def redacted() -> dict[str, Redacted]:
         language = said.get("language", "")
-        results = [_forms_in_results(text, language, receiver) for text in shown]
-        known = [_forms_in(text, language) for text in said.get("said", [])] + [public for public, _ in results]
-        secrets = [_forms_in(text, language) for text in said.get("documents", [])] + [secret for _, secret in results]
-        public, secret = frozenset[str]().union(*known), frozenset[str]().union(*secrets)
+        public = set[str]()
+        secret = set[str]()
+        for text in shown:
+            public_forms, secret_forms = _forms_in_results(text, language, receiver)
+            public |= public_forms
+            secret |= secret_forms
+        for text in said.get("said", []):
+            public |= _forms_in(text, language)
+        for text in said.get("documents", []):
+            secret |= _forms_in(text, language)
         texts = {query: clean_text(unicodedata.normalize("NFKC", query)) for query in queries}
-        words = {word for text in texts.values() for _, _, of_piece in _pieces(text) for word in of_piece}
-        everyday = (STOP_WORDS, everyday_words("en"), everyday_words(language))
-        uncommon = {word for word in words if not (any(word in common for common in everyday) or _YEAR.fullmatch(word))}
-        unknown = {word for word in uncommon if public.isdisjoint(_forms(word, language))}
-        in_documents = Library(context).known(unknown) if context.docs else frozenset()
-        private = {word for word in unknown if word in in_documents or not secret.isdisjoint(_forms(word, language))}
-        private = set() if context.mix_private else private
-        most = context.limits.max_unseen_characters
-        return {query: _redact(text, private, unknown - private, sent, most) for query, text in texts.items()}
+        unknown = _uncommon_words(texts.values(), language)
+        unknown = {word for word in unknown if public.isdisjoint(_forms(word, language))}
+        in_documents = frozenset[str]()
+        if context.docs:
+            in_documents = Library(context).known(unknown)
+        private = set[str]()
+        if not context.mix_private:
+            for word in unknown:
+                if word in in_documents or not secret.isdisjoint(_forms(word, language)):
+                    private.add(word)
+        unseen = unknown - private
+        limit = context.limits.max_unseen_characters
+        return {query: _redact(text, private, unseen, sent, limit) for query, text in texts.items()}
 
     # Parallel researchers share one count of letters.
     async with pages.lock(name):
@@ -125,69 +149,125 @@ async def redact(
     return answer
 
 
-def _redact(text: str, private: set[str], unseen: set[str], sent: dict[str, int], limit: int) -> Redacted:
+def _uncommon_words(texts: Iterable[str], language: str) -> set[str]:
+    """Return the words in queries that are neither everyday words, in English or this language, nor
+    years."""
+    words = set[str]()
+    for text in texts:
+        for piece in _pieces(text):
+            words.update(piece.words)
+    for everyday in (STOP_WORDS, everyday_words("en"), everyday_words(language)):
+        words = words - everyday
+    return {word for word in words if not _YEAR.fullmatch(word)}
+
+
+def _redact(
+    text: str, private: set[str], unseen: set[str], sent: dict[str, int], limit: int
+) -> Redacted:
     """Return a query without private words, and without unseen words that would exceed the limit.
 
     `sent`: letters of the unseen words sent so far, by word; those of this query are added.
     """
+    # All three are indices of characters.
     kept = set[int]()
-    dropped: dict[str, set[int]] = {"private": set(), "unseen": set()}
+    dropped_private = set[int]()
+    dropped_unseen = set[int]()
     for start, end, words in _pieces(text):
-        # Two Chinese characters carry about as much information as three letters.
-        new = {word: 3 if is_unspaced(word) else len(word) for word in words if word in unseen and word not in sent}
+        characters = range(start, end)
+        letters: dict[str, int] = {}
+        for word in words:
+            if word in unseen and word not in sent:
+                # Two Chinese characters carry about as much information as three letters.
+                letters[word] = 3 if is_unspaced(word) else len(word)
         if not private.isdisjoint(words):
-            dropped["private"].update(range(start, end))
-        elif sum(new.values()) + sum(sent.values()) > limit:
-            dropped["unseen"].update(range(start, end))
+            dropped_private.update(characters)
+        elif sum(letters.values()) + sum(sent.values()) > limit:
+            dropped_unseen.update(characters)
         else:
-            sent |= new
-            kept.update(range(start, end) if unseen.isdisjoint(words) else ())
-    left = [chunk for chunk in _words_outside(text, set().union(*dropped.values()) - kept) if sought_words(chunk)]
-    if any(dropped.values()):
+            sent |= letters
+            if unseen.isdisjoint(words):
+                kept.update(characters)
+    dropped = (dropped_private | dropped_unseen) - kept
+    left = _words_at(text, set(range(len(text))) - dropped)
+    left = [chunk for chunk in left if sought_words(chunk)]
+    if dropped_private or dropped_unseen:
         # Function words or quotation marks alone would find nothing.
-        left = [chunk.replace('"', "") for chunk in left if not STOP_WORDS.issuperset(sought_words(chunk))]
-    named = {why: _words_outside(text, {*range(len(text))} - indices | kept) for why, indices in dropped.items()}
+        left = [chunk for chunk in left if not STOP_WORDS.issuperset(sought_words(chunk))]
+        left = [chunk.replace('"', "") for chunk in left]
     return Redacted(
-        " ".join(left), **{why: tuple(word.strip(_AROUND) for word in words) for why, words in named.items()}
+        " ".join(left),
+        private=_bare(_words_at(text, dropped_private - kept)),
+        unseen=_bare(_words_at(text, dropped_unseen - kept)),
     )
 
 
-def _words_outside(text: str, indices: set[int]) -> list[str]:
-    """Return the words that are left of a text without the characters at these indices."""
-    return "".join(" " if index in indices else sign for index, sign in enumerate(text)).split()
+def _words_at(text: str, indices: set[int]) -> list[str]:
+    """Return the words of a text that are left of the characters at these indices."""
+    characters = [" "] * len(text)
+    for index in indices:
+        characters[index] = text[index]
+    return "".join(characters).split()
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield start, end and words of each piece between spaces, or of each character pair in scripts without spaces."""
-    for found in _PIECE.finditer(text):
-        words, start = tuple(map(unaccented, sought_words(POSSESSIVE.sub("", found[0])))), found.start()
-        if not found["unspaced"]:
-            yield start, found.end(), words
+def _bare(words: Iterable[str]) -> tuple[str, ...]:
+    """Return words without the punctuation around them."""
+    return tuple(word.strip(_AROUND) for word in words)
+
+
+class _Piece(NamedTuple):
+    """A part of a query that is sent or dropped as a whole; `start` and `end` are offsets."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Yield each piece between spaces, or each character pair in scripts without spaces."""
+    for match in _PIECE.finditer(text):
+        words = [unaccented(word) for word in sought_words(POSSESSIVE.sub("", match[0]))]
+        if not match["unspaced"]:
+            yield _Piece(match.start(), match.end(), tuple(words))
             continue
+        earliest = match.start()
         for pair in words:
-            start = text.index(pair, start) + 1
-            yield start - 1, start - 1 + len(pair), (pair,)
+            start = text.index(pair, earliest)
+            yield _Piece(start, start + len(pair), (pair,))
+            earliest = start + 1
 
 
 def _forms(word: str, language: str) -> frozenset[str]:
-    """Return a word and its index terms in English and in this language; words that share one count as the same."""
+    """Return a word and its index terms in English and in this language; words that share one count
+    as the same."""
     return frozenset({word, index_term(word, ""), index_term(word, language)})
 
 
 @lru_cache(maxsize=128)
 def _forms_in(text: str, language: str) -> frozenset[str]:
     """Return the forms of all words in a text."""
-    return frozenset[str]().union(*(_forms(unaccented(word), language) for word in sought_words(text)))
+    forms = set[str]()
+    for word in sought_words(text):
+        forms |= _forms(unaccented(word), language)
+    return frozenset(forms)
 
 
 @lru_cache(maxsize=128)
-def _forms_in_results(text: str, language: str, receiver: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the forms of all words in the public results of a tool call, and in its private ones."""
-    public, private = list[str](), list[str]()
+def _forms_in_results(
+    text: str, language: str, receiver: str
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the forms of all words in the public results of a tool call, and in its private
+    ones."""
+    public = list[str]()
+    private = list[str]()
     for result in read_results(text):
         address = result.get("address", "")
-        links = (f"{link.get('words', '')} {link['address']}" for link in result.get("links", []))
-        is_private = address.startswith(_PRIVATE) and not (receiver and address.endswith(f"/{receiver}"))
-        parts = [result["title"], address, result.get("date", ""), result["text"], *links]
-        (private if is_private else public).append("\n".join(parts))
+        parts = [result["title"], address, result.get("date", ""), result["text"]]
+        for link in result.get("links", []):
+            parts.append(f"{link.get('words', '')} {link['address']}")
+        words = "\n".join(parts)
+        is_of_receiver = receiver and address.endswith(f"/{receiver}")
+        if address.startswith(_PRIVATE) and not is_of_receiver:
+            private.append(words)
+        else:
+            public.append(words)
     return _forms_in("\n".join(public), language), _forms_in("\n".join(private), language)

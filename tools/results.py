@@ -1,4 +1,5 @@
-"""Formats tool results for models, as JSON inside a data fence with one number per source, and reads them back."""
+"""Formats tool results for models, as JSON inside a data fence with one number per source, and
+reads them back."""
 
 from __future__ import annotations
 
@@ -73,46 +74,66 @@ class Result(TypedDict):
 
 
 def write_results(
-    outcome: Outcome, numbers: Mapping[str, int], earlier: Iterable[Result] = (), fence_name: str = ""
+    outcome: Outcome,
+    numbers: Mapping[str, int],
+    earlier: Iterable[Result] = (),
+    fence_name: str = "",
 ) -> str:
     """Return the results of a tool call for the model, one per source; `numbers` by source key.
 
-    Text shown in `earlier` results is not repeated; sources without new text are listed by number (`shown_before`).
-    `fence_name`: see `fence`.
+    Text shown in `earlier` results is not repeated; sources without new text are listed by number
+    (`shown_before`). `fence_name`: see `fence`.
     """
     shown: dict[int, str] = {}
     for result in earlier:
-        shown[result["document"]] = f"{shown.get(result['document'], '')}\n{_plain(result['text'])}"
-    hits = grouped(outcome.hits, lambda hit: numbers[hit.source.key])
-    results = [_result(of_source, numbers, shown.get(number, "")) for number, of_source in hits.items()]
-    new = [result for result in results if result["text"] or result["document"] not in shown]
-    again = [result["document"] for result in results if result not in new]
+        number = result["document"]
+        shown[number] = f"{shown.get(number, '')}\n{_plain(result['text'])}"
+    new: list[Result] = []
+    again: list[int] = []
+    by_number = grouped(outcome.hits, lambda hit: numbers[hit.source.key])
+    for number, hits in by_number.items():
+        result = _result(hits, numbers, shown.get(number, ""))
+        if result["text"] or number not in shown:
+            new.append(result)
+        else:
+            again.append(number)
     return _write(new, list(outcome.problems), fence_name, again)
 
 
 def shortened(hits: Iterable[Hit], topic: str, limits: Limits) -> tuple[Hit, ...]:
-    """Return the hits, long texts cut to passages on the topic; the first hits get more room than the last ones."""
-    left, shown = limits.pages_characters, list[Hit]()
+    """Return the hits, long texts cut to passages on the topic; the first hits get more room than
+    the last ones."""
+    left = limits.pages_characters
+    shown: list[Hit] = []
     for hit in hits:
         most = max(_LEAST_SHOWN, min(PAGE_CHARACTERS, left))
-        if hit.text and len(hit.excerpt) > most:
-            hit = hit._replace(excerpt=passages(hit.text, topic, "", most))
-        left -= len(hit.excerpt) if hit.text else 0
+        if hit.text:
+            if len(hit.excerpt) > most:
+                hit = hit._replace(excerpt=passages(hit.text, topic, "", most))
+            left -= len(hit.excerpt)
         shown.append(hit)
     return tuple(shown)
 
 
 def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Result:
-    """Return the hits of one source as one result, without the sentences that were shown before (`shown`)."""
-    source, text, new = hits[0].source, hits[0].text, list[str]()
+    """Return the hits of one source as one result, without the sentences that were shown before
+    (`shown`)."""
+    source, text = hits[0].source, hits[0].text
+    excerpts: list[str] = []
+    links: list[ResultLink] = []
+    is_whole = False
     for hit in hits:
-        words = _plain(hit.excerpt)
-        if not words or words not in shown:
-            pieces = [hit.excerpt] if hit.text else _SENTENCE_ENDS.split(hit.excerpt)
-            unseen = [piece for piece in pieces if len(piece) < _REPEATED or _plain(piece) not in shown]
-            new.append("".join(unseen).strip())
-            shown = f"{shown}\n{words}"
-    is_whole = bool(text) and any(hit.excerpt.strip() == text.strip() for hit in hits)
+        unseen = _unseen(hit, shown)
+        if unseen:
+            excerpts.append(unseen)
+        shown = f"{shown}\n{_plain(hit.excerpt)}"
+        if text and hit.excerpt.strip() == text.strip():
+            is_whole = True
+        for words, address in hit.links:
+            if words:
+                links.append(ResultLink(words=words, address=address))
+            else:
+                links.append(ResultLink(address=address))
     # Fields that the model needs to judge a text precede it.
     fields = {
         "document": numbers[source.key],
@@ -126,29 +147,42 @@ def _result(hits: Sequence[Hit], numbers: Mapping[str, int], shown: str) -> Resu
         "score": max(hit.score for hit in hits),
         "characters": 0 if is_whole else len(text),
         "is_whole": is_whole,
-        "text": JOINT.join(filter(None, new)),
-        "links": [
-            ResultLink(words=words, address=address) if words else ResultLink(address=address)
-            for hit in hits
-            for words, address in hit.links
-        ],
+        "text": JOINT.join(excerpts),
+        "links": links,
     }
-    return cast(Result, {name: value for name, value in fields.items() if value or name in ("title", "text")})
+    for name in set(fields) - {"title", "text"}:
+        if not fields[name]:
+            del fields[name]
+    return cast(Result, fields)
+
+
+def _unseen(hit: Hit, shown: str) -> str:
+    """Return the excerpt of a hit without what was shown before; `shown` is in the form of
+    `_plain`."""
+    words = _plain(hit.excerpt)
+    if words and words in shown:
+        return ""
+    sentences = [hit.excerpt] if hit.text else _SENTENCE_ENDS.split(hit.excerpt)
+    unseen: list[str] = []
+    for sentence in sentences:
+        if len(sentence) < _REPEATED or _plain(sentence) not in shown:
+            unseen.append(sentence)
+    return "".join(unseen).strip()
 
 
 def _plain(text: str) -> str:
+    """Return the text with single spaces."""
     return " ".join(text.split())
 
 
 def results_in(notes: Iterable[AnyMessage]) -> list[Result]:
     """Return all results in a researcher's notes with their texts."""
-    return [
-        result
-        for note in notes
+    results: list[Result] = []
+    for note in notes:
         # Status messages may quote text invented by a model.
-        if isinstance(note, ToolMessage) and not is_status_text(note.text)
-        for result in read_results(note.text)
-    ]
+        if isinstance(note, ToolMessage) and not is_status_text(note.text):
+            results += read_results(note.text)
+    return results
 
 
 def read_results(text: str) -> list[Result]:
@@ -156,8 +190,11 @@ def read_results(text: str) -> list[Result]:
     return _read(text)[0]
 
 
-def shorten_results(text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()) -> str:
-    """Return the text of a tool result, with each result cut to passages on the topic of about `characters` in all.
+def shorten_results(
+    text: str, characters: int, topic: str = "", leave_out: Collection[int] = ()
+) -> str:
+    """Return the text of a tool result, with each result cut to passages on the topic of about
+    `characters` in all.
 
     Documents whose numbers are in `leave_out` are dropped.
     """
@@ -176,127 +213,175 @@ def shorten_results(text: str, characters: int, topic: str = "", leave_out: Coll
 
 
 def shrunk(notes: Sequence[AnyMessage], end: int, topic: str) -> list[AnyMessage]:
-    """Return a researcher's notes with the results before index `end` shortened to passages relevant to its topic.
+    """Return a researcher's notes with the results before index `end` shortened to passages
+    relevant to its topic.
 
     If a source has several results, only the longest is kept.
     """
     # The prompt of a researcher that reads all documents says that it sees them whole.
-    calls = [call for note in notes if isinstance(note, AIMessage) for call in note.tool_calls]
-    kept = {call["id"] for call in calls if call["name"] == tool_names.READ_DOCUMENTS}
-    older = {
-        index: {result["document"]: len(result["text"]) for result in results_in([note])}
-        for index, note in enumerate(notes[:end])
-        if isinstance(note, ToolMessage) and note.tool_call_id not in kept
-    }
+    kept = set[str | None]()
+    for note in notes:
+        if isinstance(note, AIMessage):
+            for call in note.tool_calls:
+                if call["name"] == tool_names.READ_DOCUMENTS:
+                    kept.add(call["id"])
+    # Characters of each document in each of the older notes.
+    lengths: dict[int, dict[int, int]] = {}
+    # Index of the note with the longest result, by document.
     longest: dict[int, int] = {}
-    for index, lengths in older.items():
-        for number, length in lengths.items():
-            if number not in longest or length > older[longest[number]][number]:
+    for index, note in enumerate(notes[:end]):
+        if not isinstance(note, ToolMessage) or note.tool_call_id in kept:
+            continue
+        lengths[index] = {}
+        for result in results_in([note]):
+            lengths[index][result["document"]] = len(result["text"])
+        for number, length in lengths[index].items():
+            if number not in longest or length > lengths[longest[number]][number]:
                 longest[number] = index
     shorter = list(notes)
-    for index, lengths in older.items():
-        if lengths:
-            leave_out = {number for number in lengths if longest[number] != index}
+    for index, of_note in lengths.items():
+        if of_note:
+            leave_out = {number for number in of_note if longest[number] != index}
             text = shorten_results(notes[index].text, _SHRUNK, topic, leave_out)
             shorter[index] = notes[index].model_copy(update={"content": text})
     return shorter
 
 
-def _write(results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()) -> str:
+def _write(
+    results: list[Result], problems: list[str], nonce: str = "", again: Sequence[int] = ()
+) -> str:
     """Return the text of a tool result; `again`: numbers of sources without new text."""
-    extra: dict[str, Any] = {"shown_before": again} if again else {}
+    content: dict[str, Any] = {}
+    if again:
+        content["shown_before"] = again
     if again and not results:
         # Small models take an empty list to mean that nothing was found.
-        extra["found"] = f"Nothing new: what was found stands above, as document {', '.join(map(str, again))}."
-    result = {**extra, "results": results, "problems": problems}
-    return fence(json.dumps(result, ensure_ascii=False), nonce)
+        numbers = ", ".join(map(str, again))
+        content["found"] = f"Nothing new: what was found stands above, as document {numbers}."
+    content["results"] = results
+    content["problems"] = problems
+    return fence(json.dumps(content, ensure_ascii=False), nonce)
 
 
 def _read(text: str) -> tuple[list[Result], list[str]]:
     """Return the results and problems in the text of a tool result; both empty if it has none."""
-    start, end = text.find("{"), text.rfind("}")
+    start = text.find("{")
+    if start < 0:
+        return [], []
     try:
-        data = json.loads(text[start : end + 1]) if start >= 0 else {}
+        content = json.loads(text[start : text.rfind("}") + 1])
     except ValueError:
         return [], []
-    return data.get("results", []), data.get("problems", [])
+    return content.get("results", []), content.get("problems", [])
 
 
 def shortener(topic: str) -> Callable[[str, float], str]:
-    """Return the function that shortens a tool result if a prompt does not fit: to a share of its longest text."""
+    """Return the function that shortens a tool result if a prompt does not fit: to a share of its
+    longest text."""
 
     def shorten(text: str, share: float) -> str:
-        longest = max((len(result["text"]) for result in read_results(text)), default=0)
+        lengths = [len(result["text"]) for result in read_results(text)]
+        longest = max(lengths, default=0)
         return shorten_results(text, max(_LEAST_SHOWN, int(share * longest)), topic)
 
     return shorten
 
 
-def passages(text: str, wanted: str, excerpt: str, characters: int, *, has_offsets: bool = True) -> str:
-    """Return about `characters` of `text`: its beginning, the search `excerpt`, passages on the topic `wanted`, others.
+def passages(
+    text: str, wanted: str, excerpt: str, characters: int, *, has_offsets: bool = True
+) -> str:
+    """Return about `characters` of `text`: its beginning, the search `excerpt`, passages on the
+    topic `wanted`, others.
 
-    Each passage after a cut starts with its offset, `[… 12000]`, or with `[…]` if not `has_offsets`.
+    Each passage after a cut starts with its offset, `[… 12000]`, or with `[…]` if not
+    `has_offsets`.
     """
     if len(text) <= characters:
         return text
     windows = Windows(text)
-    start, length = _find(text, excerpt) if excerpt else (0, 0)
-    spans = enumerate(windows.windows)
-    shown = [number for number, span in spans if span.start < start + length and start < span.end]
-    best = windows.best(f"{wanted} {excerpt}", len(windows.windows))
-    chosen, room = set[int](), characters
-    everything = range(len(windows.windows))
-    for number in (*everything[:1], *shown, *best, *everything):
+    count = len(windows.windows)
+    with_excerpt: list[int] = []
+    if excerpt:
+        start, length = _find(text, excerpt)
+        end = start + length
+        for number, span in enumerate(windows.windows):
+            if span.start < end and start < span.end:
+                with_excerpt.append(number)
+    best = windows.best(f"{wanted} {excerpt}", count)
+    chosen = set[int]()
+    room = characters
+    for number in (*range(count)[:1], *with_excerpt, *best, *range(count)):
         span = windows.windows[number]
-        length = span.end - span.start + len(span.head)
-        if number not in chosen and length <= room:
+        needed = span.end - span.start + len(span.head)
+        if number not in chosen and needed <= room:
             chosen.add(number)
-            room -= length
+            room -= needed
     if not chosen:
         return window(text, excerpt, characters)
-    mark = "[… {}]" if has_offsets else CUT
-    joined = windows.joined(chosen)
-    parts = "\n".join(f"{mark.format(start)} {words}" if start else words for start, words in joined)
-    return parts if max(chosen) == len(windows.windows) - 1 else f"{parts}\n{CUT}"
+    parts: list[str] = []
+    for start, words in windows.joined(chosen):
+        if not start:
+            parts.append(words)
+        elif has_offsets:
+            parts.append(f"[… {start}] {words}")
+        else:
+            parts.append(f"{CUT} {words}")
+    if count - 1 not in chosen:
+        parts.append(CUT)
+    return "\n".join(parts)
 
 
 def read_on(text: str, start: int, characters: int) -> str:
     """Return at most this many characters of `text` from offset `start` on; cuts are marked."""
     part = text[start : start + characters]
-    after = f" {CUT}" if start + characters < len(text) else ""
-    return f"[… {start}] {part}{after}" if start else f"{part}{after}"
+    if start:
+        part = f"[… {start}] {part}"
+    if start + characters < len(text):
+        part = f"{part} {CUT}"
+    return part
 
 
 def window(text: str, excerpt: str, characters: int) -> str:
-    """Return at most this many characters of `text` around `excerpt`, or from its head; cuts are marked."""
+    """Return at most this many characters of `text` around `excerpt`, or from its head; cuts are
+    marked."""
     if len(text) <= characters:
         return text
-    found, length = _find(text, excerpt)
+    offset, length = _find(text, excerpt)
     room = characters - 2 * _MARK
-    start = max(0, min(found + length // 2 - room // 2, len(text) - room))
+    middle = offset + length // 2
+    start = max(0, min(middle - room // 2, len(text) - room))
     part = text[start : start + room]
-    before = f"{CUT} " if start else ""
-    after = f" {CUT}" if start + room < len(text) else ""
-    return f"{before}{part}{after}"
+    if start:
+        part = f"{CUT} {part}"
+    if start + room < len(text):
+        part = f"{part} {CUT}"
+    return part
 
 
 def _find(text: str, excerpt: str) -> tuple[int, int]:
-    """Return offset and length of the excerpt in the text, (0, 0) if not found; engines mark omissions with dots."""
-    stretches = sorted((stretch.split() for stretch in _OMISSION.split(excerpt)), key=len, reverse=True)
-    plain = " ".join(text.split())
-    # Engines change spaces and cut ends, so only words are compared (the first ones of long stretches).
-    # Few stretches and no regular expression: both texts are untrusted and could be crafted to take forever.
+    """Return offset and length of the excerpt in the text, (0, 0) if not found; engines mark
+    omissions with dots."""
+    stretches = [stretch.split() for stretch in _OMISSION.split(excerpt)]
+    stretches.sort(key=len, reverse=True)
+    plain = _plain(text)
+    # Engines change spaces and cut ends, so only words are compared (the first ones of long
+    # stretches). Few stretches and no regular expression: both texts are untrusted and could be
+    # crafted to take forever.
     for count in (len(excerpt), 12, 6):
-        for words in filter(None, stretches[:_MOST_STRETCHES]):
+        for words in stretches[:_MOST_STRETCHES]:
+            if not words:
+                continue
             wanted = " ".join(words[:count])
-            found = plain.find(wanted)
-            if found >= 0:
-                start, last = (_offset_in(text, plain, end) for end in (found, found + len(wanted) - 1))
+            offset = plain.find(wanted)
+            if offset >= 0:
+                start = _offset_in(text, plain, offset)
+                last = _offset_in(text, plain, offset + len(wanted) - 1)
                 return start, last + 1 - start
     return 0, 0
 
 
 def _offset_in(text: str, plain: str, offset: int) -> int:
-    """Return the offset in `text` of the character at `offset` in `plain`, the text with single spaces."""
+    """Return the offset in `text` of the character at `offset` in `plain`, the text with single
+    spaces."""
     word = next(islice(_WORD.finditer(text), plain.count(" ", 0, offset), None))
     return word.start() + offset - plain.rfind(" ", 0, offset) - 1

@@ -30,38 +30,53 @@ _DEEPEST = 8
 def tool_schema(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
     """Return the schema of a tool in the format of the OpenAI API."""
     plain = plain_schema(arguments.model_json_schema())
-    parameters = {"type": "object", "properties": plain.get("properties", {}), "required": plain.get("required", [])}
-    description = inspect.cleandoc(arguments.__doc__ or "")
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+    function = {
+        "name": name,
+        "description": inspect.cleandoc(arguments.__doc__ or ""),
+        "parameters": {
+            "type": "object",
+            "properties": plain.get("properties", {}),
+            "required": plain.get("required", []),
+        },
+    }
+    return {"type": "function", "function": function}
 
 
 def plain_schema(
     schema: dict[str, Any], definitions: Mapping[str, Any] | None = None, depth: int = 0
 ) -> dict[str, Any]:
-    """Return a schema in keywords that all servers accept: references resolved, constants as enums, without nulls."""
+    """Return a schema in keywords that all servers accept: references resolved, constants as enums,
+    without nulls."""
     definitions = definitions or {**schema.get("definitions", {}), **schema.get("$defs", {})}
-    referred = definitions.get(str(schema.get("$ref", "")).rpartition("/")[2], {}) if "$ref" in schema else {}
-    schema = {**referred, **schema}
-    options = [part for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if part.get("type") != "null"]
-    kinds = schema.get("type")
-    if isinstance(kinds, list):
-        options += [{"type": kind} for kind in kinds if kind != "null"]
-        del schema["type"]
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rpartition("/")[2]
+        schema = {**definitions.get(name, {}), **schema}
     if depth == _DEEPEST:
         return {}
-    inner = [plain_schema(option, definitions, depth + 1) for option in options]
+    options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     plain = {key: value for key, value in schema.items() if key in _ACCEPTED - {"anyOf"}}
-    plain |= inner[0] if len(inner) == 1 else {"anyOf": inner} if inner else {}
+    if isinstance(schema.get("type"), list):
+        options += [{"type": kind} for kind in schema["type"]]
+        del plain["type"]
+    inner: list[dict[str, Any]] = []
+    for option in options:
+        if option.get("type") != "null":
+            inner.append(plain_schema(option, definitions, depth + 1))
+    if len(inner) == 1:
+        plain |= inner[0]
+    elif inner:
+        plain["anyOf"] = inner
     if "const" in schema:
         plain["enum"] = [schema["const"]]
-    if isinstance(items := schema.get("items"), dict):
+    items = schema.get("items")
+    if isinstance(items, dict):
         plain["items"] = plain_schema(items, definitions, depth + 1)
     if "properties" in schema:
-        plain["properties"] = {
-            name: plain_schema(field, definitions, depth + 1)
-            for name, field in schema["properties"].items()
-            if isinstance(field, dict)
-        }
+        fields: dict[str, Any] = {}
+        for name, field in schema["properties"].items():
+            if isinstance(field, dict):
+                fields[name] = plain_schema(field, definitions, depth + 1)
+        plain["properties"] = fields
     return plain
 
 
@@ -75,7 +90,8 @@ class ToolContext(NamedTuple):
     meter: Meter
     """Allowance and use of the call."""
     excerpts: Mapping[str, str] = MappingProxyType({})
-    """Excerpts shown by earlier searches, by address; they select the part of a long text that is shown."""
+    """Excerpts shown by earlier searches, by address; they select the part of a long text that is
+    shown."""
     topic: str = ""
     """Topic of the research; it selects the passages of a long text that are shown."""
 
@@ -93,7 +109,8 @@ class Meter:
     searches: int = 0
     """Queries sent, counted per engine; reused answers and retries do not count."""
     fetches: int = 0
-    """Pages and lookups fetched, and documents opened; pages that the thread already has do not count."""
+    """Pages and lookups fetched, and documents opened; pages that the thread already has do not
+    count."""
     calls: int = 0
     """Tool calls carried out."""
     asked: list[str] = field(default_factory=list)
@@ -140,7 +157,8 @@ class Outcome(NamedTuple):
     asked: tuple[str, ...] = ()
     """Third parties asked about papers and pages; see `OpenCopies`."""
     fault: str = ""
-    """Why no further search can succeed, in one line that names the setting or cause; empty if one might."""
+    """Why no further search can succeed, in one line that names the setting or cause; empty if one
+    might."""
 
 
 class ResearchTool(Protocol):
@@ -158,7 +176,9 @@ class ResearchTool(Protocol):
 class ToolFailed(Exception):
     """A tool call failed; the text says why and becomes the result of the call."""
 
-    def __init__(self, words: str, not_read: tuple[NotRead, ...] = (), redacted: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, words: str, not_read: tuple[NotRead, ...] = (), redacted: tuple[str, ...] = ()
+    ) -> None:
         """`not_read`, `redacted`: as in `Outcome`."""
         super().__init__(words)
         self.not_read, self.redacted = not_read, redacted
@@ -170,20 +190,26 @@ def unread_words(not_read: NotRead) -> str:
 
 
 def as_lines(value: Any) -> Any:
-    """Return a list of single lines: a bare string becomes a list, blanks are dropped, control characters replaced."""
-    values = [value] if value is None or isinstance(value, str) else value
-    if not isinstance(values, list | tuple):
+    """Return a list of single lines: a bare string becomes a list, blanks are dropped, control
+    characters replaced."""
+    if value is None or isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list | tuple):
         return value
-    lines = [
-        " ".join(without_controls(str(item)).split()) if isinstance(item, str | int | float) else item
-        for item in values
-        if item is not None
-    ]
-    return [line for line in lines if line != ""]
+    lines: list[Any] = []
+    for item in value:
+        line = item
+        if isinstance(item, str | int | float):
+            line = " ".join(without_controls(str(item)).split())
+        if line is not None and line != "":
+            lines.append(line)
+    return lines
 
 
 Lines = Annotated[
-    list[str], BeforeValidator(as_lines), WithJsonSchema({"type": "array", "items": {"type": "string"}, "minItems": 1})
+    list[str],
+    BeforeValidator(as_lines),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}, "minItems": 1}),
 ]
 """Type of an argument: a list of single lines; see `as_lines`."""
 
@@ -192,14 +218,19 @@ def queries_of(tool: str, given: Iterable[str]) -> list[str]:
     """Return each query once, ignoring case; raises `ToolFailed` if there is none."""
     queries = distinct(given, str.casefold)
     if not queries:
-        raise ToolFailed(f"{tool} needs at least one query with words in it, such as a name or a subject.")
+        raise ToolFailed(
+            f"{tool} needs at least one query with words in it, such as a name or a subject."
+        )
     return queries
 
 
-def take(asked: list[str], limits: Mapping[str, int | None], done: str) -> tuple[list[str], list[str]]:
+def take(
+    asked: list[str], limits: Mapping[str, int | None], done: str
+) -> tuple[list[str], list[str]]:
     """Return as many entries as the lowest limit allows, and a sentence if some were dropped.
 
-    `limits`: by name of the setting; None means no limit. `done`: end of the sentence, such as "addresses were opened".
+    `limits`: by name of the setting; None means no limit. `done`: end of the sentence, such as
+    "addresses were opened".
     """
     most, name = min((most, name) for name, most in limits.items() if most is not None)
     if len(asked) <= most:

@@ -1,4 +1,5 @@
-"""Runs research tools within the allowance of a researcher, step or run; failures become results."""
+"""Runs research tools within the allowance of a researcher, step or run; failures become
+results."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from ..core.records.research import Action, Scope, Spent, Task
-from ..core.records.sources import Source, short_hash, text_hash
+from ..core.records.sources import NotRead, Source, short_hash, text_hash
 from ..core.run import tool_names
 from ..core.run.context import Context
 from ..core.run.errors import DeepResearchError, SearchFailed, log_failure
@@ -32,7 +33,10 @@ from .results import Result, write_results
 from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 logger = logging.getLogger(__name__)
-_NEVER_SENT = "the arguments hold a key or password of this system's settings, which is never sent. Leave it out."
+_NEVER_SENT = (
+    "the arguments hold a key or password of this system's settings, which is never sent. Leave it "
+    "out."
+)
 
 
 class TimeLimit(NamedTuple):
@@ -45,32 +49,46 @@ class TimeLimit(NamedTuple):
 
 
 async def carry_out(tool: ResearchTool, arguments: dict[str, Any], time: TimeLimit) -> Outcome:
-    """Call a tool and return the outcome; a failure or timeout becomes a problem, a sentence for the model.
+    """Call a tool and return the outcome; a failure or timeout becomes a problem, a sentence for
+    the model.
 
     Raises `DeepResearchError`, which only the user can resolve.
     """
     if time.seconds <= 0:
-        return Outcome(problems=(f"{NOT_RUN} no time is left ({time.limit}). Write down what was found.",))
+        return _not_run(f"no time is left ({time.limit}). Write down what was found.")
     clock = asyncio.timeout(time.seconds)
     try:
         async with clock:
             return await _run(tool, arguments)
     except ToolFailed as failure:
-        if cause := failure.__cause__:
+        kinds: tuple[str, ...] = ()
+        cause = failure.__cause__
+        if cause:
             log_failure(__name__, cause, "%s failed", tool.name, keeps_text=True)
+            kinds = (type(cause).__name__,)
         else:
             logger.info("%s had no result, and the model is shown why", tool.name)
-        kinds = (type(cause).__name__,) if cause else ()
-        return Outcome((), (str(failure),), not_read=failure.not_read, redacted=failure.redacted, failed=kinds)
+        return Outcome(
+            problems=(str(failure),),
+            not_read=failure.not_read,
+            redacted=failure.redacted,
+            failed=kinds,
+        )
     except DeepResearchError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes its result
         # The logs may quote errors of tools that the app itself passed.
-        log_failure(__name__, error, "%s failed", tool.name, keeps_text=tool.name not in tool_names.OURS)
+        keeps_text = tool.name not in tool_names.OURS
+        log_failure(__name__, error, "%s failed", tool.name, keeps_text=keeps_text)
         if isinstance(error, TimeoutError) and clock.expired():
-            return _broken(f"The tool did not finish within {round(time.seconds, 3):g} s ({time.limit}).", time.limit)
+            seconds = f"{round(time.seconds, 3):g} s"
+            return _broken(f"The tool did not finish within {seconds} ({time.limit}).", time.limit)
         # For third-party exceptions only the type is reported: the text may hold addresses or keys.
         return _broken(f"The tool failed ({type(error).__name__}).", type(error).__name__)
+
+
+def _not_run(reason: str) -> Outcome:
+    return Outcome(problems=(f"{NOT_RUN} {reason}",))
 
 
 def _broken(words: str, kind: str) -> Outcome:
@@ -82,8 +100,11 @@ async def _run(tool: ResearchTool, arguments: dict[str, Any]) -> Outcome:
     try:
         checked = tool.arguments.model_validate(arguments)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise ToolFailed(f"{NOT_RUN} the arguments are wrong ({faults}).") from None
+        faults: list[str] = []
+        for fault in error.errors():
+            location = ".".join(map(str, fault["loc"]))
+            faults.append(f"{location}: {fault['msg']}")
+        raise ToolFailed(f"{NOT_RUN} the arguments are wrong ({'; '.join(faults)}).") from None
     return await tool.run(checked)
 
 
@@ -93,39 +114,60 @@ def meter_of(task: Task, spending: Mapping[str, Spent]) -> Meter:
 
 
 def meter_for_run(limits: Limits, spending: Mapping[str, Spent]) -> Meter:
-    """Return a meter with what a run may still use after this spending, before it dispatches tasks."""
+    """Return a meter with what a run may still use after this spending, before it dispatches
+    tasks."""
     return _remaining(limits.max_searches, limits.max_fetches, limits.max_tool_calls, spending)
 
 
-def _remaining(searches: int | None, fetches: int | None, calls: int | None, spending: Mapping[str, Spent]) -> Meter:
+def _remaining(
+    searches: int | None, fetches: int | None, calls: int | None, spending: Mapping[str, Spent]
+) -> Meter:
+    """Return a meter with what these allowances leave after this spending."""
     used = total(spending)
+
+    def left(allowance: int | None, spent: int) -> int | None:
+        return None if allowance is None else allowance - spent
+
     return Meter(
-        most_searches=None if searches is None else searches - used.searches,
-        most_fetches=None if fetches is None else fetches - used.fetches,
-        most_calls=None if calls is None else calls - used.tool_calls,
+        most_searches=left(searches, used.searches),
+        most_fetches=left(fetches, used.fetches),
+        most_calls=left(calls, used.tool_calls),
     )
 
 
 async def use_tool(
-    name: str, arguments: dict[str, Any], context: Context, tool_context: ToolContext, time: TimeLimit
+    name: str,
+    arguments: dict[str, Any],
+    context: Context,
+    tool_context: ToolContext,
+    time: TimeLimit,
 ) -> Outcome:
-    """Run the tool unless its allowance is used up or its arguments contain secrets; raises `DeepResearchError`."""
-    if reason := used_up(name, tool_context.meter):
+    """Run the tool unless its allowance is used up or its arguments contain secrets; raises
+    `DeepResearchError`."""
+    reason = used_up(name, tool_context.meter)
+    if reason:
         logger.warning("%s was not called: %s", name, reason)
-        return Outcome(problems=(f"{NOT_RUN} {reason}. Write down what was found.",))
+        return _not_run(f"{reason}. Write down what was found.")
     if Secrets(context.mcp).are_in(arguments):
         logger.warning("%s was not called: its arguments hold a secret of the settings", name)
-        return Outcome(problems=(f"{NOT_RUN} {_NEVER_SENT}",))
+        return _not_run(_NEVER_SENT)
     tool_context.meter.calls += 1
     work = partial(carry_out, research_tool(name, context, tool_context), arguments, time)
-    # LangChain traces its own tools.
-    outcome = await (traced_tool(name, arguments, work, _shown) if name in tool_names.OURS else work())
+    if name in tool_names.OURS:
+        outcome = await traced_tool(name, arguments, work, _shown)
+    else:
+        # LangChain traces its own tools.
+        outcome = await work()
     return outcome._replace(asked=tuple(tool_context.meter.asked))
 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as traces show it."""
-    found = [{"title": hit.source.title, "address": hit.source.address, "text": hit.excerpt} for hit in outcome.hits]
+    found: list[dict[str, str]] = []
+    for hit in outcome.hits:
+        found.append(
+            {"title": hit.source.title, "address": hit.source.address, "text": hit.excerpt}
+        )
     return {"found": found, "problems": list(outcome.problems)}
 
 
@@ -138,35 +180,49 @@ async def keep(
     *,
     is_shared: bool = False,
 ) -> str:
-    """Store the results in full, and the text in which the model is shown them; return the hash of that text.
+    """Store the results in full, and the text in which the model is shown them; return the hash of
+    that text.
 
-    `numbers`: of the sources, by key. `earlier`: results shown before, which are not repeated. `is_shared`: whether the
-    text must be identical in several conversations, so that providers cache it. The pages found may be opened from now
-    on.
+    `numbers`: of the sources, by key. `earlier`: results shown before, which are not repeated.
+    `is_shared`: whether the text must be identical in several conversations, so that providers
+    cache it. The pages found may be opened from now on.
     """
     fence_name = short_hash(question_id)[:8] if is_shared else ""
     shown = write_results(outcome, numbers, earlier, fence_name)
     reference = text_hash(shown)
-    whole = {hit.source.content_hash: hit.text for hit in outcome.hits if hit.source.content_hash and not hit.is_kept}
-    excerpts = {text_hash(hit.excerpt): hit.excerpt for hit in outcome.hits if hit.source.excerpts}
-    found_on_web = [hit.source.address for hit in outcome.hits if hit.source.kind == "web"]
+    whole: dict[str, str] = {}
+    excerpts: dict[str, str] = {}
+    found_on_web: list[str] = []
+    records: dict[str, dict[str, Any]] = {}
+    for hit in outcome.hits:
+        source = hit.source
+        if source.content_hash and not hit.is_kept:
+            whole[source.content_hash] = hit.text
+        if source.excerpts:
+            excerpts[text_hash(hit.excerpt)] = hit.excerpt
+        if source.kind == "web":
+            found_on_web.append(source.address)
+        is_recorded = source.address.startswith(RETRIEVED) or source.is_earlier
+        if is_recorded and not hit.is_kept:
+            records[source.address] = {"source": source.model_dump(), "links": []}
+    texts = {**whole, **excerpts, reference: shown}
     async with pages.lock(SHOWN_RESULTS):
         notes = await note_shown(pages, outcome, reference)
-        records = {
-            hit.source.address: {"source": hit.source.model_dump(), "links": []}
-            for hit in outcome.hits
-            if (hit.source.address.startswith(RETRIEVED) or hit.source.is_earlier) and not hit.is_kept
-        }
-        texts = {**whole, **excerpts, reference: shown}
         await Addresses(pages, question_id).allow(found_on_web, texts, records, notes)
     return reference
 
 
 @contextmanager
 def shown_use(
-    events: CallEvents, placement: Placement, name: str, inputs: Sequence[str], scope: Scope, meters: Sequence[Meter]
+    events: CallEvents,
+    placement: Placement,
+    name: str,
+    inputs: Sequence[str],
+    scope: Scope,
+    meters: Sequence[Meter],
 ) -> Iterator[list[Outcome]]:
-    """Emit the packets of a tool use and record its cost in any case; the block appends the outcomes."""
+    """Emit the packets of a tool use and record its cost in any case; the block appends the
+    outcomes."""
     events.emit(*tool_call_packets(placement, name, inputs, scope))
     outcomes: list[Outcome] = []
     try:
@@ -174,32 +230,58 @@ def shown_use(
     finally:
         for meter in meters:
             events.bill.add(meter.spent(name))
-        failed = [f"{file.path}: {file.reason}" for outcome in outcomes for file in outcome.not_read]
-        failed += [words for outcome in outcomes for words in outcome.broken]
-        events.emit(*tool_result_packets(placement, name, sources_found(*outcomes).values(), failed))
+        failed: list[str] = []
+        for outcome in outcomes:
+            failed += [f"{file.path}: {file.reason}" for file in outcome.not_read]
+        for outcome in outcomes:
+            failed += outcome.broken
+        sources = sources_found(*outcomes).values()
+        events.emit(*tool_result_packets(placement, name, sources, failed))
 
 
-def action_of(action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]) -> Action:
+def action_of(
+    action_id: str, name: str, inputs: Iterable[str], outcomes: Sequence[Outcome]
+) -> Action:
     """Return the record of a tool use with these outcomes."""
-    ended = [outcome for outcome in outcomes if not outcome.failed]
+    # Dicts keep each entry once, in order.
+    problems: dict[str, None] = {}
+    not_read: dict[NotRead, None] = {}
+    redacted: dict[str, None] = {}
+    broken: dict[str, None] = {}
+    asked: dict[str, None] = {}
+    failed: list[str] = []
+    fault = ""
+    for outcome in outcomes:
+        problems |= dict.fromkeys(outcome.problems)
+        not_read |= dict.fromkeys(outcome.not_read)
+        redacted |= dict.fromkeys(outcome.redacted)
+        asked |= dict.fromkeys(outcome.asked)
+        failed += outcome.failed
+        if not outcome.failed:
+            broken |= dict.fromkeys(outcome.broken + outcome.replaced)
+        fault = fault or outcome.fault
     return Action(
         id=action_id,
         tool=name,
         inputs=tuple(inputs),
         found=tuple(sources_found(*outcomes)),
-        problems=tuple(dict.fromkeys(problem for outcome in outcomes for problem in outcome.problems)),
-        not_read=tuple(dict.fromkeys(file for outcome in outcomes for file in outcome.not_read)),
-        redacted=tuple(dict.fromkeys(word for outcome in outcomes for word in outcome.redacted)),
-        failed=tuple(kind for outcome in outcomes for kind in outcome.failed),
-        broken=tuple(dict.fromkeys(words for outcome in ended for words in outcome.broken + outcome.replaced)),
-        asked=tuple(dict.fromkeys(name for outcome in outcomes for name in outcome.asked)),
-        fault=next((outcome.fault for outcome in outcomes if outcome.fault), ""),
+        problems=tuple(problems),
+        not_read=tuple(not_read),
+        redacted=tuple(redacted),
+        failed=tuple(failed),
+        broken=tuple(broken),
+        asked=tuple(asked),
+        fault=fault,
     )
 
 
 def sources_found(*outcomes: Outcome) -> dict[str, Source]:
     """Return the sources of the outcomes by key."""
-    return {hit.source.key: hit.source for outcome in outcomes for hit in outcome.hits}
+    sources: dict[str, Source] = {}
+    for outcome in outcomes:
+        for hit in outcome.hits:
+            sources[hit.source.key] = hit.source
+    return sources
 
 
 def lasting_fault(outcome: Outcome, task: Task, *, has_found: bool) -> str:
@@ -221,5 +303,9 @@ def used_up(tool: str, meter: Meter) -> str:
     if tool not in tool_names.OURS:
         return ""
     if tool == tool_names.OPEN_URL:
-        return "" if meter.most_fetches is None or meter.most_fetches > 0 else "no pages are left to open (max_fetches)"
-    return "" if meter.most_searches is None or meter.most_searches > 0 else "no searches are left (max_searches)"
+        if meter.most_fetches is not None and meter.most_fetches <= 0:
+            return "no pages are left to open (max_fetches)"
+        return ""
+    if meter.most_searches is not None and meter.most_searches <= 0:
+        return "no searches are left (max_searches)"
+    return ""

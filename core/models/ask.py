@@ -1,4 +1,5 @@
-"""Asks a role's model for one answer: fits the prompt to its window, streams, and changes the request if it fails."""
+"""Asks a role's model for one answer: fits the prompt to its window, streams, and changes the
+request if it fails."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
-from itertools import groupby
 from typing import NamedTuple
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
@@ -32,7 +32,16 @@ from ..run.transcripts import (
 from .abilities import ability_of, other_ability, remember_ability, with_learned
 from .caller import Assembly, Caller, bind_call
 from .extractive.chat import ExtractiveChatModel
-from .faults import AnswerRefused, FaultKind, PromptCut, broken_off, explain, fault_kind, is_transient, retry_reason
+from .faults import (
+    AnswerRefused,
+    FaultKind,
+    PromptCut,
+    broken_off,
+    explain,
+    fault_kind,
+    is_transient,
+    retry_reason,
+)
 from .ladder.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split_thoughts
 from .ladder.rungs import Ability, prepare
 from .ladder.written_calls import CallGuard
@@ -45,20 +54,27 @@ logger = logging.getLogger(__name__)
 _THOUGHT_ARGUMENT = "reasoning"
 """Argument of the think tool that contains the thought."""
 _SMALLEST_WINDOW = 128
-"""A server that reports fewer prompt tokens than this counts wrongly, or counts only uncached tokens."""
+"""A server that reports fewer prompt tokens than this counts wrongly, or counts only uncached
+tokens."""
 _READ_SHARE = 2 / 3
-"""If a server reports less than this share of the estimated prompt tokens, it did not read the whole prompt."""
+"""If a server reports less than this share of the estimated prompt tokens, it did not read the
+whole prompt."""
 _TEMPERATURE = 0.1
 """Temperature for models that write calls as text, unless the model has one set."""
 _SUSPECTS = 3
-"""Maximum number of tool results to leave out, one at a time, while the provider's filter refuses the prompt."""
+"""Maximum number of tool results to leave out, one at a time, while the provider's filter refuses
+the prompt."""
 
 
 class AnswerEmitter:
-    """Sends the thoughts and text of one answer to `CallEvents` as its chunks arrive, with secrets masked."""
+    """Sends the thoughts and text of one answer to `CallEvents` as its chunks arrive, with secrets
+    masked."""
 
-    def __init__(self, events: CallEvents, secrets: Secrets, *, is_prose: bool, begins_inside: bool) -> None:
-        """`is_prose`: emit text as it arrives instead of in `finish`; `begins_inside`: see `ThoughtFilter`."""
+    def __init__(
+        self, events: CallEvents, secrets: Secrets, *, is_prose: bool, begins_inside: bool
+    ) -> None:
+        """`is_prose`: emit text as it arrives instead of in `finish`; `begins_inside`: see
+        `ThoughtFilter`."""
         self.text = ""
         """The text so far, without thoughts in it."""
         self._events = events
@@ -71,18 +87,22 @@ class AnswerEmitter:
         self._arguments: dict[int, StreamedThought] = {}
         """The calls of the think tool, by their index in the stream."""
         self._source = ""
-        """Where the last emitted words came from; words from another source begin a new paragraph."""
+        """Where the last emitted words came from; words from another source begin a new
+        paragraph."""
 
     def feed(self, chunk: AIMessage) -> None:
         """Add the next chunk, or the whole message of a model that cannot stream."""
         self._emit_thought("native", reasoning_of(chunk))
         self._emit(self._filter.feed(chunk.text))
-        for part in chunk.tool_call_chunks if isinstance(chunk, AIMessageChunk) else ():
+        if not isinstance(chunk, AIMessageChunk):
+            return
+        for part in chunk.tool_call_chunks:
             index = part["index"] or 0
             if part["name"] == tool_names.THINK_TOOL:
                 self._arguments[index] = StreamedThought()
             if index in self._arguments:
-                self._emit_thought(f"call {index}", self._arguments[index].feed(part["args"] or ""))
+                words = self._arguments[index].feed(part["args"] or "")
+                self._emit_thought(f"call {index}", words)
 
     def finish_stream(self) -> None:
         """Emit the text that is still withheld after the last chunk."""
@@ -92,15 +112,21 @@ class AnswerEmitter:
         self._emit_text("", is_last=True)
 
     def finish(self, message: AIMessage) -> None:
-        """Emit the thoughts and text that were not streamed; `message` is the complete, parsed answer."""
-        if not self._is_prose and (words := self._separated("text", message.text)):
-            self._events.on_text(words)
+        """Emit the thoughts and text that were not streamed; `message` is the complete, parsed
+        answer."""
+        if not self._is_prose:
+            words = self._separated("text", message.text)
+            if words:
+                self._events.on_text(words)
         streamed = [argument.text for argument in self._arguments.values()]
-        for number, call in enumerate(call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL):
+        calls = [call for call in message.tool_calls if call["name"] == tool_names.THINK_TOOL]
+        for number, call in enumerate(calls):
             thought = str(call["args"].get(_THOUGHT_ARGUMENT, ""))
-            shown = streamed[number] if number < len(streamed) else ""
-            if thought.startswith(shown):
-                self._emit_thought(self._source if shown else f"whole {number}", thought[len(shown) :])
+            if number >= len(streamed) or not streamed[number]:
+                self._emit_thought(f"whole {number}", thought)
+            elif thought.startswith(streamed[number]):
+                rest = thought.removeprefix(streamed[number])
+                self._emit_thought(self._source, rest)
         self._events.end()
 
     def _emit(self, pieces: list[Piece]) -> None:
@@ -109,27 +135,34 @@ class AnswerEmitter:
                 self._emit_thought("leaked", piece.words)
                 continue
             words = safe_text(piece.words)
-            self._emit_text(self._guard.feed(words) if self._guard else words)
+            if self._guard:
+                words = self._guard.feed(words)
+            self._emit_text(words)
 
     def _emit_text(self, words: str, *, is_last: bool = False) -> None:
-        words = self._secrets.masked(self._held + words)
-        end = len(words) if is_last else self._secrets.settled(words)
-        words, self._held = words[:end], words[end:]
-        self.text += words
-        if self._is_prose and words:
-            self._events.on_text(words)
+        masked = self._secrets.masked(self._held + words)
+        end = len(masked) if is_last else self._secrets.settled(masked)
+        settled = masked[:end]
+        self._held = masked[end:]
+        self.text += settled
+        if self._is_prose and settled:
+            self._events.on_text(settled)
 
     def _emit_thought(self, source: str, words: str) -> None:
-        if words := self._separated(source, words):
-            self._events.on_thought(words)
+        shown = self._separated(source, words)
+        if shown:
+            self._events.on_thought(shown)
 
     def _separated(self, source: str, words: str) -> str:
-        """Return the words, with a blank line before them if the last ones came from another source."""
-        if not (words := safe_text(words)):
+        """Return the words, with a blank line before them if the last ones came from another
+        source."""
+        words = safe_text(words)
+        if not words:
             return ""
-        separator = "\n\n" if self._source and source != self._source else ""
+        if self._source and source != self._source:
+            words = f"\n\n{words}"
         self._source = source
-        return separator + words
+        return words
 
 
 class StreamedThought:
@@ -143,14 +176,18 @@ class StreamedThought:
         """Add a piece of the arguments (JSON); return the words that it adds to the thought."""
         self._json += piece
         try:
-            read = from_json(self._json, allow_partial="trailing-strings")
+            arguments = from_json(self._json, allow_partial="trailing-strings")
         except (ValueError, TypeError):
-            # Half of a surrogate pair, or not JSON; `finish` emits the thought from the whole message.
+            # Half of a surrogate pair, or not JSON; `finish` emits the thought from the whole
+            # message.
             return ""
-        text = read.get(_THOUGHT_ARGUMENT) if isinstance(read, dict) else None
+        if not isinstance(arguments, dict):
+            return ""
+        text = arguments.get(_THOUGHT_ARGUMENT)
         if not isinstance(text, str) or not text.startswith(self.text):
             return ""
-        words, self.text = text[len(self.text) :], text
+        words = text.removeprefix(self.text)
+        self.text = text
         return words
 
 
@@ -159,35 +196,45 @@ class Reply(NamedTuple):
 
     message: AIMessage
     refused: tuple[str, ...] = ()
-    """Ids of the tool calls whose results were left out because the provider's filter refused them."""
+    """Ids of the tool calls whose results were left out because the provider's filter refused
+    them."""
     shortened: int = 0
     """Number of tool results that were shortened to fit the window."""
 
 
 async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
-    """Call the role's model and return its answer; thoughts, text and cost go to `events`, even if the call fails.
+    """Call the role's model and return its answer; thoughts, text and cost go to `events`, even if
+    the call fails.
 
-    Handles prompts that are too long, tool results that the provider's filter refuses, and servers without tool calls.
-    Raises a `DeepResearchError` if the model is given by name; a model instance from an app may raise its own errors.
+    Handles prompts that are too long, tool results that the provider's filter refuses, and servers
+    without tool calls. Raises a `DeepResearchError` if the model is given by name; a model instance
+    from an app may raise its own errors.
     """
     start = context.clock.seconds()
     events.has_shown = False
     try:
-        caller = Caller(request.role, context, retry_budget_of(request.question_id, context.limits), events)
-        needs_tools = bool(request.tools) or any(isinstance(message, ToolMessage) for message in request.messages)
-        ability = await ability_of(caller, may_try=needs_tools, has_tools=_may_call(request))
+        retries = retry_budget_of(request.question_id, context.limits)
+        caller = Caller(request.role, context, retries, events)
+        has_results = any(isinstance(message, ToolMessage) for message in request.messages)
+        ability = await ability_of(
+            caller, may_try=bool(request.tools) or has_results, has_tools=_may_call(request)
+        )
         tool_tokens = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
         answer_tokens = output_tokens(request.role, request.max_tokens, context) or 0
         room = profile_of(request.role, context).window - answer_tokens - tool_tokens
-        # Earlier reports keep their citations, but not their lists of sources and notes.
-        shown = [
-            message.model_copy(update={"content": read_body(message.text)}) if mark_of(message) == "report" else message
-            for message in request.messages
-        ]
-        messages = fit_window(shown, room, request.shorten)
-        reply = await _answer(request._replace(messages=messages), ability, caller)
-        pairs = zip(shown, messages, strict=True)
-        return reply._replace(shortened=sum(isinstance(old, ToolMessage) and old != new for old, new in pairs))
+        messages: list[AnyMessage] = []
+        for message in request.messages:
+            if mark_of(message) == "report":
+                # Earlier reports keep their citations, but not their lists of sources and notes.
+                message = message.model_copy(update={"content": read_body(message.text)})
+            messages.append(message)
+        fitted = fit_window(messages, room, request.shorten)
+        reply = await _answer(request._replace(messages=fitted), ability, caller)
+        shortened = 0
+        for message, sent in zip(messages, fitted, strict=True):
+            if isinstance(message, ToolMessage) and message != sent:
+                shortened += 1
+        return reply._replace(shortened=shortened)
     finally:
         # A call may fail or be cut off in the middle of a thought.
         events.end()
@@ -216,7 +263,13 @@ async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
                     log_failure(__name__, error, "The %s's model failed: %s", role, ours)
                 # The provider's message may contain the key.
                 raise ours from None
-            log_failure(__name__, error, "The %s's model failed (%s); retrying with a changed request", role, kind)
+            log_failure(
+                __name__,
+                error,
+                "The %s's model failed (%s); retrying with a changed request",
+                role,
+                kind,
+            )
             if kind == "no_tools":
                 ability = await other_ability(caller, ability)
             caller.events.on_restart()
@@ -239,10 +292,11 @@ class Remedies:
     @property
     def request(self) -> Request:
         """The request for the next try, with the refused results left out."""
-        messages = [
-            withheld_result(call_id) if (call_id := _answered(message)) in self.left_out else message
-            for message in self._request.messages
-        ]
+        messages: list[AnyMessage] = []
+        for message in self._request.messages:
+            if isinstance(message, ToolMessage) and message.tool_call_id in self.left_out:
+                message = withheld_result(message.tool_call_id)
+            messages.append(message)
         return self._request._replace(messages=messages)
 
     def apply(self, error: Exception, kind: FaultKind) -> bool:
@@ -251,11 +305,14 @@ class Remedies:
             if self._suspects is None:
                 suspects = _suspects(self._request.messages)
                 self._suspects = iter(suspects)
-                # A refused prompt is always refused, but an answer may be refused by chance: retry once unchanged.
+                # A refused prompt is always refused, but an answer may be refused by chance: retry
+                # once unchanged.
                 if isinstance(error, AnswerRefused) and suspects:
                     return True
             self.left_out = next(self._suspects, ())
-            logger.info("%d results are left out of a call that a filter refused", len(self.left_out))
+            logger.info(
+                "%d results are left out of a call that a filter refused", len(self.left_out)
+            )
             return bool(self.left_out)
         if kind in self._applied:
             return False
@@ -274,51 +331,69 @@ def withheld_result(call_id: str) -> ToolMessage:
 
 
 def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
-    """Return which tool results to leave out (by call ids), in order: up to three alone, then these together.
+    """Return which tool results to leave out (by call ids), in order: up to three alone, then these
+    together.
 
     The first is the longest result of the newest round of calls.
     """
-    rounds = [list(group) for answers, group in groupby(messages, lambda each: bool(_answered(each))) if answers]
-    suspected = [
-        _answered(message)
-        for results in reversed(rounds)
-        for message in sorted(results, key=lambda message: len(message.text), reverse=True)
-        if is_result(message)
-    ][:_SUSPECTS]
-    singles: list[tuple[str, ...]] = [(call_id,) for call_id in suspected]
-    return singles if len(singles) < 2 else [*singles, tuple(suspected)]
-
-
-def _answered(message: AnyMessage) -> str:
-    """Return the id of the tool call that the message answers, or an empty string."""
-    return message.tool_call_id if isinstance(message, ToolMessage) else ""
+    rounds: list[list[ToolMessage]] = [[]]
+    for message in messages:
+        if isinstance(message, ToolMessage) and message.tool_call_id:
+            rounds[-1].append(message)
+        else:
+            rounds.append([])
+    suspects: list[str] = []
+    for results in reversed(rounds):
+        for result in sorted(results, key=lambda result: len(result.text), reverse=True):
+            if is_result(result):
+                suspects.append(result.tool_call_id)
+    suspects = suspects[:_SUSPECTS]
+    singles: list[tuple[str, ...]] = [(call_id,) for call_id in suspects]
+    if len(singles) < 2:
+        return singles
+    return [*singles, tuple(suspects)]
 
 
 async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:
-    """Make the call and return the whole answer, with tool calls parsed and thoughts removed from the text.
+    """Make the call and return the whole answer, with tool calls parsed and thoughts removed from
+    the text.
 
-    With `request.keeps_broken`, an answer that breaks off after text was shown is returned as far as it came. Raises
-    `AnswerCut` if the answer breaks off otherwise, `AnswerSilent`, `ModelFailed`, `PromptCut`, or errors of the client.
+    With `request.keeps_broken`, an answer that breaks off after text was shown is returned as far
+    as it came. Raises `AnswerCut` if the answer breaks off otherwise, `AnswerSilent`,
+    `ModelFailed`, `PromptCut`, or errors of the client.
     """
     context, events, role = caller.context, caller.events, request.role
-    prepared = prepare(ability.rung, request.messages, request.tools, request.tool_choice, request.text_key)
+    prepared = prepare(
+        ability.rung, request.messages, request.tools, request.tool_choice, request.text_key
+    )
     model = resolve_model(role, context)
-    most = output_tokens(role, request.max_tokens, context)
+    most_tokens = output_tokens(role, request.max_tokens, context)
     settings = dict(prepared.settings)
     if isinstance(model, ExtractiveChatModel):
         settings["facts"] = request.facts
     elif ability.rung != "native" and getattr(model, "temperature", None) is None:
         # Local servers default to 0.8, at which small models often break the format.
         settings["temperature"] = _TEMPERATURE
-    bound = bind_call(model, prepared.tools, request.tool_choice, most, _effort(role, context), settings)
-    # Only a stream shows that a long answer is still in progress.
-    is_streamed = request.is_long or events.is_watched
-    parts = caller.parts(bound, prepared.messages, is_long=request.is_long, is_streamed=is_streamed, most_tokens=most)
+    effort = _effort(role, context)
+    bound = bind_call(model, prepared.tools, request.tool_choice, most_tokens, effort, settings)
+    parts = caller.parts(
+        bound,
+        prepared.messages,
+        is_long=request.is_long,
+        # Only a stream shows that a long answer is still in progress.
+        is_streamed=request.is_long or events.is_watched,
+        most_tokens=most_tokens,
+    )
     may_call = _may_call(request)
     new_emitter = partial(
-        AnswerEmitter, events, Secrets(context.mcp), is_prose=not may_call, begins_inside=ability.begins_inside
+        AnswerEmitter,
+        events,
+        Secrets(context.mcp),
+        is_prose=not may_call,
+        begins_inside=ability.begins_inside,
     )
-    answer, emitter = Assembly(), new_emitter()
+    answer = Assembly()
+    emitter = new_emitter()
     cut: Exception | None = None
     try:
         async with aclosing(parts):
@@ -338,26 +413,41 @@ async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> 
     if cut and not finish_of(message):
         if not (request.keeps_broken and events.has_shown):
             raise cut
-        message = message.model_copy(update={"response_metadata": {**message.response_metadata, **BROKEN}})
+        metadata = {**message.response_metadata, **BROKEN}
+        message = message.model_copy(update={"response_metadata": metadata})
         events.on_continue(retry_reason(cut))
-    counted = message.usage_metadata["input_tokens"] if message.usage_metadata else 0
-    expected = sum(len(sent.text) for sent in prepared.messages) // CHARACTERS_PER_TOKEN
-    if _SMALLEST_WINDOW <= counted < _READ_SHARE * expected:
-        raise PromptCut(counted, expected)
+    _check_whole_prompt_was_read(message, prepared.messages)
     emitter.finish_stream()
-    whole = message.text
-    shown = ability._replace(begins_inside=ability.begins_inside or split_thoughts(whole).began_inside)
+    text = message.text
+    begins_inside = ability.begins_inside or split_thoughts(text).began_inside
+    shown = ability._replace(begins_inside=begins_inside)
     if with_learned(shown, model) != ability:
         await remember_ability(role, context, shown)
-    # Parse calls from the unfiltered text: an argument may contain text that looks like a thought.
-    text = safe_text(whole) if may_call else split_thoughts(emitter.text).text
-    message = read_reply(message.model_copy(update={"content": text}), request.tools if may_call else ())
+    if may_call:
+        # Parse calls from the unfiltered text: an argument may contain text that looks like a
+        # thought.
+        message = message.model_copy(update={"content": safe_text(text)})
+        message = read_reply(message, request.tools)
+    else:
+        prose = split_thoughts(emitter.text).text
+        message = message.model_copy(update={"content": prose})
     emitter.finish(message)
     return message
 
 
+def _check_whole_prompt_was_read(message: AIMessage, prompt: Sequence[AnyMessage]) -> None:
+    """Raise `PromptCut` if the server counted far fewer tokens than the prompt has."""
+    if not message.usage_metadata:
+        return
+    counted = message.usage_metadata["input_tokens"]
+    expected = sum(len(sent.text) for sent in prompt) // CHARACTERS_PER_TOKEN
+    if _SMALLEST_WINDOW <= counted < _READ_SHARE * expected:
+        raise PromptCut(counted, expected)
+
+
 def _effort(role: Role, context: Context) -> str:
-    """Return the reasoning effort to request; empty for the provider's default, and for models that do not reason."""
+    """Return the reasoning effort to request; empty for the provider's default, and for models that
+    do not reason."""
     if not profile_of(role, context).reasons:
         return ""
     if context.effort == "auto":

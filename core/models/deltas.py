@@ -1,4 +1,5 @@
-"""Parses the answers of OpenAI-compatible servers, streamed or not, into the chunks that LangChain reads."""
+"""Parses the answers of OpenAI-compatible servers, streamed or not, into the chunks that LangChain
+reads."""
 
 from __future__ import annotations
 
@@ -31,8 +32,9 @@ MOST_BYTES = 2_000_000
 class Deltas:
     """Converts the chunks of one answer to OpenAI's exact format.
 
-    Some servers send tool calls without an index or all with the same one, repeat names, send an id with every piece or
-    none, count tokens in every chunk, or finish twice. LangChain would merge such chunks into garbage.
+    Some servers send tool calls without an index or all with the same one, repeat names, send an id
+    with every piece or none, count tokens in every chunk, or finish twice. LangChain would merge
+    such chunks into garbage.
     """
 
     def __init__(self) -> None:
@@ -47,30 +49,42 @@ class Deltas:
         """The finish reason, once the server has sent it."""
 
     def read(self, chunk: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-        """Return a chunk in OpenAI's format (empty if it has no part of the answer), and its thought (may be empty).
+        """Return a chunk in OpenAI's format (empty if it has no part of the answer), and its
+        thought (may be empty).
 
-        Raises `AnswerBroken` if the chunk is an error, `AnswerRefused` if the model or a filter declined to answer.
+        Raises `AnswerBroken` if the chunk is an error, `AnswerRefused` if the model or a filter
+        declined to answer.
         """
         self.usage = plausible_counts(chunk.get("usage")) or self.usage
-        choices = chunk.get("choices") or [{}]
-        choice = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
-        if error := chunk.get("error") or choice.get("error"):
+        choice = _first_choice(chunk)
+        error = chunk.get("error") or choice.get("error")
+        if error:
             raise AnswerBroken("an error", error)
         if not choice:
             return {}, ""
-        self._has_begun |= "delta" in choice
+        if "delta" in choice:
+            self._has_begun = True
         delta = clean_nested(choice.get("delta") or {})
         if delta.get("refusal") or choice.get("finish_reason") == "content_filter":
             raise AnswerRefused
         if choice.get("finish_reason") == "error":
             raise AnswerBroken("an error")
-        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        if not isinstance(thought, str):
+            thought = ""
         calls = [self._call(call) for call in delta.get("tool_calls") or ()]
-        reason = None if self._finish else choice.get("finish_reason") or None
+        reason = None
+        if not self._finish:
+            reason = choice.get("finish_reason") or None
         if reason:
-            self._finish = reason = "length" if reason.lower() in _LENGTH_REASONS else reason
-        piece = {"delta": {"content": delta.get("content"), "tool_calls": calls}, "finish_reason": reason}
-        return {"model": chunk.get("model"), "choices": [piece]}, reasoning if isinstance(reasoning, str) else ""
+            if reason.lower() in _LENGTH_REASONS:
+                reason = "length"
+            self._finish = reason
+        piece = {
+            "delta": {"content": delta.get("content"), "tool_calls": calls},
+            "finish_reason": reason,
+        }
+        return {"model": chunk.get("model"), "choices": [piece]}, thought
 
     def close(self) -> None:
         """Raise `AnswerBroken` unless the server marked the answer as complete."""
@@ -78,39 +92,66 @@ class Deltas:
             raise AnswerBroken(BROKE_OFF if self._has_begun else "no answer")
 
     def _call(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a piece of a tool call with the index of the call; the first one also has its name and a unique id."""
+        """Return a piece of a tool call with the index of the call; the first one also has its name
+        and a unique id."""
         function = call.get("function") or {}
         name, arguments = function.get("name"), function.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
             arguments = json.dumps(arguments, ensure_ascii=False)
         index, given = call.get("index"), call.get("id") or None
-        known = [position for position, (number, _) in enumerate(self._calls) if index is None or number == index]
-        if known:
-            is_other = given != self._calls[known[-1]][1] if given else index is None
+        position = self._latest(index)
+        if position is not None:
+            _, known = self._calls[position]
+            is_other = given != known if given else index is None
             if not (name and is_other):
                 # The piece continues a known call.
-                return {"index": known[-1], "id": None, "function": {"name": None, "arguments": arguments}}
-        identifier = given if given and given not in self._ids else f"call_{uuid.uuid4().hex}"
+                continued = {"name": None, "arguments": arguments}
+                return {"index": position, "id": None, "function": continued}
+        identifier = given
+        if not identifier or identifier in self._ids:
+            identifier = f"call_{uuid.uuid4().hex}"
         self._ids.add(identifier)
         self._calls.append((index, given))
-        return {"index": len(self._calls) - 1, "id": identifier, "function": {"name": name, "arguments": arguments}}
+        begun = {"name": name, "arguments": arguments}
+        return {"index": len(self._calls) - 1, "id": identifier, "function": begun}
+
+    def _latest(self, index: int | None) -> int | None:
+        """Return the position of the latest call with this index of the server, or of the latest
+        call if the server sends none; None if there is none."""
+        for position in reversed(range(len(self._calls))):
+            number, _ = self._calls[position]
+            if index is None or number == index:
+                return position
+        return None
+
+
+def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of the answer in a chunk; empty if it has none."""
+    choices = chunk.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        return choices[0]
+    return {}
 
 
 def plausible_counts(usage: Any) -> dict[str, Any]:
-    """Return a server's token counts and cost; an empty dict if a token count is not a plausible number."""
-    known = dict[str, Any]()
-    for name, value in usage.items() if isinstance(usage, dict) else ():
+    """Return a server's token counts and cost; an empty dict if a token count is not a plausible
+    number."""
+    if not isinstance(usage, dict):
+        return {}
+    counts: dict[str, Any] = {}
+    for name, value in usage.items():
         if isinstance(value, dict):
-            known[name] = plausible_counts(value)
+            counts[name] = plausible_counts(value)
         elif isinstance(value, int | float) and 0 <= value <= _MOST_COUNTED:
-            known[name] = value if name == "cost" else int(value)
+            counts[name] = value if name == "cost" else int(value)
         elif value is not None and name.endswith("_tokens"):
             return {}
-    return known
+    return counts
 
 
 async def sse_data(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield the data of each server-sent event of a stream, and empty data for each keep-alive comment."""
+    """Yield the data of each server-sent event of a stream, and empty data for each keep-alive
+    comment."""
     data: list[bytes] = []
     rest = b""
     async for piece in pieces:
@@ -119,41 +160,53 @@ async def sse_data(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
             if line.startswith(b":"):
                 yield b""
             elif line.startswith(b"data:"):
-                data.append(line[len(b"data:") :].strip())
+                data.append(line.removeprefix(b"data:").strip())
             elif data and not line.strip():
-                whole, data = b"\n".join(data), []
-                if whole == _END:
-                    # A connection can only be reused after its end was read, but some servers leave it open.
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(_DRAIN_SECONDS):
-                            async for _ in pieces:
-                                pass
+                event = b"\n".join(data)
+                data = []
+                if event == _END:
+                    await _drain(pieces)
                     yield _STOP
                     return
-                yield whole
+                yield event
         if len(rest) + sum(map(len, data)) > MOST_BYTES:
             break
-    last = [*data, *([rest[len(b"data:") :].strip()] if rest.startswith(b"data:") else [])]
-    if last and last != [_END]:
-        yield b"\n".join(last)
+    if rest.startswith(b"data:"):
+        data.append(rest.removeprefix(b"data:").strip())
+    if data and data != [_END]:
+        yield b"\n".join(data)
+
+
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
+    """Read what a server still sends, for a short time: a connection can only be reused after its
+    end was read, but some servers leave it open."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in pieces:
+                pass
 
 
 def parse_answer(data: bytes) -> Any:
-    """Parse a chunk or answer from JSON; of more than `MOST_BYTES`, parse the beginning, marked as cut off."""
+    """Parse a chunk or answer from JSON; of more than `MOST_BYTES`, parse the beginning, marked as
+    cut off."""
     if len(data) <= MOST_BYTES:
         return json.loads(data)
-    begun = from_json(data[:MOST_BYTES].decode(errors="ignore"), allow_partial="trailing-strings")
-    return {**begun, "choices": [{**choice, "finish_reason": "length"} for choice in begun["choices"]]}
+    beginning = data[:MOST_BYTES].decode(errors="ignore")
+    answer = from_json(beginning, allow_partial="trailing-strings")
+    choices = [{**choice, "finish_reason": "length"} for choice in answer["choices"]]
+    return {**answer, "choices": choices}
 
 
 def as_chunk(answer: Any) -> dict[str, Any]:
-    """Return an unstreamed answer in the form of a single chunk; raise `AnswerBroken` if it is not a JSON object."""
+    """Return an unstreamed answer in the form of a single chunk; raise `AnswerBroken` if it is not
+    a JSON object."""
     if not isinstance(answer, dict):
         raise AnswerBroken("JSON in an unexpected format")
     choices = answer.get("choices")
-    plain = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
-    changed = [
-        {**choice, "delta": choice.get("message"), "finish_reason": choice.get("finish_reason") or "stop"}
-        for choice in plain[:1]
-    ]
-    return {**answer, "choices": changed}
+    if isinstance(choices, list):
+        for choice in choices:
+            if isinstance(choice, dict):
+                reason = choice.get("finish_reason") or "stop"
+                piece = {**choice, "delta": choice.get("message"), "finish_reason": reason}
+                return {**answer, "choices": [piece]}
+    return {**answer, "choices": []}

@@ -1,4 +1,5 @@
-"""The chat model for servers with OpenAI's API: its HTTP client, its calls, and the window that the server states."""
+"""The chat model for servers with OpenAI's API: its HTTP client, its calls, and the window that the
+server states."""
 
 from __future__ import annotations
 
@@ -31,16 +32,20 @@ _CONNECT_SECONDS = 10.0
 TIMEOUT = Timeout(None, connect=_CONNECT_SECONDS)
 """No read timeout: `Caller` enforces the limits, which differ between runs."""
 _ASK_SECONDS, _LOAD_SECONDS = 5.0, 120.0
-"""Timeouts for a question about the window, and for loading a model: Ollama states only the windows of loaded ones."""
+"""Timeouts for a question about the window, and for loading a model: Ollama states only the windows
+of loaded ones."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 """Matches the window set in the parameters of a model of Ollama."""
 
 
 class LoopClient(DefaultAsyncHttpxClient):
-    """HTTP client of one event loop: ignores proxy variables, follows no redirects, and is closed with its loop."""
+    """HTTP client of one event loop: ignores proxy variables, follows no redirects, and is closed
+    with its loop."""
 
     def __init__(self, proxy: str | None) -> None:
-        super().__init__(trust_env=False, proxy=proxy, follow_redirects=False, verify=trusted_certificates())
+        super().__init__(
+            trust_env=False, proxy=proxy, follow_redirects=False, verify=trusted_certificates()
+        )
         self._life: AsyncGenerator[None, None] | None = None
 
     async def send(self, *arguments: Any, **settings: Any) -> Any:
@@ -48,7 +53,8 @@ class LoopClient(DefaultAsyncHttpxClient):
         if self._life is None:
 
             async def until_the_loop_ends() -> AsyncGenerator[None, None]:
-                # A loop that shuts down closes its generators while connections can still be closed.
+                # A loop that shuts down closes its generators while connections can still be
+                # closed.
                 try:
                     yield
                 finally:
@@ -63,9 +69,11 @@ class OpenAIChat(ChatOpenAI):
     """Calls `/chat/completions`, or `/responses` if the model or the settings require it."""
 
     reasons: bool | None = None
-    """Whether the model reasons, so that a summary of its thoughts can be requested; None: the profile decides."""
+    """Whether the model reasons, so that a summary of its thoughts can be requested; None: the
+    profile decides."""
     is_at_openai: bool = True
-    """Whether the server is OpenAI's or Azure's, which require the newer name of the output limit."""
+    """Whether the server is OpenAI's or Azure's, which require the newer name of the output
+    limit."""
     _learned: ModelTraits = PrivateAttr(default=ModelTraits())
     """Traits that refusals revealed, in this process or an earlier one."""
 
@@ -75,30 +83,51 @@ class OpenAIChat(ChatOpenAI):
         return self._learned
 
     async def read_window(self) -> int | None:
-        """Ask the server for the model's window in tokens; works with vLLM, OpenRouter, llama.cpp and Ollama.
+        """Ask the server for the model's window in tokens; works with vLLM, OpenRouter, llama.cpp
+        and Ollama.
 
         Return None if the server is OpenAI's own, or states no window in time.
         """
         if self.is_at_openai:
             return None
-        client, model = self.root_async_client, self.model_name
-        base = str(client.base_url).rstrip("/")
+        model = self.model_name
+        base = str(self.root_async_client.base_url).rstrip("/")
         root = base.removesuffix("/v1")
-        gets = [f"{base}/models", f"{root}/props?model={quote(model)}", f"{root}/api/ps"]
-        for url in (*gets, f"{root}/api/show", f"{root}/api/generate", gets[-1]):
-            body = None if url in gets else {"model": model, "stream": False}
+        loaded_models = f"{root}/api/ps"
+        gets = [f"{base}/models", f"{root}/props?model={quote(model)}", loaded_models]
+        posts = [f"{root}/api/show", f"{root}/api/generate"]
+        for url in (*gets, *posts, loaded_models):
+            body = {"model": model, "stream": False} if url in posts else None
             try:
-                async with asyncio.timeout(_LOAD_SECONDS if body else _ASK_SECONDS):
-                    asked = client.post(url, cast_to=object, body=body) if body else client.get(url, cast_to=object)
-                    answer: Any = await asked
-            except (APIStatusError, ValueError):
-                answer = {}
+                answer = await self._answer_of(url, body)
             except (APIConnectionError, TimeoutError):
                 return None
-            is_ollama = isinstance(answer, dict) and answer.keys() & {"models", "model_info", "done"}
-            if (window := _window_in(answer, model)) or ("/api/" in url.removeprefix(root) and not is_ollama):
+            window = _window_in(answer, model)
+            if window:
                 return window
+            is_ollama = isinstance(answer, dict) and answer.keys() & {
+                "models",
+                "model_info",
+                "done",
+            }
+            if "/api/" in url.removeprefix(root) and not is_ollama:
+                return None
         return None
+
+    async def _answer_of(self, url: str, body: dict[str, Any] | None) -> Any:
+        """Return the server's answer to a question about the window; empty if it has none.
+
+        With a body, the request is a POST. Raises `APIConnectionError` or `TimeoutError`.
+        """
+        client = self.root_async_client
+        try:
+            if body:
+                async with asyncio.timeout(_LOAD_SECONDS):
+                    return await client.post(url, cast_to=object, body=body)
+            async with asyncio.timeout(_ASK_SECONDS):
+                return await client.get(url, cast_to=object)
+        except (APIStatusError, ValueError):
+            return {}
 
     def recall(self, learned: ModelTraits) -> None:
         """Add traits that were learned earlier."""
@@ -112,7 +141,9 @@ class OpenAIChat(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **settings: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        async with aclosing(self._call(messages, {**settings, "stop": stop, "stream": True})) as parts:
+        async with aclosing(
+            self._call(messages, {**settings, "stop": stop, "stream": True})
+        ) as parts:
             async for part in parts:
                 yield part
 
@@ -130,23 +161,29 @@ class OpenAIChat(ChatOpenAI):
         if whole is None or not isinstance(whole.message, AIMessageChunk):
             raise AnswerBroken("no answer")
         message = message_from_chunks(whole.message, whole.message.text)
-        return ChatResult(generations=[ChatGeneration(message=message, generation_info=whole.generation_info)])
+        return ChatResult(
+            generations=[ChatGeneration(message=message, generation_info=whole.generation_info)]
+        )
 
     async def _call(
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
-        """Make the call; as long as a refusal reveals a new trait of the server, repeat the call adapted to it."""
+        """Make the call; as long as a refusal reveals a new trait of the server, repeat the call
+        adapted to it."""
         while True:
             known = self._learned
-            is_response = self._use_responses_api({**settings, **self.model_kwargs})
-            reading = self._respond(messages, settings) if is_response else self._complete(messages, settings)
+            if self._use_responses_api({**settings, **self.model_kwargs}):
+                answer = self._respond(messages, settings)
+            else:
+                answer = self._complete(messages, settings)
             try:
-                async with aclosing(reading) as parts:
+                async with aclosing(answer) as parts:
                     async for part in parts:
                         yield part
                 return
             except APIStatusError as error:  # only raised before the first part
-                sent = min(filter(None, (settings.get("max_tokens"), known.output_tokens)), default=None)
+                limits = [settings.get("max_tokens"), known.output_tokens]
+                sent = min([limit for limit in limits if limit], default=None)
                 # Compare with `known`: a concurrent call may have learned the same trait meanwhile.
                 traits = traits_in(error, sent)
                 self._learned |= traits
@@ -161,28 +198,34 @@ class OpenAIChat(ChatOpenAI):
         self, messages: list[BaseMessage], settings: Mapping[str, Any]
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
         """Make a call of `/chat/completions`."""
-        usage = {"stream_options": {"include_usage": True}} if settings["stream"] else {}
-        payload = self._get_request_payload(messages, **{**settings, **usage})
+        if settings["stream"]:
+            settings = {**settings, "stream_options": {"include_usage": True}}
+        payload = self._get_request_payload(messages, **settings)
         deltas = Deltas()
         async with aclosing(self._chunks(payload)) as chunks:
             async for chunk in chunks:
                 if not chunk:
                     yield ChatGenerationChunk(message=AIMessageChunk(content=""))
                     continue
-                piece, reasoning = deltas.read(chunk)
-                if piece and (part := self._convert_chunk_to_generation_chunk(piece, AIMessageChunk, None)):
-                    if reasoning:
-                        part.message.additional_kwargs[REASONING] = reasoning
+                piece, thought = deltas.read(chunk)
+                if not piece:
+                    continue
+                part = self._convert_chunk_to_generation_chunk(piece, AIMessageChunk, None)
+                if part:
+                    if thought:
+                        part.message.additional_kwargs[REASONING] = thought
                     yield part
         deltas.close()
-        counted: dict[str, Any] = {"choices": [], "usage": deltas.usage}
-        if last := self._convert_chunk_to_generation_chunk(counted, AIMessageChunk, None):
+        counts: dict[str, Any] = {"choices": [], "usage": deltas.usage}
+        last = self._convert_chunk_to_generation_chunk(counts, AIMessageChunk, None)
+        if last:
             if deltas.usage and "cost" in deltas.usage:
                 last.message.response_metadata["cost"] = float(deltas.usage["cost"])
             yield last
 
     async def _chunks(self, payload: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the chunks of an answer as sent by `/chat/completions`; an unstreamed answer is one chunk."""
+        """Yield the chunks of an answer as sent by `/chat/completions`; an unstreamed answer is one
+        chunk."""
         # `chat.completions` would convert each chunk to a class of its own and back.
         raw = await self.root_async_client.post(
             "/chat/completions",
@@ -225,25 +268,29 @@ class OpenAIChat(ChatOpenAI):
         try:
             async for part in super()._astream_responses(messages, **settings):
                 message = part.message
-                blocks = message.content if isinstance(message.content, list) else []
-                is_refusal = any(isinstance(block, dict) and block.get("type") == "refusal" for block in blocks)
-                is_last = isinstance(message, AIMessageChunk) and message.chunk_position == "last"
-                cause = (message.response_metadata.get("incomplete_details") or {}).get("reason") if is_last else ""
-                if is_refusal or cause == "content_filter":
+                if _is_refusal(message):
                     raise AnswerRefused
-                if is_last:
+                if isinstance(message, AIMessageChunk) and message.chunk_position == "last":
+                    details = message.response_metadata.get("incomplete_details") or {}
+                    cause = details.get("reason")
+                    if cause == "content_filter":
+                        raise AnswerRefused
                     # Use the names of `/chat/completions`.
-                    message.response_metadata["finish_reason"] = "length" if cause == "max_output_tokens" else "stop"
+                    reason = "length" if cause == "max_output_tokens" else "stop"
+                    message.response_metadata["finish_reason"] = reason
                     is_whole = True
                 yield part
         except ValueError as error:  # how LangChain reports an error from the server
-            faults = error.errors() if isinstance(error, ValidationError) else []
-            if not faults or any("usage_metadata" not in fault["loc"] for fault in faults):
+            if not _is_about_counts(error):
                 raise AnswerBroken("an error", str(error)) from error
             # LangChain rejects invalid token counts, which only the last part has.
             is_whole = True
             yield ChatGenerationChunk(
-                message=AIMessageChunk(content="", response_metadata={"finish_reason": "stop"}, chunk_position="last")
+                message=AIMessageChunk(
+                    content="",
+                    response_metadata={"finish_reason": "stop"},
+                    chunk_position="last",
+                )
             )
         if not is_whole:
             raise AnswerBroken(BROKE_OFF)
@@ -264,34 +311,71 @@ class OpenAIChat(ChatOpenAI):
         if "input" in payload:
             # OpenAI would store the conversation, which is never needed again.
             payload["store"] = False
-            reasons = (self.profile or {}).get("reasoning_output", False) if self.reasons is None else self.reasons
+            reasons = self.reasons
+            if reasons is None:
+                reasons = (self.profile or {}).get("reasoning_output", False)
             if reasons:
                 payload["reasoning"] = {"summary": "auto", **payload.get("reasoning", {})}
         else:
+            limit_name, openai_name = OUTPUT_LIMITS
+            if self.is_at_openai:
+                limit_name = openai_name
             for name in OUTPUT_LIMITS:
                 if name in payload:
-                    payload[OUTPUT_LIMITS[self.is_at_openai]] = payload.pop(name)
+                    payload[limit_name] = payload.pop(name)
             if REASONING in self._learned.quirks:
-                for message, plain in zip(messages, payload["messages"], strict=True):
-                    if isinstance(message, AIMessage):
-                        # Every call needs a thought, even one made by this package, such as a step's first search.
-                        none = " " if message.tool_calls else ""
-                        plain[REASONING] = message.additional_kwargs.get(REASONING) or none
+                _add_thoughts(payload["messages"], messages)
         sent: dict[str, Any] = clean_nested(adapt(payload, self._learned))
         return sent
 
 
+def _is_refusal(message: BaseMessage) -> bool:
+    """Whether a part of an answer says that the model declined to answer."""
+    if not isinstance(message.content, list):
+        return False
+    blocks = [block for block in message.content if isinstance(block, dict)]
+    return any(block.get("type") == "refusal" for block in blocks)
+
+
+def _is_about_counts(error: ValueError) -> bool:
+    """Whether LangChain rejects nothing but the token counts of an answer."""
+    if not isinstance(error, ValidationError):
+        return False
+    return all("usage_metadata" in fault["loc"] for fault in error.errors())
+
+
+def _add_thoughts(payload: list[dict[str, Any]], messages: list[BaseMessage]) -> None:
+    """Add the model's thoughts to its messages in the body of a request."""
+    for message, sent in zip(messages, payload, strict=True):
+        if isinstance(message, AIMessage):
+            thought = message.additional_kwargs.get(REASONING)
+            if not thought:
+                # Every call needs a thought, even one made by this package, such as a step's first
+                # search.
+                thought = " " if message.tool_calls else ""
+            sent[REASONING] = thought
+
+
 def _window_in(answer: Any, model: str) -> int | None:
-    """Return the model's window as stated in a server's answer to one of the questions of `read_window`, or None."""
+    """Return the model's window as stated in a server's answer to one of the questions of
+    `read_window`, or None."""
     match answer:
         case {"default_generation_settings": {"n_ctx": int(window)}}:
             return window
-        case {"parameters": str(given), "model_info": dict(info)} if num_ctx := _NUM_CTX.search(given):
-            most = [int(tokens) for name, tokens in info.items() if name.endswith(".context_length")]
-            return min([int(num_ctx[1]), *most])
-        case {"data": [*listed]} | {"models": [*listed]}:
-            entries = (entry for entry in listed if isinstance(entry, dict))
-            named = (entry for entry in entries if entry.get("id", entry.get("name")) in (model, f"{model}:latest"))
-            windows = (entry.get("max_model_len") or entry.get("context_length") for entry in named)
-            return next((window for window in windows if isinstance(window, int)), None)
+        case {"parameters": str(parameters), "model_info": dict(info)} if (
+            num_ctx := _NUM_CTX.search(parameters)
+        ):
+            windows = [int(num_ctx[1])]
+            for name, tokens in info.items():
+                if name.endswith(".context_length"):
+                    windows.append(int(tokens))
+            return min(windows)
+        case {"data": [*entries]} | {"models": [*entries]}:
+            for entry in entries:
+                if not isinstance(entry, dict):
+                    continue
+                if entry.get("id", entry.get("name")) in (model, f"{model}:latest"):
+                    stated = entry.get("max_model_len") or entry.get("context_length")
+                    if isinstance(stated, int):
+                        return stated
     return None

@@ -1,4 +1,5 @@
-"""A request to a model: messages, tools and limits, plus the run's data (`Facts`) from which the prompt was built.
+"""A request to a model: messages, tools and limits, plus the run's data (`Facts`) from which the
+prompt was built.
 
 The extractive model reads only the `Facts`, so it does not depend on prompt wording.
 """
@@ -22,7 +23,8 @@ class ShownDocument(NamedTuple):
     """Its citation number."""
     title: str
     address: str = ""
-    """Its URL, or the name of its library, a colon and its path; the tool `open_url` accepts both forms."""
+    """Its URL, or the name of its library, a colon and its path; the tool `open_url` accepts both
+    forms."""
     date: str = ""
     """ISO date, possibly only the month or year (`2024-06`, `2024`); empty if not known."""
     texts: tuple[str, ...] = ()
@@ -65,11 +67,13 @@ class Facts(NamedTuple):
     most_steps: int = 1
     """Maximum number of steps of a plan."""
     tried: tuple[str, ...] = ()
-    """Tasks that were assigned to researchers so far; a task that was assigned twice occurs twice."""
+    """Tasks that were assigned to researchers so far; a task that was assigned twice occurs
+    twice."""
     used: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The researcher's tool calls so far: name of the tool, and its queries or addresses."""
     documents: tuple[ShownDocument, ...] = ()
-    """What the researcher's tools returned; for the report of a quick run, the results of its only search."""
+    """What the researcher's tools returned; for the report of a quick run, the results of its only
+    search."""
     findings: tuple[TaskFinding, ...] = ()
     learnings: tuple[ShownLearning, ...] = ()
 
@@ -86,15 +90,18 @@ class Request(NamedTuple):
     tools: Sequence[dict[str, Any]] = ()
     """Tool schemas in OpenAI's format; if empty, no tool settings are sent."""
     tool_choice: str = "any"
-    """`any`: the model must call a tool; `auto`: it may answer in text; `none`: it must answer in text (the tools are
-    sent only so that the prompt begins as in earlier calls and the provider's prompt cache applies)."""
+    """`any`: the model must call a tool; `auto`: it may answer in text; `none`: it must answer in
+    text (the tools are sent only so that the prompt begins as in earlier calls and the provider's
+    prompt cache applies)."""
     text_key: TextKey = "answer"
-    """Key of the text in the JSON of a model that writes its calls as JSON; small models take the key literally."""
+    """Key of the text in the JSON of a model that writes its calls as JSON; small models take the
+    key literally."""
     max_tokens: int | None = None
     """Maximum output tokens, excluding thoughts."""
     facts: Facts = Facts()
     """The data from which the messages were built; read only by the extractive model."""
     is_long: bool = False
-    """Whether the answer is a finding or a report, which may be silent for longer (`report_idle_seconds`)."""
+    """Whether the answer is a finding or a report, which may be silent for longer
+    (`report_idle_seconds`)."""
     keeps_broken: bool = False
     """If an answer breaks off after text was shown: return that part instead of raising."""

@@ -1,4 +1,5 @@
-"""Finds the chat model of each role, its abilities and its price, and the settings of the current run."""
+"""Finds the chat model of each role, its abilities and its price, and the settings of the current
+run."""
 
 from __future__ import annotations
 
@@ -17,7 +18,14 @@ from pydantic import SecretStr
 from ..records.research import Spent
 from ..run.concurrency import PerLoop, in_thread
 from ..run.context import ROLES, Context, Model, Price, Role, read_settings, with_configurable
-from ..run.errors import DeepResearchError, KeyRefused, UnknownModel, UnknownSetting, WindowTooSmall, log_failure
+from ..run.errors import (
+    DeepResearchError,
+    KeyRefused,
+    UnknownModel,
+    UnknownSetting,
+    WindowTooSmall,
+    log_failure,
+)
 from ..run.network import usable_proxy
 from ..run.user_settings import UserSettings
 from .extractive.chat import ExtractiveChatModel
@@ -31,14 +39,23 @@ _DEFAULT_MODEL = "gpt-5-mini"
 _NO_KEY = "none"
 """Key sent if none is set; self-hosted servers seldom require one."""
 _ONE_TRY = {"google_genai": 1}
-"""Values of `max_retries` that mean a single try, where it is not 0: Google's class counts the first try too."""
-_ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url", "anthropic_api_url", "groq_api_base", "endpoint")
+"""Values of `max_retries` that mean a single try, where it is not 0: Google's class counts the
+first try too."""
+_ADDRESSES = (
+    "openai_api_base",
+    "azure_endpoint",
+    "base_url",
+    "anthropic_api_url",
+    "groq_api_base",
+    "endpoint",
+)
 """Attributes of the providers' classes that may contain the server's URL."""
 _TOKENS_PER_PRICE = 1_000_000
 EXTRACTIVE = "extractive"
 """Name of the model that quotes the sources by rules, without a language model."""
 REASONING_TOKENS = 8192
-"""Output tokens for the thoughts of a reasoning model, in addition to its answer; at most an eighth of its window."""
+"""Output tokens for the thoughts of a reasoning model, in addition to its answer; at most an eighth
+of its window."""
 _UNKNOWN_WINDOW = 128_000
 """Window in tokens assumed for a model if nothing states it."""
 _LEAST_WINDOW = 8_000
@@ -57,13 +74,15 @@ known_to_reason = set[str]()
 known_to_need_help = set[str]()
 """Models (as `Profile.at_server`) that cannot call tools through the API."""
 windows_at_servers = dict[str, int | None]()
-"""Windows in tokens as stated by the servers, by `Profile.at_server`; None: the server was asked but stated none."""
+"""Windows in tokens as stated by the servers, by `Profile.at_server`; None: the server was asked
+but stated none."""
 Value = TypeVar("Value")
 _cache = PerLoop(dict[object, Any])
 """The models and HTTP clients of an event loop."""
 QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
-    "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one (--model, models)."
+    "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one "
+    "(--model, models)."
 )
 """Appended to `QUOTES_ONLY` if neither the settings nor the environment name a model."""
 
@@ -76,25 +95,39 @@ class Server(NamedTuple):
 
     @property
     def is_openai(self) -> bool:
-        """Whether it belongs to OpenAI or Azure, which require a key and the newest parameter names."""
+        """Whether it belongs to OpenAI or Azure, which require a key and the newest parameter
+        names."""
         return f".{urlsplit(self.url).hostname}".endswith(_OPENAI_HOSTS)
 
 
 def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
     """Return the named model for the running event loop.
 
-    Raises `UnknownModel`, `UnknownSetting` for an invalid address, or `KeyRefused` for a missing or invalid key.
+    Raises `UnknownModel`, `UnknownSetting` for an invalid address, or `KeyRefused` for a missing or
+    invalid key.
     """
     provider, sign, model = name.partition(":")
     if name.startswith("{"):
-        raise UnknownModel(f'Broken JSON {name!r} (setting models): per role, write {{"writer": "openai:NAME"}}.')
-    if not provider or not model:
         raise UnknownModel(
-            f"Unknown model {name!r} for the {role} (setting models): use 'openai:{'NAME' if sign else name}' for "
-            "OpenAI or a compatible server, 'extractive' for no model, or pass a chat model instance."
+            f'Broken JSON {name!r} (setting models): per role, write {{"writer": "openai:NAME"}}.'
+        )
+    if not provider or not model:
+        suggested = "NAME" if sign else name
+        raise UnknownModel(
+            f"Unknown model {name!r} for the {role} (setting models): use 'openai:{suggested}' for "
+            "OpenAI or a compatible server, 'extractive' for no model, or pass a chat model "
+            "instance."
         )
     if f"{provider}:" != _OPENAI:
         return _cached(name, lambda: _of_other_provider(provider, model, role))
+    server = _openai_server(role)
+    key_of_model = (model, server, context.responses_api, context.reasoning)
+    return _cached(key_of_model, lambda: _of_openai(model, server, context))
+
+
+def _openai_server(role: Role) -> Server:
+    """Return the OpenAI-compatible server in the environment, or OpenAI's; raises `UnknownSetting`
+    or `KeyRefused`."""
     url = _base_url() or _OPENAI_URL
     try:
         parts = urlsplit(url)
@@ -102,27 +135,37 @@ def _make_model(name: str, role: Role, context: Context) -> BaseChatModel:
     except ValueError:
         is_address = False
     if not is_address:
-        raise UnknownSetting("OPENAI_BASE_URL is not a server address; set one such as http://localhost:8000/v1.")
+        raise UnknownSetting(
+            "OPENAI_BASE_URL is not a server address; set one such as http://localhost:8000/v1."
+        )
     key = _variable("OPENAI_API_KEY")
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise KeyRefused("OPENAI_API_KEY contains a character that keys never contain; copy the key again.")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise KeyRefused(
+            "OPENAI_API_KEY contains a character that keys never contain; copy the key again."
+        )
     server = Server(url, SecretStr(key or _NO_KEY))
     if server.is_openai and not key:
         raise KeyRefused(
-            f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server."
+            f"The {role}'s model needs a key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a "
+            "compatible server."
         )
-    key_of_model = (model, server, context.responses_api, context.reasoning)
-    return _cached(key_of_model, lambda: _of_openai(model, server, context))
+    return server
 
 
 def model_host(model: BaseChatModel) -> str:
-    """Return the host and port of a model's server; empty if its class has none of the known attributes."""
-    addresses = (getattr(model, name, None) for name in _ADDRESSES)
-    return next((host for address in addresses if isinstance(address, str) and (host := host_in(address))), "")
+    """Return the host and port of a model's server; empty if its class has none of the known
+    attributes."""
+    for name in _ADDRESSES:
+        address = getattr(model, name, None)
+        host = host_in(address) if isinstance(address, str) else ""
+        if host:
+            return host
+    return ""
 
 
 def _base_url() -> str:
-    """Return the address of the OpenAI-compatible server in the environment; empty if none is set."""
+    """Return the address of the OpenAI-compatible server in the environment; empty if none is
+    set."""
     # OPENAI_API_BASE is the older name, which LangChain reads.
     return _variable("OPENAI_BASE_URL") or _variable("OPENAI_API_BASE")
 
@@ -157,42 +200,47 @@ def _of_openai(model: str, server: Server, context: Context) -> BaseChatModel:
 
 
 def _of_other_provider(provider: str, model: str, role: Role) -> BaseChatModel:
-    """Return a new model of a provider that LangChain supports; raises `UnknownModel` or `KeyRefused`."""
+    """Return a new model of a provider that LangChain supports; raises `UnknownModel` or
+    `KeyRefused`."""
     name = f"{provider}:{model}"
     try:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
         raise UnknownModel(
-            f"The {role}'s model {name!r} (setting models): the provider {provider!r} needs LangChain, which is not "
-            'installed: pip install ".[providers]" in the checkout of deep_research; '
-            f"for an OpenAI-compatible server, write 'openai:{name}'."
+            f"The {role}'s model {name!r} (setting models): the provider {provider!r} needs "
+            'LangChain, which is not installed: pip install ".[providers]" in the checkout of '
+            f"deep_research; for an OpenAI-compatible server, write 'openai:{name}'."
         ) from error
     try:
         made = init_chat_model(model, model_provider=provider)
-        # `RetryBudget` alone retries calls. A class without this field might send the setting to its server.
+        # `RetryBudget` alone retries calls. A class without this field might send the setting to
+        # its server.
         if "max_retries" in type(made).model_fields:
-            made = init_chat_model(model, model_provider=provider, max_retries=_ONE_TRY.get(provider, 0))
+            tries = _ONE_TRY.get(provider, 0)
+            made = init_chat_model(model, model_provider=provider, max_retries=tries)
         return made
     except ImportError as error:
-        package = re.search(r"langchain-[a-z0-9-]+", str(error))
+        stated = re.search(r"langchain-[a-z0-9-]+", str(error))
+        package = stated[0] if stated else f"langchain-{provider}"
         raise UnknownModel(
-            f"The {role}'s model {name!r} (setting models) needs a package: "
-            f"pip install {package[0] if package else f'langchain-{provider}'}."
+            f"The {role}'s model {name!r} (setting models) needs a package: pip install {package}."
         ) from None
     except Exception as error:  # noqa: BLE001 - providers' packages raise anything for a missing setting
         log_failure(__name__, error, "The %s's model cannot be set up", role)
         if "nsupported provider" not in str(error):
             raise KeyRefused(
-                f"The {role}'s model {name!r} cannot be set up: is the key of its provider in the environment?"
+                f"The {role}'s model {name!r} cannot be set up: is the key of its provider in the "
+                "environment?"
             ) from None
         raise UnknownModel(
-            f"Unknown model {name!r} for the {role} (setting models): unknown provider {provider!r}; "
-            f"for an OpenAI-compatible server, write 'openai:{name}'."
+            f"Unknown model {name!r} for the {role} (setting models): unknown provider "
+            f"{provider!r}; for an OpenAI-compatible server, write 'openai:{name}'."
         ) from None
 
 
 def _cached(key: object, make: Callable[[], Value]) -> Value:
-    """Return the running event loop's value for this key; if there is none, or no loop, make a new one.
+    """Return the running event loop's value for this key; if there is none, or no loop, make a new
+    one.
 
     Loops share no values, since connections cannot move from one to another.
     """
@@ -206,19 +254,27 @@ def _cached(key: object, make: Callable[[], Value]) -> Value:
     return value
 
 
-def cost_of(model: str, spent: Spent, prices: Mapping[str, Price], reported: float | None = None) -> float:
-    """Return the cost of a call in US dollars: from `prices`, else as `reported` by the server, else 0."""
+def cost_of(
+    model: str, spent: Spent, prices: Mapping[str, Price], reported: float | None = None
+) -> float:
+    """Return the cost of a call in US dollars: from `prices`, else as `reported` by the server,
+    else 0."""
     price = price_of(model, prices)
     if price is None:
         return reported or 0.0
     cached_price = price.input if price.cached is None else price.cached
-    fresh = spent.input_tokens - spent.cached_tokens
-    usd = fresh * price.input + spent.cached_tokens * cached_price + spent.output_tokens * price.output
+    fresh_tokens = spent.input_tokens - spent.cached_tokens
+    usd = (
+        fresh_tokens * price.input
+        + spent.cached_tokens * cached_price
+        + spent.output_tokens * price.output
+    )
     return usd / _TOKENS_PER_PRICE
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price set for a model, under its name or the part after the last `/` or `:`; None if there is none."""
+    """Return the price set for a model, under its name or the part after the last `/` or `:`; None
+    if there is none."""
     by_name = {name.removeprefix("openai:"): price for name, price in prices.items()}
     return by_name.get(model) or by_name.get(re.split("[/:]", model)[-1])
 
@@ -231,7 +287,8 @@ class Profile(NamedTuple):
     window: int
     """Context window in tokens."""
     is_window_known: bool
-    """Whether the settings, the server or LangChain's profile state the window; otherwise it is assumed."""
+    """Whether the settings, the server or LangChain's profile state the window; otherwise it is
+    assumed."""
     reasons: bool
     """Whether it reasons before it answers, so that it does not need the think tool."""
     calls_tools: bool | None
@@ -245,7 +302,8 @@ class Profile(NamedTuple):
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
     """Return a role's model, created on first use.
 
-    Raises `UnknownModel`, `UnknownSetting` for an invalid server address, or `KeyRefused` for a missing or invalid key.
+    Raises `UnknownModel`, `UnknownSetting` for an invalid server address, or `KeyRefused` for a
+    missing or invalid key.
     """
     model = _chosen(role, context)
     if isinstance(model, BaseChatModel):
@@ -256,16 +314,22 @@ def resolve_model(role: Role, context: Context) -> BaseChatModel:
 
 
 def profile_of(role: Role, context: Context) -> Profile:
-    """Return what is known about a role's model: from the settings, else its server, else LangChain's profile of it.
+    """Return what is known about a role's model: from the settings, else its server, else
+    LangChain's profile of it.
 
-    If none of them states whether the model reasons, its name and its trial decide. Raises as `resolve_model` does.
+    If none of them states whether the model reasons, its name and its trial decide. Raises as
+    `resolve_model` does.
     """
     model = resolve_model(role, context)
     known = dict(getattr(model, "profile", None) or {})
-    name = str(getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type)
+    name = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
+    name = str(name)
     at_server = f"{name} at {model_host(model) or type(model).__name__}"
-    window = context.window or windows_at_servers.get(at_server) or known.get("max_input_tokens")
-    reasons = known.get("reasoning_output") if context.reasoning is None else context.reasoning
+    stated = windows_at_servers.get(at_server)
+    window = context.window or stated or known.get("max_input_tokens")
+    reasons = context.reasoning
+    if reasons is None:
+        reasons = known.get("reasoning_output")
     if reasons is None:
         reasons = bool(_REASONING_NAME.search(name)) or at_server in known_to_reason
     return Profile(
@@ -280,13 +344,16 @@ def profile_of(role: Role, context: Context) -> Profile:
 
 
 def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:
-    """Return the output limit to send: `wanted` tokens plus those for thoughts, which count as output; None: none."""
+    """Return the output limit to send: `wanted` tokens plus those for thoughts, which count as
+    output; None: none."""
     if wanted is None:
         return None
     profile = profile_of(role, context)
     if profile.reasons:
         wanted += min(REASONING_TOKENS, profile.window // 8)
-    return min(wanted, profile.output) if profile.output else wanted
+    if profile.output:
+        wanted = min(wanted, profile.output)
+    return wanted
 
 
 def with_model(role: Role, model: Model, context: Context) -> Context:
@@ -298,16 +365,18 @@ def with_model(role: Role, model: Model, context: Context) -> Context:
 def is_small(role: Role, context: Context) -> bool:
     """Whether a role's model is treated as small and gets simpler tasks.
 
-    The setting `small` decides. With `auto`, a model is small if it cannot call tools through the API or has a small
-    window; the extractive model never is.
+    The setting `small` decides. With `auto`, a model is small if it cannot call tools through the
+    API or has a small window; the extractive model never is.
     """
     profile = profile_of(role, context)
     if profile.name == EXTRACTIVE:
         return False
     if context.small != "auto":
         return context.small == "on"
-    is_tried = context.tool_calls == "auto"
-    needs_help = profile.at_server in known_to_need_help if is_tried else context.tool_calls != "native"
+    if context.tool_calls == "auto":
+        needs_help = profile.at_server in known_to_need_help
+    else:
+        needs_help = context.tool_calls != "native"
     return needs_help or profile.window < _SMALL_MODEL_WINDOW
 
 
@@ -322,13 +391,17 @@ def is_extractive(role: Role, context: Context) -> bool:
 
 
 async def load_models(context: Context) -> None:
-    """Create the models and ask each server once for their windows; errors are left for `check_models` to raise."""
-    for role in {str(_chosen(role, context)): role for role in ROLES}.values():
+    """Create the models and ask each server once for their windows; errors are left for
+    `check_models` to raise."""
+    roles = {str(_chosen(role, context)): role for role in ROLES}
+    for role in roles.values():
         with suppress(DeepResearchError):
             await in_thread(resolve_model, role, context)
-            model, name = resolve_model(role, context), profile_of(role, context).at_server
-            if not context.window and name not in windows_at_servers and hasattr(model, "read_window"):
-                windows_at_servers[name] = await model.read_window()
+            model = resolve_model(role, context)
+            at_server = profile_of(role, context).at_server
+            is_asked = not context.window and at_server not in windows_at_servers
+            if is_asked and hasattr(model, "read_window"):
+                windows_at_servers[at_server] = await model.read_window()
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
@@ -337,36 +410,48 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
     Raises `WindowTooSmall`, or the errors of `resolve_model`.
     """
     notices = [quotes_only(roles, context)]
-    least, is_small_allowed = context.limits.min_window, context.allow_small_window
-    if is_small_allowed:
+    least = context.limits.min_window
+    if context.allow_small_window:
         least = min(least, _LEAST_WINDOW)
     for role in roles:
         profile = profile_of(role, context)
-        if profile.window < least:
-            allow = "" if is_small_allowed else f"set allow_small_window to work with {_LEAST_WINDOW} or more, "
-            raise WindowTooSmall(
-                f"The {role}'s model {profile.name!r} reads {profile.window} tokens; {least} are needed. Choose a "
-                "larger model, raise the limit of its server (Ollama: OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), "
-                f"{allow}or set window or the limit min_window if this is wrong."
-            )
         name = profile.name
+        if profile.window < least:
+            allow = f"set allow_small_window to work with {_LEAST_WINDOW} or more, "
+            if context.allow_small_window:
+                allow = ""
+            raise WindowTooSmall(
+                f"The {role}'s model {name!r} reads {profile.window} tokens; {least} are needed. "
+                "Choose a larger model, raise the limit of its server (Ollama: "
+                f"OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size), {allow}or set window or the limit "
+                "min_window if this is wrong."
+            )
         if not profile.is_window_known:
-            notices.append(f"The window of the model {name} is not known; {_UNKNOWN_WINDOW} tokens are assumed.")
+            notices.append(
+                f"The window of the model {name} is not known; {_UNKNOWN_WINDOW} tokens are "
+                "assumed."
+            )
         if context.limits.max_usd and name != EXTRACTIVE and not price_of(name, context.prices):
-            no_price = f"No price is set for the model {name} (prices)"
-            notices.append(f"{no_price}: max_usd only works if its provider reports costs.")
+            notices.append(
+                f"No price is set for the model {name} (prices): max_usd only works if its "
+                "provider reports costs."
+            )
     return tuple(dict.fromkeys(filter(None, notices)))
 
 
 def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
-    """Return a notice if the writer is the extractive model, which says how to choose another if none was chosen."""
+    """Return a notice if the writer is the extractive model, which says how to choose another if
+    none was chosen."""
     if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
         return ""
-    return QUOTES_ONLY if _given("writer", context) else f"{QUOTES_ONLY} {CHOOSE_MODEL}"
+    if _given("writer", context):
+        return QUOTES_ONLY
+    return f"{QUOTES_ONLY} {CHOOSE_MODEL}"
 
 
 def _chosen(role: Role, context: Context) -> Model:
-    """Return a role's model, or its name: from the settings, else from the environment, else the extractive model."""
+    """Return a role's model, or its name: from the settings, else from the environment, else the
+    extractive model."""
     given = _given(role, context)
     if not given and (_variable("OPENAI_API_KEY") or _base_url()):
         return _OPENAI + (_variable("OPENAI_MODEL") or _DEFAULT_MODEL)
@@ -375,43 +460,54 @@ def _chosen(role: Role, context: Context) -> Model:
 
 def _given(role: Role, context: Context) -> Model | None:
     """Return the model that the settings give a role; None if they give none."""
-    named = context.models
-    if isinstance(named, dict):
-        return named.get(role) or (named.get("writer") if role == "verifier" else None)
-    return named
+    models = context.models
+    if not isinstance(models, dict):
+        return models
+    if role == "verifier":
+        return models.get(role) or models.get("writer")
+    return models.get(role)
 
 
 def _user() -> str:
-    """Return the name of the user who started the current run on a server; empty outside a server."""
+    """Return the name of the user who started the current run on a server; empty outside a
+    server."""
     return str(get_config().get("configurable", {}).get("langgraph_auth_user_id") or "")
 
 
 def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
-    """Return the settings of the current run, from its `context` and `configurable`, with defaults for the rest.
+    """Return the settings of the current run, from its `context` and `configurable`, with defaults
+    for the rest.
 
-    On the server, users can only narrow the operator's settings. If this graph runs inside another one, `context` may
-    be that graph's; it is then ignored.
+    On the server, users can only narrow the operator's settings. If this graph runs inside another
+    one, `context` may be that graph's; it is then ignored.
     """
-    given, configurable = runtime.context, get_config().get("configurable", {})
-    if not isinstance(given, Context | UserSettings):
+    given = runtime.context
+    configurable = get_config().get("configurable", {})
+    if isinstance(given, UserSettings):
+        return fitted_settings(given.context_of(_user()))
+    if not isinstance(given, Context) and (runtime.server_info or _user()):
         # Clients of a server pass their settings in `configurable`.
-        known = {name: configurable[name] for name in UserSettings.model_fields if name in configurable}
-        given = read_settings(UserSettings, known) if runtime.server_info or _user() else None
-    context = given.context_of(_user()) if isinstance(given, UserSettings) else with_configurable(given, configurable)
-    return fitted_settings(context)
+        names = [name for name in UserSettings.model_fields if name in configurable]
+        settings = read_settings(UserSettings, {name: configurable[name] for name in names})
+        return fitted_settings(settings.context_of(_user()))
+    context = given if isinstance(given, Context) else None
+    return fitted_settings(with_configurable(context, configurable))
 
 
 def fitted_settings(context: Context) -> Context:
-    """Return the settings with the limits of their depth, lowered for small models and small windows."""
+    """Return the settings with the limits of their depth, lowered for small models and small
+    windows."""
     context = context.at_depth()
     # `check_models` reports errors of models.
     with suppress(DeepResearchError):
         if is_small("researcher", context):
-            # The rules of the extractive model find better questions, plans and tasks than a small model.
-            small = context.model_copy(update={"limits": context.limits.narrowed()})
+            # The rules of the extractive model find better questions, plans and tasks than a small
+            # model.
+            narrowed = context.model_copy(update={"limits": context.limits.narrowed()})
             for role in _DECIDING:
-                small = with_model(role, EXTRACTIVE, small) if is_small(role, small) else small
-            context = small
+                if is_small(role, narrowed):
+                    narrowed = with_model(role, EXTRACTIVE, narrowed)
+            context = narrowed
     if not context.allow_small_window:
         return context
     window = min(profile_of(role, context).window for role in ROLES)

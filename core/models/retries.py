@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from collections import OrderedDict, defaultdict
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -34,11 +34,13 @@ OnWait = Callable[[float, str], None]
 
 
 class RetryBudget:
-    """Retries a run's failed model calls; their waits together take at most the limit `retry_seconds`.
+    """Retries a run's failed model calls; their waits together take at most the limit
+    `retry_seconds`.
 
-    A call that fails before its first word is retried up to two times, but only once after a timeout.
-    Rate-limited calls are retried without such a count: one call waits as long as the server asks and tries again,
-    while the others wait until it succeeds. A wait that would exceed the budget is not started; the call fails.
+    A call that fails before its first word is retried up to two times, but only once after a
+    timeout. Rate-limited calls are retried without such a count: one call waits as long as the
+    server asks and tries again, while the others wait until it succeeds. A wait that would exceed
+    the budget is not started; the call fails.
     """
 
     def __init__(
@@ -66,10 +68,12 @@ class RetryBudget:
         may_repeat: Callable[[], bool],
         on_wait: OnWait,
     ) -> AsyncGenerator[AIMessage | None, None]:
-        """Make a call; yield the parts of its answer. `start` is called for each try; its parts raise if the try fails.
+        """Make a call; yield the parts of its answer. `start` is called for each try; its parts
+        raise if the try fails.
 
-        If a call breaks off after its first word and `may_repeat` returns True, it is repeated once; before that, None
-        is yielded, which makes the earlier parts void. Raises the error of the last try.
+        If a call breaks off after its first word and `may_repeat` returns True, it is repeated
+        once; before that, None is yielded, which makes the earlier parts void. Raises the error of
+        the last try.
         """
         call, has_repeated = _Call(self._gates[model]), False
         try:
@@ -120,7 +124,9 @@ class RetryBudget:
         if seconds > self.seconds_left:
             raise error
         self.seconds_left -= seconds
-        logging.getLogger(__name__).info("A model is called again in %.1f s: %s", seconds, retry_reason(error))
+        logging.getLogger(__name__).info(
+            "A model is called again in %.1f s: %s", seconds, retry_reason(error)
+        )
         on_wait(seconds, retry_reason(error))
         await self._sleep(seconds)
 
@@ -166,12 +172,15 @@ class _Call:
 
 def has_content(part: AIMessage) -> bool:
     """Whether a part of an answer contains text, a thought or a call."""
-    has_calls = bool(part.tool_call_chunks if isinstance(part, AIMessageChunk) else part.tool_calls)
-    return has_calls or bool(part.text or reasoning_of(part))
+    calls: Sequence[object] = part.tool_calls
+    if isinstance(part, AIMessageChunk):
+        calls = part.tool_call_chunks
+    return bool(calls or part.text or reasoning_of(part))
 
 
 def retry_budget_of(question_id: str, limits: Limits) -> RetryBudget:
-    """Return the retry budget of the graph run in progress, shared by all its calls for this question.
+    """Return the retry budget of the graph run in progress, shared by all its calls for this
+    question.
 
     A resumed run, and each call outside a graph, gets a full budget.
     """

@@ -41,8 +41,8 @@ class Arxiv:
         """
         if not find_spec("arxiv"):
             raise SearchRefused(
-                'Searching arXiv needs a package that is not installed: pip install ".[arxiv]" in the checkout of '
-                "deep_research."
+                'Searching arXiv needs a package that is not installed: pip install ".[arxiv]" '
+                "in the checkout of deep_research."
             )
         self._seconds = context.limits.search_seconds
         self._address = address or os.environ.get("ARXIV_URL") or _ADDRESS
@@ -73,7 +73,9 @@ class Arxiv:
             raise connection_broke_off(self.title) from None
         return [_found(document.metadata, document.page_content) for document in documents]
 
-    def _papers(self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()) -> SimpleNamespace:
+    def _papers(
+        self, query: str = "", *, max_results: int, id_list: Iterable[str] = ()
+    ) -> SimpleNamespace:
         """Return the search that the wrapper expects: an object with the method `results`."""
         import arxiv
 
@@ -90,13 +92,16 @@ def _session(seconds: float, address: str) -> Any:
 
     class Session(requests.Session):
         def request(self, *arguments: Any, **options: Any) -> requests.Response:
-            return super().request(*arguments, **{**options, "timeout": seconds, "allow_redirects": False})
+            return super().request(
+                *arguments, **{**options, "timeout": seconds, "allow_redirects": False}
+            )
 
     session = Session()
     # Otherwise requests would also take passwords from the environment.
     session.trust_env = False
     session.verify = os.environ.get("SSL_CERT_FILE") or True
-    if proxy := usable_proxy(address):
+    proxy = usable_proxy(address)
+    if proxy:
         session.proxies = {"all": proxy}
     session.headers.update({"User-Agent": USER_AGENT})
     return session

@@ -11,7 +11,8 @@ _MOST_RESULTS = 20
 
 
 class Brave(ApiEngine):
-    """Calls Brave's web search (https://api-dashboard.search.brave.com/api-reference/web/search/get)."""
+    """Calls Brave's web search
+    (https://api-dashboard.search.brave.com/api-reference/web/search/get)."""
 
     name, title = "brave", "Brave"
     address, key_name = "https://api.search.brave.com", "BRAVE_API_KEY"
@@ -26,8 +27,11 @@ class Brave(ApiEngine):
             "text_decorations": "false",
             "result_filter": "web",
         }
-        if after := self.context.published_after:
-            params["freshness"] = f"{after.isoformat()}to{self.context.clock.now().date().isoformat()}"
+        after = self.context.published_after
+        if after:
+            params["freshness"] = (
+                f"{after.isoformat()}to{self.context.clock.now().date().isoformat()}"
+            )
         return ApiRequest("/res/v1/web/search", params, headers={"X-Subscription-Token": self.key})
 
     def results(self, answer: Any) -> Any:
@@ -40,4 +44,6 @@ class Brave(ApiEngine):
         """Return a page with all its excerpts."""
         excerpts = [result.get("description"), *(result.get("extra_snippets") or ())]
         words = "\n".join(filter(None, map(plain_text, excerpts)))
-        return Found(plain_text(result.get("title")), result["url"], words, day_of(result.get("page_age")))
+        return Found(
+            plain_text(result.get("title")), result["url"], words, day_of(result.get("page_age"))
+        )

@@ -10,7 +10,8 @@ _FIELDS = "DOI,title,abstract,issued"
 
 
 class Crossref(ApiEngine):
-    """Searches works as deposited by publishers (https://api.crossref.org/swagger-ui/index.html)."""
+    """Searches works as deposited by publishers
+    (https://api.crossref.org/swagger-ui/index.html)."""
 
     name, title, address = "crossref", "Crossref", "https://api.crossref.org"
     results_at = ("message", "items")
@@ -21,7 +22,8 @@ class Crossref(ApiEngine):
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for works by title, author and journal."""
         params = {"query.bibliographic": query, "rows": str(count), "select": _FIELDS}
-        if after := self.context.published_after:
+        after = self.context.published_after
+        if after:
             params["filter"] = f"from-pub-date:{after.isoformat()}"
         if self.context.email:
             params["mailto"] = self.context.email
@@ -29,7 +31,13 @@ class Crossref(ApiEngine):
 
     def found(self, result: Any) -> Found:
         """Return a work by its DOI; its date may be a year or a month."""
-        parts = [part for part in result.get("issued", {}).get("date-parts", [[]])[0] if isinstance(part, int)]
-        date = "-".join(f"{part:0{2 if index else 4}}" for index, part in enumerate(parts[:3]))
-        title = plain_text(next(iter(result.get("title") or ()), ""))
-        return Found(title, doi_address(result["DOI"]), plain_text(result.get("abstract")), date)
+        issued = result.get("issued", {}).get("date-parts", [[]])[0]
+        numbers = [number for number in issued if isinstance(number, int)]
+        date = ""
+        if numbers:
+            year, *rest = numbers[:3]
+            date = "-".join([f"{year:04}", *(f"{number:02}" for number in rest)])
+        titles = result.get("title") or ()
+        title = plain_text(next(iter(titles), ""))
+        abstract = plain_text(result.get("abstract"))
+        return Found(title, doi_address(result["DOI"]), abstract, date)

@@ -10,7 +10,15 @@ from typing import Any
 
 from ...core.run.concurrency import in_thread
 from ...core.run.context import Context
-from ..engine import EngineBlocked, EngineFailed, Found, connection_broke_off, too_slow, unreachable, with_domains
+from ..engine import (
+    EngineBlocked,
+    EngineFailed,
+    Found,
+    connection_broke_off,
+    too_slow,
+    unreachable,
+    with_domains,
+)
 from .tavily import Tavily
 
 _ALL_REGIONS = "wt-wt"
@@ -18,7 +26,9 @@ _MOST_CHARACTERS = 490
 """Maximum characters of a query with its domains."""
 _WAY_OUT = f"Wait some minutes, or use an engine with a key ({Tavily.key_name})."
 # Only in attributes, because the page repeats the query.
-_CHALLENGE = re.compile(r"""\b(?:class|id|action)\s*=\s*["'][^"']*(?:anomaly|challenge-form)""", re.IGNORECASE)
+_CHALLENGE = re.compile(
+    r"""\b(?:class|id|action)\s*=\s*["'][^"']*(?:anomaly|challenge-form)""", re.IGNORECASE
+)
 _NO_RESULTS = re.compile(r"""\bclass\s*=\s*["'][^"']*\bno-results?\b""", re.IGNORECASE)
 
 
@@ -30,7 +40,8 @@ class DuckDuckGo:
     parallel, gap = 1, 1.0
 
     def __init__(self, context: Context, open_client: Callable[[float], Any] | None = None) -> None:
-        """`open_client` returns a client with the method `text` of ddgs; its argument is the timeout in seconds."""
+        """`open_client` returns a client with the method `text` of ddgs; its argument is the
+        timeout in seconds."""
         self._context, self._open = context, open_client or _open
 
     async def search(self, query: str, count: int) -> list[Found]:
@@ -40,18 +51,26 @@ class DuckDuckGo:
     def _search(self, query: str, count: int) -> list[Found]:
         from ddgs.exceptions import DDGSException
 
+        dates = None
         after = self._context.published_after
+        if after:
+            dates = f"{after.isoformat()}..{self._context.clock.now().date().isoformat()}"
         try:
             results = self._open(self._context.limits.search_seconds).text(
                 with_domains(query, self._context, _MOST_CHARACTERS),
                 region=_ALL_REGIONS,
                 max_results=count,
-                timelimit=after and f"{after.isoformat()}..{self._context.clock.now().date().isoformat()}",
+                timelimit=dates,
             )
         except DDGSException as error:
             raise _failure(error) from None
-        named = ([str(result.get(name) or "") for name in ("title", "href", "body")] for result in results)
-        return [Found(title, address, excerpt) for title, address, excerpt in named]
+        found: list[Found] = []
+        for result in results:
+            title, address, excerpt = (
+                str(result.get(name) or "") for name in ("title", "href", "body")
+            )
+            found.append(Found(title, address, excerpt))
+        return found
 
 
 def _open(seconds: float) -> Any:
@@ -59,7 +78,8 @@ def _open(seconds: float) -> Any:
     from ddgs.exceptions import DDGSException
 
     class Page(Duckduckgo):
-        """The page as ddgs requests and parses it; keeps status and text, which show why there are no results."""
+        """The page as ddgs requests and parses it; keeps status and text, which show why there are
+        no results."""
 
         search_url = os.environ.get("DUCKDUCKGO_URL") or Duckduckgo.search_url
 
@@ -75,7 +95,9 @@ def _open(seconds: float) -> Any:
                 return found[: options["max_results"]]
             if challenge or self.status != 200:
                 how = f"status {self.status}{challenge}"
-                raise EngineBlocked(f"{DuckDuckGo.title} turns automated queries away ({how}). {_WAY_OUT}")
+                raise EngineBlocked(
+                    f"{DuckDuckGo.title} turns automated queries away ({how}). {_WAY_OUT}"
+                )
             raise DDGSException("No results found.")
 
     return Page(timeout=math.ceil(seconds))
@@ -90,7 +112,9 @@ def _failure(error: Exception) -> EngineFailed:
     if isinstance(error, RatelimitException):
         return EngineBlocked(f"{title} asks for fewer requests. {_WAY_OUT}")
     if kind.startswith("No results"):
-        return EngineBlocked(f"{title} shows an empty page, as when it turns automated queries away. {_WAY_OUT}")
+        return EngineBlocked(
+            f"{title} shows an empty page, as when it turns automated queries away. {_WAY_OUT}"
+        )
     if kind in ("ConnectError", "DNSError"):
         return unreachable(title, error)
     return connection_broke_off(title)

@@ -1,4 +1,5 @@
-"""Search for papers in medicine and the life sciences in Europe PMC, which needs no key: EUROPEPMC_URL."""
+"""Search for papers in medicine and the life sciences in Europe PMC, which needs no key:
+EUROPEPMC_URL."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class EuropePMC(ApiEngine):
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for papers, most relevant first."""
         words = query.translate(_PLAIN)
-        if after := self.context.published_after:
+        after = self.context.published_after
+        if after:
             words = f"({words}) AND (FIRST_PDATE:[{after.isoformat()} TO 3000-01-01])"
         params = {"query": words, "format": "json", "resultType": "core", "pageSize": str(count)}
         return ApiRequest("/search", params)
@@ -30,4 +32,6 @@ class EuropePMC(ApiEngine):
         """Convert a result, addressed by its DOI or else by its page at Europe PMC."""
         address = doi_address(result.get("doi")) or f"{_PAGE}/{result['source']}/{result['id']}"
         date = day_of(result.get("firstPublicationDate"))
-        return Found(plain_text(result["title"]), address, plain_text(result.get("abstractText")), date)
+        return Found(
+            plain_text(result["title"]), address, plain_text(result.get("abstractText")), date
+        )

@@ -19,10 +19,16 @@ class Exa(ApiEngine):
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for pages with the passages that fit the query best."""
         context = self.context
-        body: dict[str, Any] = {"query": query, "numResults": count, "contents": {"highlights": True}}
-        if allowed := sent_domains("domains_allow", context.domains_allow, _MOST_DOMAINS):
+        body: dict[str, Any] = {
+            "query": query,
+            "numResults": count,
+            "contents": {"highlights": True},
+        }
+        allowed = sent_domains("domains_allow", context.domains_allow, _MOST_DOMAINS)
+        if allowed:
             body["includeDomains"] = allowed
-        if denied := sent_domains("domains_deny", context.domains_deny, _MOST_DOMAINS):
+        denied = sent_domains("domains_deny", context.domains_deny, _MOST_DOMAINS)
+        if denied:
             body["excludeDomains"] = denied
         if context.published_after:
             body["startPublishedDate"] = f"{context.published_after.isoformat()}T00:00:00.000Z"
@@ -31,4 +37,6 @@ class Exa(ApiEngine):
     def found(self, result: Any) -> Found:
         """Return a page with its passages."""
         words = "\n".join(map(text_of, result.get("highlights") or ()))
-        return Found(text_of(result.get("title")), result["url"], words, day_of(result.get("publishedDate")))
+        return Found(
+            text_of(result.get("title")), result["url"], words, day_of(result.get("publishedDate"))
+        )

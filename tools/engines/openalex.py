@@ -20,13 +20,22 @@ class OpenAlex(ApiEngine):
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for works; without a key, OpenAlex allows a few searches per day."""
         params = {"search": query.translate(_PLAIN), "per_page": str(count), "select": _FIELDS}
-        if after := self.context.published_after:
+        after = self.context.published_after
+        if after:
             params["filter"] = f"from_publication_date:{after.isoformat()}"
-        return ApiRequest("/works", {**params, "api_key": self.key} if self.key else params)
+        if self.key:
+            params["api_key"] = self.key
+        return ApiRequest("/works", params)
 
     def found(self, result: Any) -> Found:
         """Return a work by its DOI, or else by its page at OpenAlex."""
-        words = result.get("abstract_inverted_index") or {}
-        by_position = sorted((position, word) for word, positions in words.items() for position in positions)
-        abstract, date = plain_text(" ".join(word for _, word in by_position)), day_of(result.get("publication_date"))
-        return Found(plain_text(result["display_name"]), doi_address(result.get("doi")) or result["id"], abstract, date)
+        positioned: list[tuple[int, str]] = []
+        for word, positions in (result.get("abstract_inverted_index") or {}).items():
+            positioned += [(position, word) for position in positions]
+        words = [word for _, word in sorted(positioned)]
+        return Found(
+            plain_text(result["display_name"]),
+            doi_address(result.get("doi")) or result["id"],
+            plain_text(" ".join(words)),
+            day_of(result.get("publication_date")),
+        )

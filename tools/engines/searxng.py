@@ -20,4 +20,6 @@ class SearXNG(ApiEngine):
     def found(self, result: Any) -> Found:
         """Return a page; few have a date."""
         date = day_of(result.get("publishedDate"))
-        return Found(text_of(result.get("title")), result["url"], text_of(result.get("content")), date)
+        return Found(
+            text_of(result.get("title")), result["url"], text_of(result.get("content")), date
+        )

@@ -18,11 +18,14 @@ class Serper(ApiEngine):
     def request(self, query: str, count: int) -> ApiRequest:
         """Ask for pages; the earliest date is written as on Google's own page."""
         body: dict[str, Any] = {"q": with_domains(query, self.context), "num": count}
-        if after := self.context.published_after:
+        after = self.context.published_after
+        if after:
             body["tbs"] = f"cdr:1,cd_min:{after:%m/%d/%Y}"
         return ApiRequest("/search", body=body, headers={"X-API-KEY": self.key})
 
     def found(self, result: Any) -> Found:
         """Convert a result to a found page."""
         date = day_of(result.get("date"))
-        return Found(text_of(result.get("title")), result["link"], text_of(result.get("snippet")), date)
+        return Found(
+            text_of(result.get("title")), result["link"], text_of(result.get("snippet")), date
+        )

@@ -6,7 +6,16 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ...core.reading.fetch import CONNECT_SHARE
-from ..engine import USER_AGENT, ApiEngine, Found, connection_options, day_of, failed_request, sent_domains, text_of
+from ..engine import (
+    USER_AGENT,
+    ApiEngine,
+    Found,
+    connection_options,
+    day_of,
+    failed_request,
+    sent_domains,
+    text_of,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -61,10 +70,13 @@ class Tavily(ApiEngine):
         import tavily  # noqa: F401 - slow, so the thread that runs this has to do it
 
         async def limit_connecting(request: httpx.Request) -> None:
-            request.extensions["timeout"]["connect"] = CONNECT_SHARE * self.context.limits.search_seconds
+            request.extensions["timeout"]["connect"] = (
+                CONNECT_SHARE * self.context.limits.search_seconds
+            )
 
         async def check(response: httpx.Response) -> None:
-            # The library drops status and headers of a refusal, and does not notice if results are missing.
+            # The library drops status and headers of a refusal, and does not notice if results are
+            # missing.
             await response.aread()
             self._read(response)
 
@@ -78,6 +90,8 @@ class Tavily(ApiEngine):
     def found(self, result: Any) -> Found:
         """Return a page; any of its fields may be missing."""
         title, address, excerpt, date = (text_of(result.get(name)) for name in _FIELDS)
-        score = result.get("score")
-        is_share = isinstance(score, int | float) and 0 <= score <= 1
-        return Found(title, address, excerpt, day_of(date), round(float(score), 2) if is_share else 0.0)
+        score = 0.0
+        stated = result.get("score")
+        if isinstance(stated, int | float) and 0 <= stated <= 1:
+            score = round(float(stated), 2)
+        return Found(title, address, excerpt, day_of(date), score)

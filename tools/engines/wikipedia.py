@@ -11,7 +11,8 @@ _MOST_RESULTS = 20
 
 
 class Wikipedia(ApiEngine):
-    """Finds articles and shows their introductions (https://www.mediawiki.org/wiki/Extension:TextExtracts)."""
+    """Finds articles and shows their introductions
+    (https://www.mediawiki.org/wiki/Extension:TextExtracts)."""
 
     name, title = "wikipedia", "Wikipedia"
     address = "https://en.wikipedia.org/w/api.php"
@@ -39,10 +40,11 @@ class Wikipedia(ApiEngine):
             raise EngineFailed(f"{self.title} rejected the query.")
         if "query" not in answer and answer["batchcomplete"]:
             return []
-        known = [
-            page for page in answer["query"]["pages"] if isinstance(page, dict) and isinstance(page.get("index"), int)
-        ]
-        return sorted(known, key=lambda page: page["index"])
+        articles: list[dict[str, Any]] = []
+        for page in answer["query"]["pages"]:
+            if isinstance(page, dict) and isinstance(page.get("index"), int):
+                articles.append(page)
+        return sorted(articles, key=lambda page: page["index"])
 
     def found(self, result: Any) -> Found:
         """Return an article."""

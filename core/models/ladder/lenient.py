@@ -36,35 +36,47 @@ def json_at(text: str, start: int) -> ParsedJson:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         gap = _GAP.search(text, start)
-        broken = text[start : gap.start() if gap else len(text)].rstrip()
-        quotes = re.findall(r'(?<!\\)"' if '"' in broken else "'", broken)
-        return ParsedJson(_repaired(broken), start + len(broken), is_sound=False, is_cut=len(quotes) % 2 == 1)
+        broken = text[start : gap.start() if gap else None].rstrip()
+        quote = r'(?<!\\)"' if '"' in broken else "'"
+        is_cut = len(re.findall(quote, broken)) % 2 == 1
+        end = start + len(broken)
+        return ParsedJson(_repaired(broken), end, is_sound=False, is_cut=is_cut)
     return ParsedJson(value, end, is_sound=True)
 
 
 def json_in(text: str) -> Any:
-    """Return the JSON value that a text consists of, repaired if necessary; None if it is none or is cut off."""
+    """Return the JSON value that a text consists of, repaired if necessary; None if it is none or
+    is cut off."""
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         opening = _OPENING.match(text)
     if not opening:
         return None
-    found = json_at(text, opening.end())
-    return None if found.is_cut or text[found.end :].strip("`} \n") else found.value
+    parsed = json_at(text, opening.end())
+    rest = text[parsed.end :].strip("`} \n")
+    if parsed.is_cut or rest:
+        return None
+    return parsed.value
 
 
 def object_in(text: str) -> dict[str, Any] | None:
-    """Return the JSON object that a text consists of, possibly encoded twice; None if it is none or is cut off."""
+    """Return the JSON object that a text consists of, possibly encoded twice; None if it is none or
+    is cut off."""
     value = json_in(text)
-    value = json_in(value) if isinstance(value, str) else value
-    return value if isinstance(value, dict) else None
+    if isinstance(value, str):
+        value = json_in(value)
+    if not isinstance(value, dict):
+        return None
+    return value
 
 
 def _repaired(text: str) -> Any:
-    """Return the object or list after repair; None if it is too long, too deep, or beyond repair."""
-    excess = sum(text.count(sign) for sign in "[{(") - sum(text.count(sign) for sign in "]})")
-    if len(text) > _MOST_CHARACTERS or excess > _MOST_OPEN:
+    """Return the object or list after repair; None if it is too long, too deep, or beyond
+    repair."""
+    opened = sum(map(text.count, "[{("))
+    closed = sum(map(text.count, "]})"))
+    if len(text) > _MOST_CHARACTERS or opened - closed > _MOST_OPEN:
         return None
     # Imported here because it is slow to import and few answers need it.
     import json_repair

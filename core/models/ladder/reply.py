@@ -1,4 +1,5 @@
-"""Parses a model's answer: separates thoughts from text, and finds tool calls wherever the model wrote them."""
+"""Parses a model's answer: separates thoughts from text, and finds tool calls wherever the model
+wrote them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ...run.conversation import clean_nested
 from ...run.transcripts import REASONING, UNREAD_FORM, was_cut_off
 from .lenient import object_in
 from .rungs import Offer, coerce, how_to_tag
-from .written_calls import answer_in, find_calls
+from .written_calls import CallInText, CallSpan, answer_in, find_calls
 
 _BEFORE_MENTION = " \t(\"'“‘`"
 """Characters that may stand before a tag that a sentence only mentions."""
@@ -23,38 +24,55 @@ _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"
 )
 """Matches tags and empty fences that remain where a call was removed from a text."""
-_BEGINS_AS_CALL = re.compile(r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))")
+_BEGINS_AS_CALL = re.compile(
+    r"\s*(?:```\w*\s*)?(?:[{\[]|<(?!/?think|/?reason|/?thought|\|channel\|>analysis))"
+)
 """Matches the beginning of a text that starts with JSON or a tag other than that of a thought."""
 _NOT_AN_OBJECT = "not an object"
 _CUT = "cut off at the output limit"
 
 
 def reasoning_of(message: AIMessage) -> str:
-    """Return the thought that a message or chunk has beside its text, in any provider's form; empty if it has none."""
+    """Return the thought that a message or chunk has beside its text, in any provider's form; empty
+    if it has none."""
     kept = message.additional_kwargs.get(REASONING)
     if isinstance(kept, str) and kept:
         return kept
     if isinstance(message.content, str):
         return ""
-    thoughts = list[str]()
-    for block in (block for block in message.content if isinstance(block, dict)):
+    thoughts: list[str] = []
+    for block in message.content:
+        if not isinstance(block, dict):
+            continue
         if block.get("type") == "thinking":
             thoughts.append(_text(block.get("thinking")))
         elif block.get("type") == "reasoning":
-            parts = block.get("summary") or []
-            summary = "\n\n".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
-            if parts and not summary and parts[0].get("index", 0) > 0:
-                # The next part of a streamed summary begins.
-                summary = "\n\n"
+            summary = _summary(block.get("summary") or [])
             thoughts.append(_text(block.get("reasoning")) or summary)
     return "".join(thoughts)
 
 
+def _summary(parts: Any) -> str:
+    """Return the parts of a summary of thoughts as one text."""
+    texts = [_text(part.get("text")) for part in parts if isinstance(part, dict)]
+    summary = "\n\n".join(texts)
+    if parts and not summary and parts[0].get("index", 0) > 0:
+        # The next part of a streamed summary begins.
+        return "\n\n"
+    return summary
+
+
 def _text(value: Any) -> str:
     """Return a text, or the joined texts of a list of content blocks; empty for anything else."""
-    if isinstance(value, list):
-        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        return ""
+    return "".join([_text(part.get("text")) for part in value if isinstance(part, dict)])
+
+
+_TagRole = Literal["opener", "closer", "noise"]
+"""What a tag of a `TagPair` does."""
 
 
 class TagPair(NamedTuple):
@@ -65,7 +83,8 @@ class TagPair(NamedTuple):
     closers: tuple[str, ...] = ()
     """If empty, the thought or call extends to the end of the text."""
     noise: tuple[str, ...] = ()
-    """Other tags of the same format: within the thought or call they close it, elsewhere they are dropped."""
+    """Other tags of the same format: within the thought or call they close it, elsewhere they are
+    dropped."""
     is_special: bool = True
     """Whether the tags are control tokens of a model, which no sentence mentions."""
 
@@ -82,8 +101,18 @@ _BLOCKS = (
         "thought",
         (),
         noise=(
-            *("</s>", "<eos>", "<end_of_turn>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>"),
-            *("<|eom_id|>", "<|user|>", "<|assistant|>", "<｜end▁of▁sentence｜>", "[EOS]"),
+            "</s>",
+            "<eos>",
+            "<end_of_turn>",
+            "<|im_end|>",
+            "<|eot_id|>",
+            "<|endoftext|>",
+            "<|end_of_text|>",
+            "<|eom_id|>",
+            "<|user|>",
+            "<|assistant|>",
+            "<｜end▁of▁sentence｜>",
+            "[EOS]",
         ),
     ),
     TagPair(
@@ -94,7 +123,14 @@ _BLOCKS = (
     ),
     *(
         TagPair("call", (f"<{name}>",), (f"</{name}>",), is_special=False)
-        for name in ("tool_call", "tool_calls", "function_call", "function_calls", "tool_use", "minimax:tool_call")
+        for name in (
+            "tool_call",
+            "tool_calls",
+            "function_call",
+            "function_calls",
+            "tool_use",
+            "minimax:tool_call",
+        )
     ),
     TagPair("call", ("<tool name=",), ("</tool>",)),
     TagPair("call", ("<function=",), ("</function>",)),
@@ -117,31 +153,40 @@ class Piece(NamedTuple):
 
 
 class ThoughtFilter:
-    """Separates the thoughts in a streamed text from the answer; the result does not depend on how it is chunked.
+    """Separates the thoughts in a streamed text from the answer; the result does not depend on how
+    it is chunked.
 
-    Tags in a code fence, or that a sentence only mentions, are text. An unclosed thought extends to the end.
+    Tags in a code fence, or that a sentence only mentions, are text. An unclosed thought extends to
+    the end.
     """
 
     def __init__(self, *, begins_inside: bool = False, hides_calls: bool = False) -> None:
-        """`begins_inside`: the text may begin with a thought that has only a closing tag, so it is withheld until then.
+        """`begins_inside`: the text may begin with a thought that has only a closing tag, so it is
+        withheld until then.
 
-        Without it, such a closing tag stays in the text. `hides_calls`: drop calls that are written as text.
+        Without it, such a closing tag stays in the text. `hides_calls`: drop calls that are written
+        as text.
         """
         self.began_inside = False
-        """Whether the text began with a thought that has only a closing tag; always false without `begins_inside`."""
-        blocks = [block for block in _BLOCKS if hides_calls or block.kind == "thought"]
-        self._tags = {
-            tag.lower(): (role, block)
-            for block in blocks
-            for role, tags in (("opener", block.openers), ("closer", block.closers), ("noise", block.noise))
-            for tag in tags
-        }
+        """Whether the text began with a thought that has only a closing tag; always false without
+        `begins_inside`."""
+        self._tags: dict[str, tuple[_TagRole, TagPair]] = {}
+        for block in _BLOCKS:
+            if block.kind == "call" and not hides_calls:
+                continue
+            self._tags |= {tag.lower(): ("opener", block) for tag in block.openers}
+            self._tags |= {tag.lower(): ("closer", block) for tag in block.closers}
+            self._tags |= {tag.lower(): ("noise", block) for tag in block.noise}
+        self._beginnings = set[str]()
+        first_characters = set[str]()
+        for tag in self._tags:
+            first_characters.add(tag[0])
+            self._beginnings.update([tag[:length] for length in range(1, len(tag))])
+        self._longest = max(map(len, self._tags))
         # The lookahead avoids trying the many tags at every position.
-        starts = re.escape("".join({tag[0] for tag in self._tags}))
+        starts = re.escape("".join(first_characters))
         tags = "|".join([*map(re.escape, self._tags), _THOUGHT_TAG])
         self._tag = re.compile(f"(?=[{starts}])(?:{tags})", re.IGNORECASE)
-        self._beginnings = {tag[:length] for tag in self._tags for length in range(1, len(tag))}
-        self._longest = max(map(len, self._tags))
         self._held = ""
         self._line = self._fence = ""
         self._undecided: list[str] | None = [] if begins_inside else None
@@ -150,20 +195,31 @@ class ThoughtFilter:
         self._has_block = self._has_words = self._has_thought = self._is_thinking = False
 
     def feed(self, text: str) -> list[Piece]:
-        """Add the next piece of the stream; return the pieces that are now certain to be text or thought."""
+        """Add the next piece of the stream; return the pieces that are now certain to be text or
+        thought."""
         text = self._held + text
         position = 0
         for tag in self._tag.finditer(text):
             self._pass_on(text[position : tag.start()])
             self._read(tag.group())
             position = tag.end()
-        tail = range(max(position, len(text) - self._longest), len(text))
-        begun = _BEGUN_TAG.search(text, position)
-        end = next((start for start in tail if text[start:].lower() in self._beginnings), len(text))
-        end = min(end, begun.start()) if begun else end
+        end = self._certain_end(text, position)
         self._held = text[end:]
         self._pass_on(text[position:end])
         return self._drain()
+
+    def _certain_end(self, text: str, position: int) -> int:
+        """Return the offset from `position` on at which an incomplete tag begins; the end of the
+        text if there is none."""
+        end = len(text)
+        for start in range(max(position, len(text) - self._longest), len(text)):
+            if text[start:].lower() in self._beginnings:
+                end = start
+                break
+        begun = _BEGUN_TAG.search(text, position)
+        if begun:
+            end = min(end, begun.start())
+        return end
 
     def finish(self) -> list[Piece]:
         """Return the pieces that are still withheld; call it once, at the end of the stream."""
@@ -180,30 +236,43 @@ class ThoughtFilter:
 
     def _read(self, tag: str) -> None:
         """Open or close a block, or treat the tag as text."""
-        known = "closer" if tag.startswith("</") else "opener", _THOUGHT
-        role, block = self._tags.get(tag.lower(), known)
-        before = self._line[-1:] if self._line.strip() else ""
+        role: _TagRole = "closer" if tag.startswith("</") else "opener"
+        role, block = self._tags.get(tag.lower(), (role, _THOUGHT))
         if self._open:
             if block is self._open and role != "opener":
-                self._open, self._has_block = None, True
+                self._open = None
+                self._has_block = True
             else:
                 self._pass_on(tag)
-        elif self._fence or before == "`" or (before and before in _BEFORE_MENTION and not block.is_special):
-            # The sentence only mentions the tag.
+        elif self._is_mentioned(block):
             self._say(tag)
         elif role == "opener":
             self._release()
-            self._open, self._is_thinking = block, False
+            self._open = block
+            self._is_thinking = False
         elif role == "closer" and self._undecided is not None:
-            thought, self._undecided = "".join(self._undecided).strip(), None
+            thought = "".join(self._undecided).strip()
+            self._undecided = None
             self.began_inside = bool(thought)
             self._think(thought)
-            self._line, self._has_block = "", True
+            self._line = ""
+            self._has_block = True
         elif role == "closer" and not block.is_special and (self._has_words or not self._has_block):
             self._say(tag)
 
+    def _is_mentioned(self, block: TagPair) -> bool:
+        """Whether the tag of a block that comes next is in a code fence, or only mentioned in a
+        sentence."""
+        if self._fence:
+            return True
+        if not self._line.strip():
+            return False
+        before = self._line[-1]
+        return before == "`" or (before in _BEFORE_MENTION and not block.is_special)
+
     def _say(self, words: str) -> None:
-        """Add words to the text, or withhold them while it is undecided whether the text begins with a thought."""
+        """Add words to the text, or withhold them while it is undecided whether the text begins
+        with a thought."""
         *ended, last = words.split("\n")
         for line in ended:
             self._fence = fence_after(self._fence, self._line + line)
@@ -216,8 +285,9 @@ class ThoughtFilter:
 
     def _release(self) -> None:
         """Add the words withheld from the beginning to the text."""
-        undecided, self._undecided = self._undecided, None
-        self._emit_text("".join(undecided or ()))
+        undecided = self._undecided or []
+        self._undecided = None
+        self._emit_text("".join(undecided))
 
     def _emit_text(self, words: str) -> None:
         # Drop the blank lines that models leave between a thought and the answer.
@@ -237,9 +307,12 @@ class ThoughtFilter:
 
     def _drain(self) -> list[Piece]:
         """Return and forget the pieces so far, with adjacent ones of the same kind joined."""
-        pieces, self._pieces = self._pieces, []
-        groups = groupby((piece for piece in pieces if piece.words), key=lambda piece: piece.kind)
-        return [Piece(kind, "".join(piece.words for piece in group)) for kind, group in groups]
+        pieces = [piece for piece in self._pieces if piece.words]
+        self._pieces = []
+        joined: list[Piece] = []
+        for kind, neighbours in groupby(pieces, key=lambda piece: piece.kind):
+            joined.append(Piece(kind, "".join([piece.words for piece in neighbours])))
+        return joined
 
 
 class Split(NamedTuple):
@@ -252,72 +325,113 @@ class Split(NamedTuple):
 
 
 def split_thoughts(text: str) -> Split:
-    """Separate the thoughts in a complete text from the answer; it may begin with a thought that has no opening tag."""
+    """Separate the thoughts in a complete text from the answer; it may begin with a thought that
+    has no opening tag."""
     reader = ThoughtFilter(begins_inside=True)
-    pieces = [*reader.feed(text), *reader.finish()]
-    words, thought = ("".join(piece.words for piece in pieces if piece.kind == kind) for kind in ("text", "thought"))
-    return Split(words, thought, reader.began_inside)
+    words: dict[str, list[str]] = {"text": [], "thought": []}
+    for piece in (*reader.feed(text), *reader.finish()):
+        words[piece.kind].append(piece.words)
+    return Split("".join(words["text"]), "".join(words["thought"]), reader.began_inside)
 
 
 def read_reply(message: AIMessage, tools: Sequence[dict[str, Any]]) -> AIMessage:
     """Return the message with tool calls parsed, and with calls and thoughts removed from its text.
 
-    `tools` are the offered schemas; without any, the message is returned unchanged. The text is searched for calls
-    unless the API returned some. A call that cannot be parsed, or was cut off at the output limit, becomes an invalid
-    call; if it is written in an unknown form, its error says how to write it.
+    `tools` are the offered schemas; without any, the message is returned unchanged. The text is
+    searched for calls unless the API returned some. A call that cannot be parsed, or was cut off at
+    the output limit, becomes an invalid call; if it is written in an unknown form, its error says
+    how to write it.
     """
     offer = Offer(tools)
     if not offer.tools:
         return message
     if message.tool_calls or message.invalid_tool_calls:
-        calls, broken = list[ToolCall](), list[InvalidToolCall]()
-        for given in message.tool_calls:
-            tool, name = offer.find(given["name"]), given["name"]
-            calls.append(tool_call(name=tool.name if tool else name, args=coerce(given["args"], tool), id=given["id"]))
-        for unread in message.invalid_tool_calls:
-            tool = offer.find(unread["name"] or "")
-            arguments = object_in(unread["args"] or "") if tool and not was_cut_off(message) else None
-            if tool and arguments is not None:
-                calls.append(tool_call(name=tool.name, args=coerce(arguments, tool), id=unread["id"]))
-            else:
-                broken.append(unread)
-        words = split_thoughts(message.text).text
-        return message.model_copy(update={"content": words, "tool_calls": calls, "invalid_tool_calls": broken})
+        return _read_native(message, offer)
     return _read_written(message, offer)
+
+
+def _read_native(message: AIMessage, offer: Offer) -> AIMessage:
+    """Return the message with the calls of the API, as far as they can be repaired."""
+    calls: list[ToolCall] = []
+    for call in message.tool_calls:
+        tool = offer.find(call["name"])
+        name = tool.name if tool else call["name"]
+        calls.append(tool_call(name=name, args=coerce(call["args"], tool), id=call["id"]))
+    broken: list[InvalidToolCall] = []
+    for invalid in message.invalid_tool_calls:
+        tool = offer.find(invalid["name"] or "")
+        arguments = None
+        if tool and not was_cut_off(message):
+            arguments = object_in(invalid["args"] or "")
+        if tool and arguments is not None:
+            arguments = coerce(arguments, tool)
+            calls.append(tool_call(name=tool.name, args=arguments, id=invalid["id"]))
+        else:
+            broken.append(invalid)
+    text = split_thoughts(message.text).text
+    return message.model_copy(
+        update={"content": text, "tool_calls": calls, "invalid_tool_calls": broken}
+    )
 
 
 def _read_written(message: AIMessage, offer: Offer) -> AIMessage:
     """Return the message with the calls in its text parsed."""
+    text: str = message.text
     # Tags within the arguments of a call are text.
-    text = message.text if _BEGINS_AS_CALL.match(message.text) else split_thoughts(message.text).text
+    if not _BEGINS_AS_CALL.match(text):
+        text = split_thoughts(text).text
     spans = find_calls(text, offer)
+    calls: list[CallInText] = []
+    for span in spans:
+        calls += span.calls
     is_cut = was_cut_off(message)
-    calls = [call for span in spans for call in span.calls]
     if not calls and is_cut and _BEGINS_AS_CALL.match(text):
-        return message.model_copy(update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, _CUT)]})
-    valid, broken = list[ToolCall](), list[InvalidToolCall]()
+        return message.model_copy(
+            update={"content": "", "invalid_tool_calls": [_invalid("", text, 1, _CUT)]}
+        )
+    valid: list[ToolCall] = []
+    broken: list[InvalidToolCall] = []
     for number, call in enumerate(calls, 1):
-        if is_cut or call.arguments is None:
-            fault = _CUT if is_cut else _NOT_AN_OBJECT
-            if call.is_form_unknown and not is_cut:
-                meant = offer.find(call.name)
-                fault = f"{UNREAD_FORM}\n{how_to_tag([meant] if meant else offer.tools.values())}"
-            broken.append(_invalid(call.name, call.raw, number, fault))
+        if is_cut:
+            broken.append(_invalid(call.name, call.raw, number, _CUT))
+        elif call.arguments is not None:
+            arguments = clean_nested(call.arguments)
+            valid.append(tool_call(name=call.name, args=arguments, id=f"call-{number}"))
         else:
-            valid.append(tool_call(name=call.name, args=clean_nested(call.arguments), id=f"call-{number}"))
-    words = answer_in(text)
-    if words is not None:
-        words = words.strip()
-    elif not spans:
-        words = split_thoughts(text).text
-    else:
-        starts = [*(span.start for span in spans), len(text)]
-        ends = [0, *(span.end for span in spans)]
-        beside = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
-        words = split_thoughts(_WRAPPING.sub("", beside)).text.strip()
-        # Brackets and punctuation around the calls are no text.
-        words = words if re.search(r"\w", words) else ""
-    return message.model_copy(update={"content": words, "tool_calls": valid, "invalid_tool_calls": broken})
+            broken.append(_invalid(call.name, call.raw, number, _fault_of(call, offer)))
+    return message.model_copy(
+        update={
+            "content": _words_beside(text, spans),
+            "tool_calls": valid,
+            "invalid_tool_calls": broken,
+        }
+    )
+
+
+def _fault_of(call: CallInText, offer: Offer) -> str:
+    """Return what the model is told about a call that cannot be parsed."""
+    if not call.is_form_unknown:
+        return _NOT_AN_OBJECT
+    meant = offer.find(call.name)
+    return f"{UNREAD_FORM}\n{how_to_tag([meant] if meant else offer.tools.values())}"
+
+
+def _words_beside(text: str, spans: Sequence[CallSpan]) -> str:
+    """Return the text of an answer without its calls and thoughts."""
+    answer = answer_in(text)
+    if answer is not None:
+        return answer.strip()
+    if not spans:
+        return split_thoughts(text).text
+    beside = ""
+    end = 0
+    for span in spans:
+        beside += text[end : span.start]
+        end = span.end
+    beside += text[end:]
+    words = split_thoughts(_WRAPPING.sub("", beside)).text.strip()
+    # Brackets and punctuation around the calls are no text.
+    return words if re.search(r"\w", words) else ""
 
 
 def _invalid(name: str, raw: str, number: int, fault: str) -> InvalidToolCall:

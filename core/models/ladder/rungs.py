@@ -1,7 +1,7 @@
 """The three ways ("rungs") to offer tools to a model, from the most to the least reliable.
 
-`native`: the API's tool calls. `schema`: the model writes calls as JSON, and the server enforces a schema. `tags`: the
-model writes calls as tagged text.
+`native`: the API's tool calls. `schema`: the model writes calls as JSON, and the server enforces a
+schema. `tags`: the model writes calls as tagged text.
 """
 
 from __future__ import annotations
@@ -25,15 +25,23 @@ _PREFIX = re.compile(r"^(?:functions?|tools?|default_api|multi_tool_use)[.:/]", 
 _SUFFIX = re.compile(r"(?:<\||:\d+$|\(\)$).*", re.DOTALL)
 """Control token, call number or brackets that models put behind a tool's name."""
 _TYPE_WORDS = {
-    "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "array": "list",
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "array": "list",
     "object": "object",
-}  # fmt: skip
+}
 """Names of JSON types in the instructions to the model."""
 _KEPT = ("type", "description", "enum", "items")
 """Schema keywords that are sent; servers treat others differently, and some reject them."""
 _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
-    "array": list, "object": dict, "integer": int, "number": (int, float), "boolean": bool,
-}  # fmt: skip
+    "array": list,
+    "object": dict,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+}
 """Python types of JSON types, except of strings."""
 TextKey = Literal["answer", "question_to_user"]
 """Key of the answer's text in the JSON that also contains its calls."""
@@ -55,50 +63,70 @@ class Offer:
 
     def __init__(self, schemas: Sequence[dict[str, Any]]) -> None:
         """`schemas` are in OpenAI's format."""
-        self.tools = dict[str, Tool]()
+        self.tools: dict[str, Tool] = {}
         """Tools by name, in the order of the schemas."""
-        for function in (schema["function"] for schema in schemas):
-            fields = function.get("parameters", {})
-            required = frozenset(fields.get("required", ()))
-            name, description = function["name"], function.get("description", "")
-            self.tools[name] = Tool(name, description, fields.get("properties", {}), required)
+        for schema in schemas:
+            function = schema["function"]
+            parameters = function.get("parameters", {})
+            tool = Tool(
+                function["name"],
+                function.get("description", ""),
+                parameters.get("properties", {}),
+                frozenset(parameters.get("required", ())),
+            )
+            self.tools[tool.name] = tool
         keys = Counter(map(_key, self.tools))
-        self._by_key = {_key(name): tool for name, tool in self.tools.items() if keys[_key(name)] == 1}
+        self._by_key: dict[str, Tool] = {}
+        for name, tool in self.tools.items():
+            key = _key(name)
+            if keys[key] == 1:
+                self._by_key[key] = tool
 
     def find(self, written: str) -> Tool | None:
-        """Return the tool of this name, ignoring case, punctuation and a prefix like `functions.`, or None."""
+        """Return the tool of this name, ignoring case, punctuation and a prefix like `functions.`,
+        or None."""
         return self.tools.get(written) or self._by_key.get(_key(written))
 
 
 def coerce(arguments: dict[str, Any], tool: Tool | None) -> dict[str, Any]:
-    """Convert arguments written as text to the types in the tool's schema; drop optional arguments that are null."""
-    schema = {"properties": tool.parameters, "required": tool.required} if tool else {}
+    """Convert arguments written as text to the types in the tool's schema; drop optional arguments
+    that are null."""
+    schema: dict[str, Any] = {}
+    if tool:
+        schema = {"properties": tool.parameters, "required": tool.required}
     converted: dict[str, Any] = _coerced(arguments, schema)
     return converted
 
 
 def _coerced(value: Any, schema: dict[str, Any]) -> Any:
-    """Return a value, converted to its schema's type if possible; an object in place of a list becomes its entry."""
+    """Return a value, converted to its schema's type if possible; an object in place of a list
+    becomes its entry."""
     items = schema.get("items", {})
     expected = _PYTHON_TYPES.get(str(schema.get("type")))
     if expected and isinstance(value, str):
-        read = json_in(value)
-        if isinstance(read, expected) or ("properties" in items and isinstance(read, dict)):
-            value = read
+        parsed = json_in(value)
+        if isinstance(parsed, expected) or ("properties" in items and isinstance(parsed, dict)):
+            value = parsed
     if isinstance(value, dict) and "properties" in items:
         value = [value]
     if isinstance(value, list) and items:
         return [_coerced(entry, items) for entry in value]
     if isinstance(value, dict) and "properties" in schema:
-        fields, required = schema["properties"], schema.get("required", ())
-        given = {name: entry for name, entry in value.items() if entry is not None or name in required}
-        return {name: _coerced(entry, fields.get(name, {})) for name, entry in given.items()}
+        fields = schema["properties"]
+        required = schema.get("required", ())
+        converted: dict[str, Any] = {}
+        for name, entry in value.items():
+            if entry is not None or name in required:
+                converted[name] = _coerced(entry, fields.get(name, {}))
+        return converted
     return value
 
 
 def _key(name: str) -> str:
     """Return a tool's name in a form that does not depend on how a model spells it."""
-    return re.sub(r"[\W_]+", "", _SUFFIX.sub("", _PREFIX.sub("", name.strip()))).casefold()
+    name = _PREFIX.sub("", name.strip())
+    name = _SUFFIX.sub("", name)
+    return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def how_to_tag(tools: Iterable[Tool]) -> str:
@@ -117,61 +145,84 @@ def _instructions(rung: RungName, tools: Sequence[Tool]) -> str:
     """
     lines = ["Tools:"]
     for tool in tools:
-        lines.append(f"- {tool.name}: {tool.description}" + ("" if tool.parameters else " It takes no arguments."))
+        line = f"- {tool.name}: {tool.description}"
+        if not tool.parameters:
+            line += " It takes no arguments."
+        lines.append(line)
         lines += _field_lines(tool.parameters, tool.required, "  ")
-    form = (
-        how_to_tag(tools)
-        if rung == "tags"
-        else "Calls are written as one JSON object, with nothing before or after it:\n"
-        f"{as_json([_example(tools)])}\n"
-        "Several calls stand in one list. Their results come in the next message."
+    if rung == "tags":
+        form = how_to_tag(tools)
+    else:
+        form = (
+            "Calls are written as one JSON object, with nothing before or after it:\n"
+            f"{as_json([_example(tools)])}\n"
+            "Several calls stand in one list. Their results come in the next message."
+        )
+    only = (
+        "Every message of yours is such a call and nothing else, unless you are told that it may "
+        "be words."
     )
-    only = "Every message of yours is such a call and nothing else, unless you are told that it may be words."
     return "\n".join(lines) + f"\n\n{form} {only}"
 
 
 def _response_format(tools: Iterable[Tool], text_key: TextKey | None) -> dict[str, Any]:
-    """Return the API setting `response_format` that allows only calls of these tools and, with `text_key`, text."""
-    arguments = {tool.name: _object(_strict_fields(tool.parameters, tool.required)) for tool in tools}
-    forms = [
-        _object({"name": {"type": "string", "enum": [name]}, "arguments": fields}) for name, fields in arguments.items()
-    ]
+    """Return the API setting `response_format` that allows only calls of these tools and, with
+    `text_key`, text."""
+    forms: list[dict[str, Any]] = []
+    for tool in tools:
+        name = {"type": "string", "enum": [tool.name]}
+        arguments = _object(_strict_fields(tool.parameters, tool.required))
+        forms.append(_object({"name": name, "arguments": arguments}))
     calls: dict[str, Any] = {"type": "array", "items": {"anyOf": forms}}
     if text_key:
         schema = _object({"calls": calls, text_key: {"type": "string"}})
     else:
         schema = _object({"calls": {**calls, "minItems": 1}})
-    return {"type": "json_schema", "json_schema": {"name": "calls", "strict": True, "schema": schema}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "calls", "strict": True, "schema": schema},
+    }
 
 
 def _field_lines(schemas: dict[str, Any], required: Collection[str], indent: str) -> Iterator[str]:
-    """Yield a line for each field of an object, followed by those of its nested fields; for the system prompt."""
+    """Yield a line for each field of an object, followed by those of its nested fields; for the
+    system prompt."""
     for name, schema in schemas.items():
-        kind = _type(schema) + ("" if name in required else ", optional")
+        kind = _type(schema)
+        if name not in required:
+            kind += ", optional"
         yield f"{indent}{name} ({kind}): {schema.get('description', '')}".rstrip(": ")
         inner = schema
         while "items" in inner:
             inner = inner["items"]
-        yield from _field_lines(inner.get("properties", {}), inner.get("required", ()), f"{indent}  ")
+        yield from _field_lines(
+            inner.get("properties", {}), inner.get("required", ()), f"{indent}  "
+        )
 
 
 def _type(schema: dict[str, Any]) -> str:
+    """Return the type of a field in words."""
     if "enum" in schema:
-        return "one of " + ", ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"])
+        values = [json.dumps(value, ensure_ascii=False) for value in schema["enum"]]
+        return f"one of {', '.join(values)}"
     if schema.get("type") == "array":
         return f"list of {_type(schema.get('items', {}))}"
     return _TYPE_WORDS.get(str(schema.get("type")), "any value")
 
 
 def _example(tools: Iterable[Tool]) -> dict[str, Any]:
-    """Return an example call of the first tool that has parameters; weak models follow examples better than rules."""
+    """Return an example call of the first tool that has parameters; weak models follow examples
+    better than rules."""
     offered = list(tools)
     tool = next((tool for tool in offered if tool.parameters), offered[0])
-    arguments = {}
+    arguments: dict[str, Any] = {}
     for name, schema in tool.parameters.items():
-        # Models copy whatever an example contains, and an empty list does no harm.
-        is_plain_list = schema.get("type") == "array" and schema.get("items", {}).get("type") != "object"
-        arguments[name] = [] if is_plain_list and name not in tool.required else _placeholder(schema)
+        has_plain_items = schema.get("items", {}).get("type") != "object"
+        if schema.get("type") == "array" and has_plain_items and name not in tool.required:
+            # Models copy whatever an example contains, and an empty list does no harm.
+            arguments[name] = []
+        else:
+            arguments[name] = _placeholder(schema)
     return {"name": tool.name, "arguments": arguments}
 
 
@@ -185,20 +236,29 @@ def _placeholder(schema: dict[str, Any]) -> Any:
         # Models would also copy optional fields.
         shown = schema.get("required") or schema["properties"]
         return {name: _placeholder(schema["properties"][name]) for name in shown}
-    return {"integer": 1, "number": 1, "boolean": True, "object": {}}.get(str(schema.get("type")), "…")
+    values = {"integer": 1, "number": 1, "boolean": True, "object": {}}
+    return values.get(str(schema.get("type")), "…")
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object that has exactly these properties."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _strict_fields(schemas: dict[str, Any], required: Collection[str]) -> dict[str, Any]:
-    """Return the schemas of an object's fields in strict form: optional ones may be null, since all must be present."""
-    return {
-        name: _strict(schema) if name in required else {"anyOf": [_strict(schema), {"type": "null"}]}
-        for name, schema in schemas.items()
-    }
+    """Return the schemas of an object's fields in strict form: optional ones may be null, since all
+    must be present."""
+    fields: dict[str, Any] = {}
+    for name, schema in schemas.items():
+        fields[name] = _strict(schema)
+        if name not in required:
+            fields[name] = {"anyOf": [fields[name], {"type": "null"}]}
+    return fields
 
 
 def _strict(schema: dict[str, Any]) -> dict[str, Any]:
@@ -218,28 +278,35 @@ def as_json(calls: Iterable[dict[str, Any]]) -> str:
 
 def as_tags(calls: Iterable[dict[str, Any]]) -> str:
     """Write calls as `<tool name="…">{…}</tool>`, one per line."""
-    return "\n".join(
-        f'<tool name="{call["name"]}">{json.dumps(call["arguments"], ensure_ascii=False)}</tool>' for call in calls
-    )
+    lines: list[str] = []
+    for call in calls:
+        arguments = json.dumps(call["arguments"], ensure_ascii=False)
+        lines.append(f'<tool name="{call["name"]}">{arguments}</tool>')
+    return "\n".join(lines)
 
 
-def flattened(messages: Sequence[AnyMessage], write: Callable[[Iterable[dict[str, Any]]], str]) -> list[AnyMessage]:
+def flattened(
+    messages: Sequence[AnyMessage], write: Callable[[Iterable[dict[str, Any]]], str]
+) -> list[AnyMessage]:
     """Return the conversation with tool calls (in the form of `write`) and their results as text.
 
     User and assistant alternate.
     """
-    labels = dict[str, str]()
-    plain = list[AnyMessage]()
+    labels: dict[str, str] = {}
+    plain: list[AnyMessage] = []
     for message in messages:
         if isinstance(message, ToolMessage):
             label = labels.get(message.tool_call_id, "an earlier call")
             plain.append(HumanMessage(f"Result of {label}:\n{message.text}"))
         elif isinstance(message, AIMessage) and message.tool_calls:
-            calls = message.tool_calls
-            for number, call in enumerate(calls, 1):
-                labels[call["id"] or ""] = call["name"] if len(calls) == 1 else f"call {number}, {call['name']}"
-            written = write({"name": call["name"], "arguments": call["args"]} for call in calls)
-            plain.append(AIMessage(f"{message.text}\n\n{written}".strip()))
+            calls: list[dict[str, Any]] = []
+            for number, call in enumerate(message.tool_calls, 1):
+                calls.append({"name": call["name"], "arguments": call["args"]})
+                label = call["name"]
+                if len(message.tool_calls) > 1:
+                    label = f"call {number}, {label}"
+                labels[call["id"] or ""] = label
+            plain.append(AIMessage(f"{message.text}\n\n{write(calls)}".strip()))
         else:
             plain.append(message)
     merged: Any = merge_message_runs(plain, chunk_separator="\n\n")
@@ -247,7 +314,8 @@ def flattened(messages: Sequence[AnyMessage], write: Callable[[Iterable[dict[str
 
 
 class Ability(NamedTuple):
-    """What was learned about a model from trial calls and from its answers; stored in `models.json`."""
+    """What was learned about a model from trial calls and from its answers; stored in
+    `models.json`."""
 
     rung: RungName = "native"
     """The way in which it calls tools."""
@@ -264,7 +332,8 @@ class Ability(NamedTuple):
     window: int | None = None
     """Context window in tokens, as last stated by its server; None: not stated."""
     calls_tools: bool = True
-    """Whether it can call tools at all; if not, the rung only decides how tool results are shown to it."""
+    """Whether it can call tools at all; if not, the rung only decides how tool results are shown to
+    it."""
 
 
 class Prepared(NamedTuple):
@@ -286,29 +355,34 @@ def prepare(
 ) -> Prepared:
     """Convert a request to the form of this rung; for `tool_choice` and `text_key`, see `Request`.
 
-    On `schema` and `tags`, the system prompt ends with a description of the tools, earlier calls and results become
-    text, and the last message says whether the model may write text instead of a call.
+    On `schema` and `tags`, the system prompt ends with a description of the tools, earlier calls
+    and results become text, and the last message says whether the model may write text instead of a
+    call.
     """
     if rung == "native":
         return Prepared(list(messages), list(tools), {})
-    write = as_tags if rung == "tags" else as_json
-    plain = flattened(messages, write)
+    plain = flattened(messages, as_tags if rung == "tags" else as_json)
     if not tools:
         return Prepared(plain, [], {})
     offered = list(Offer(tools).tools.values())
-    is_forced = tool_choice == "any"
-    first = [message.text for message in plain[:1] if message.type == "system"]
-    system = "\n\n".join([*first, _instructions(rung, offered)])
+    system = _instructions(rung, offered)
+    if plain and plain[0].type == "system":
+        system = f"{plain[0].text}\n\n{system}"
     rest = [message for message in plain if message.type != "system"]
+    is_forced = tool_choice == "any"
     if not is_forced and rest and rest[-1].type == "human":
-        if tool_choice == "none":
-            hint = "Now write text, and no call."
-        else:
-            purpose = "ask" if text_key == "question_to_user" else "answer"
-            form = "plain text." if rung == "tags" else f'{{"calls": [], "{text_key}": "…"}}'
-            hint = f"To {purpose} in words instead of calling a tool, write: {form}"
+        hint = "Now write text, and no call."
+        if tool_choice != "none":
+            hint = _how_to_answer(rung, text_key)
         rest[-1] = HumanMessage(f"{hint}\n\n{rest[-1].text}")
-    settings = dict[str, Any]()
+    settings: dict[str, Any] = {}
     if rung == "schema" and tool_choice != "none":
         settings["response_format"] = _response_format(offered, None if is_forced else text_key)
     return Prepared([SystemMessage(system), *rest], [], settings)
+
+
+def _how_to_answer(rung: RungName, text_key: TextKey) -> str:
+    """Return the instruction to the model for writing text instead of a call."""
+    purpose = "ask" if text_key == "question_to_user" else "answer"
+    form = "plain text." if rung == "tags" else f'{{"calls": [], "{text_key}": "…"}}'
+    return f"To {purpose} in words instead of calling a tool, write: {form}"
