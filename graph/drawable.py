@@ -1,4 +1,7 @@
-"""Compiles graphs so that Studio and `get_graph(xray=True)` draw them without error handlers and with subgraphs."""
+"""Compiles graphs that Studio and `get_graph(xray=True)` draw with subgraphs.
+
+Error handlers are left out of the drawing.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,17 @@ Drawable = TypeVar("Drawable", bound="DrawableGraph")
 class DrawableGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph whose drawing leaves out its error handlers.
 
-    LangGraph would draw them as nodes without edges, and open a subgraph only if it has a single first and last node.
+    LangGraph would draw them as nodes without edges, and open a subgraph only if it has a single
+    first and last node.
     """
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """Return LangGraph's drawing without error handlers."""
         return self._without_handlers(super().get_graph(config, xray=xray))
 
-    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+    async def aget_graph(
+        self, config: RunnableConfig | None = None, *, xray: int | bool = False
+    ) -> Graph:
         """Return LangGraph's drawing without error handlers."""
         return self._without_handlers(await super().aget_graph(config, xray=xray))
 
@@ -32,10 +38,15 @@ class DrawableGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return drawing
 
     @classmethod
-    def of(cls: type[Drawable], compiled: CompiledStateGraph[Any, Any, Any, Any], **changes: Any) -> Drawable:
+    def of(
+        cls: type[Drawable], compiled: CompiledStateGraph[Any, Any, Any, Any], **changes: Any
+    ) -> Drawable:
         """Return a compiled graph as an instance of this class, with these attributes changed."""
-        # `compile` always returns LangGraph's own class; the attributes are copied as in LangGraph's `copy`.
-        return cls(**{name: value for name, value in vars(compiled).items() if name != "__orig_class__"} | changes)
+        # `compile` always returns LangGraph's own class; the attributes are copied as in
+        # LangGraph's `copy`.
+        attributes = dict(vars(compiled))
+        attributes.pop("__orig_class__", None)
+        return cls(**attributes | changes)
 
 
 def compile_drawable(graph: StateGraph[Any, Any, Any, Any], **settings: Any) -> DrawableGraph:

@@ -1,4 +1,7 @@
-"""Error handlers of nodes: a branch continues with its results so far, and the run without a failed branch."""
+"""Error handlers of nodes: what a run or a branch goes on with after a failure.
+
+A branch continues with its results so far, and the run without a failed branch.
+"""
 
 from __future__ import annotations
 
@@ -27,28 +30,38 @@ from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
 
-async def write_partial_finding(state: ResearcherState, error: NodeError) -> Command[Literal["write_finding"]]:
+async def write_partial_finding(
+    state: ResearcherState, error: NodeError
+) -> Command[Literal["write_finding"]]:
     """If a node of a researcher fails, have the finding written from the notes so far."""
     reason, request = _reason(error), state.request
     emitter(state.task.question_id).emit(researcher_failed(placement_of(state.task), reason))
     update = BranchUpdate(ended="partial", reason=reason, request=None, failures=[reason])
     if request:
-        # The failed tool call still needs a result, and its packets have used the current step index.
+        # The failed tool call still needs a result, and its packets have used the current step
+        # index.
         update["notes"] = [[ToolMessage(f"{NOT_RUN} {reason}.", tool_call_id=request.id)]]
         update["step"] = state.step + 1
-        update["actions"] = [Action(id=request.id, tool=request.tool, inputs=request.inputs, problems=(reason,))]
+        update["actions"] = [
+            Action(id=request.id, tool=request.tool, inputs=request.inputs, problems=(reason,))
+        ]
     return Command(update=update, goto="write_finding")
 
 
 async def keep_excerpts_only(state: ResearcherState, error: NodeError) -> Command[Any]:
     """If the finding cannot be written, use excerpts of the researcher's sources instead."""
     pages = pages_of(get_store(), state.task.question_id)
-    finding = await keep_excerpts(state, pages, emitter(state.task.question_id), _reason(error), state.seconds)
+    finding = await keep_excerpts(
+        state, pages, emitter(state.task.question_id), _reason(error), state.seconds
+    )
     return Command(update={"findings": {finding.id: finding}}, goto=END)
 
 
 async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Literal["collect"]]:
-    """Record a failed finding for a researcher or step that failed as a whole; the others continue."""
+    """Record a failed finding for a researcher or step that failed as a whole.
+
+    The others continue.
+    """
     task = state["task"]
     finding, events = failed_finding(task, "failed", _reason(error)), emitter(task.question_id)
     if isinstance(task, StepTask):
@@ -64,7 +77,9 @@ async def evaluate_partial_step(state: StepState, error: NodeError) -> Command[L
     reason = _reason(error)
     emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
     # Turn 0 is used up: the step emitted its first packets there before it failed.
-    update = BranchUpdate(is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn))
+    update = BranchUpdate(
+        is_over=True, ended="partial", reason=reason, failures=[reason], turn=max(1, state.turn)
+    )
     return Command(update=update, goto="evaluate")
 
 
@@ -76,7 +91,9 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     emit_end(emitter(state.task.question_id), finding, state.task)
     outcome = outcome_of(state)
     memory = gap_left_by(state, finding)
-    update = BranchUpdate(findings={finding.id: finding}, outcomes={outcome.step: outcome}, memory=memory)
+    update = BranchUpdate(
+        findings={finding.id: finding}, outcomes={outcome.step: outcome}, memory=memory
+    )
     return Command(update=update, goto=END)
 
 
@@ -84,8 +101,12 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     """If the check of a report fails, deliver it unchecked, with a notice."""
     run, draft = state.run, state.draft
     assert draft is not None
-    notice = f"The sentences of this report were not checked against their sources: {_reason(error)}."
-    run = run.model_copy(update={"notices": (*run.notices, notice), "status": "completed_with_gaps"})
+    notice = (
+        f"The sentences of this report were not checked against their sources: {_reason(error)}."
+    )
+    run = run.model_copy(
+        update={"notices": (*run.notices, notice), "status": "completed_with_gaps"}
+    )
     report = unchecked(draft)
     state = replace(state, run=run, report=report)
     emitter(run.id).emit(*end_packets(state, was_checked=True))
@@ -98,7 +119,15 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
 
 def _reason(error: NodeError) -> str:
     """Log a node's error; return the reason of the failure for the reader."""
+    if isinstance(error.error, str):
+        # After a kill between the failure and this handler, the error was loaded as the saver's
+        # text.
+        return error.error
     if isinstance(error.error, BaseException):
-        log_failure(__name__, error.error, "The node %s failed; the run goes on with what there is", error.node)
-    # After a kill between the failure and this handler, the error was loaded as the saver's text.
-    return error.error if isinstance(error.error, str) else failure_of(error.error)
+        log_failure(
+            __name__,
+            error.error,
+            "The node %s failed; the run goes on with what there is",
+            error.node,
+        )
+    return failure_of(error.error)

@@ -1,4 +1,4 @@
-"""The graph `deep_research`: an orchestrator that dispatches researchers, cycle by cycle, and their subgraph."""
+"""The graph `deep_research`: an orchestrator that dispatches researchers, with their subgraph."""
 
 from __future__ import annotations
 
@@ -42,12 +42,28 @@ from .routing import (
 @cache
 def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:
     """Return the uncompiled graph, built once per process; compiling does not change it."""
-    graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
+    graph = StateGraph(
+        ResearchState,
+        context_schema=Context,
+        input_schema=ResearchInput,
+        output_schema=ResearchOutput,
+    )
     graph.add_node("begin", partial(begin, strategy="orchestrated"))
-    for node in (clarify, ask_user, look_up, plan, review_plan, orchestrate, analyze_findings, collect):
+    for node in (
+        clarify,
+        ask_user,
+        look_up,
+        plan,
+        review_plan,
+        orchestrate,
+        analyze_findings,
+        collect,
+    ):
         graph.add_node(node)
     graph.add_node(
-        "researcher", compile_drawable(build_researcher_graph(), name="researcher_graph"), error_handler=record_failure
+        "researcher",
+        compile_drawable(build_researcher_graph(), name="researcher_graph"),
+        error_handler=record_failure,
     )
     for node in (write_report, grade_report, add_to_report):
         graph.add_node(node)
@@ -75,10 +91,15 @@ def build_orchestrated_graph() -> StateGraph[ResearchState, Context, ResearchInp
     return graph
 
 
-def build_researcher_graph() -> StateGraph[ResearcherState, Context, ResearcherInput, ResearcherOutput]:
+def build_researcher_graph() -> StateGraph[
+    ResearcherState, Context, ResearcherInput, ResearcherOutput
+]:
     """Return the uncompiled subgraph for one task."""
     graph = StateGraph(
-        ResearcherState, context_schema=Context, input_schema=ResearcherInput, output_schema=ResearcherOutput
+        ResearcherState,
+        context_schema=Context,
+        input_schema=ResearcherInput,
+        output_schema=ResearcherOutput,
     )
     graph.add_node("think_or_act", think_or_act, error_handler=write_partial_finding)
     graph.add_node("use_tools", use_tools, error_handler=write_partial_finding)

@@ -1,4 +1,4 @@
-"""The graph `planned_research`: a typed plan, executed round by round with a shared memory, and a step's subgraph."""
+"""The graph `planned_research`: a typed plan, executed in rounds, with the subgraph of a step."""
 
 from __future__ import annotations
 
@@ -57,11 +57,33 @@ from .routing import (
 @cache
 def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, ResearchOutput]:
     """Return the uncompiled graph, built once per process; compiling does not change it."""
-    graph = StateGraph(ResearchState, context_schema=Context, input_schema=ResearchInput, output_schema=ResearchOutput)
+    graph = StateGraph(
+        ResearchState,
+        context_schema=Context,
+        input_schema=ResearchInput,
+        output_schema=ResearchOutput,
+    )
     graph.add_node("begin", partial(begin, strategy="planned"))
-    for before in (orient, clarify, ask_user, look_up, summarize, plan_steps, review_plan, schedule):
+    for before in (
+        orient,
+        clarify,
+        ask_user,
+        look_up,
+        summarize,
+        plan_steps,
+        review_plan,
+        schedule,
+    ):
         graph.add_node(before)
-    for after in (collect, digest, cross_check, frame_report, write_report, grade_report, add_to_report):
+    for after in (
+        collect,
+        digest,
+        cross_check,
+        frame_report,
+        write_report,
+        grade_report,
+        add_to_report,
+    ):
         graph.add_node(after)
     graph.add_node("step", build_step_node(), error_handler=record_failure)
     graph.add_node("verify_report", verify_report, error_handler=deliver_unchecked)
@@ -70,9 +92,13 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
     graph.add_conditional_edges("begin", route_after_begin_planned)
     graph.add_edge("orient", "clarify")
     graph.add_conditional_edges(
-        "clarify", route_after_clarify, {"ask_user": "ask_user", "look_up": "look_up", "plan": "summarize"}
+        "clarify",
+        route_after_clarify,
+        {"ask_user": "ask_user", "look_up": "look_up", "plan": "summarize"},
     )
-    graph.add_conditional_edges("ask_user", route_after_ask_user, {"look_up": "look_up", "plan": "summarize", END: END})
+    graph.add_conditional_edges(
+        "ask_user", route_after_ask_user, {"look_up": "look_up", "plan": "summarize", END: END}
+    )
     graph.add_edge("look_up", "write_report")
     graph.add_edge("summarize", "plan_steps")
     graph.add_conditional_edges(
@@ -94,7 +120,9 @@ def build_planned_graph() -> StateGraph[ResearchState, Context, ResearchInput, R
 
 def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
     """Return the uncompiled subgraph for one step."""
-    graph = StateGraph(StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput)
+    graph = StateGraph(
+        StepState, context_schema=Context, input_schema=StepInput, output_schema=StepOutput
+    )
     for node in (choose_queries, search, study, analyze):
         graph.add_node(node, error_handler=evaluate_partial_step)
     graph.add_node("evaluate", evaluate, error_handler=end_step)
@@ -109,10 +137,15 @@ def build_step_graph() -> StateGraph[StepState, Context, StepInput, StepOutput]:
 
 
 def build_step_node() -> Any:
-    """Return the node that runs a step once a slot of its round is free; the wait counts towards the step's time."""
+    """Return the node that runs a step once a slot of its round is free.
+
+    The wait counts towards the step's time.
+    """
     graph = compile_drawable(build_step_graph(), name="step_graph")
 
-    async def step(state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]) -> Any:
+    async def step(
+        state: dict[str, StepTask], config: RunnableConfig, runtime: Runtime[Context]
+    ) -> Any:
         task, waited = state["task"], Watch(settings_of(runtime).clock, 0.0)
         async with slot(f"{task.question_id} {task.turn}", task.slots):
             return await graph.ainvoke({"given": [task], "seconds": waited.seconds}, config)

@@ -13,7 +13,9 @@ from ..core.run.plan_text import plan_text
 from ..state import ResearchState
 
 
-def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report"]:
+def route_after_begin(
+    state: ResearchState,
+) -> Literal["clarify", "look_up", "plan", "orchestrate", "write_report"]:
     """Clarify a new question first; continue an earlier one where its run stopped."""
     entry = state.run.entry
     if entry in ("question", "follow_up"):
@@ -22,31 +24,41 @@ def route_after_begin(state: ResearchState) -> Literal["clarify", "look_up", "pl
         return _route_quick(state)
     if state.plan is None or entry == "answer":
         return "plan"
-    return "plan" if entry == "plan_reply" and state.plan.review != "approved" else "orchestrate"
+    if entry == "plan_reply" and state.plan.review != "approved":
+        return "plan"
+    return "orchestrate"
 
 
 def _route_quick(state: ResearchState) -> Literal["look_up", "write_report"]:
     """Search for a quick question, or write its report if the search is already done."""
-    return "write_report" if state.own_findings else "look_up"
+    if state.own_findings:
+        return "write_report"
+    return "look_up"
 
 
 def route_after_clarify(state: ResearchState) -> Literal["ask_user", "look_up", "plan"]:
     """Wait for the user's answer, look up a small question, or plan."""
     if state.run.status == "waiting":
         return "ask_user"
-    return "look_up" if state.run.is_quick else "plan"
+    if state.run.is_quick:
+        return "look_up"
+    return "plan"
 
 
 def route_after_ask_user(state: ResearchState) -> Literal["look_up", "plan", "__end__"]:
     """Look up a small question, or plan; end if the user stopped the run."""
     if state.run.status == "ended":
         return "__end__"
-    return "look_up" if state.run.is_quick else "plan"
+    if state.run.is_quick:
+        return "look_up"
+    return "plan"
 
 
 def route_after_plan(state: ResearchState) -> Literal["review_plan", "orchestrate"]:
     """Wait for the user's review of the plan if requested, otherwise research."""
-    return "review_plan" if last_mark(state.messages[-1:]) == "plan" else "orchestrate"
+    if last_mark(state.messages[-1:]) == "plan":
+        return "review_plan"
+    return "orchestrate"
 
 
 def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrate", "__end__"]:
@@ -54,33 +66,44 @@ def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrat
     assert state.plan is not None
     if state.run.status == "ended":
         return "__end__"
-    return "orchestrate" if state.plan.review == "approved" else "plan"
+    if state.plan.review == "approved":
+        return "orchestrate"
+    return "plan"
 
 
 def dispatch_tasks(
     state: ResearchState,
 ) -> Sequence[Send] | Literal["orchestrate", "analyze_findings", "write_report", "add_to_report"]:
-    """Dispatch a researcher for each task, or go on to an analysis, the report, or the orchestrator's next turn."""
+    """Dispatch a researcher for each task, or go on to an analysis, the report, or the next turn."""
     if state.progress.decision == "analyze":
         return "analyze_findings"
     if state.progress.decision == "report":
-        return "add_to_report" if state.draft else "write_report"
+        if state.draft:
+            return "add_to_report"
+        return "write_report"
     if state.tasks:
         return [Send("researcher", {"task": task}) for task in state.tasks]
     return "orchestrate"
 
 
-def route_after_think_or_act(state: ResearcherState) -> Literal["use_tools", "think_or_act", "write_finding"]:
+def route_after_think_or_act(
+    state: ResearcherState,
+) -> Literal["use_tools", "think_or_act", "write_finding"]:
     """Run the requested tool call, write the finding, or ask the model again."""
     if state.ended:
         return "write_finding"
-    return "use_tools" if state.request else "think_or_act"
+    if state.request:
+        return "use_tools"
+    return "think_or_act"
 
 
 def route_after_begin_planned(
     state: ResearchState,
 ) -> Literal["orient", "clarify", "look_up", "summarize", "plan_steps", "digest", "write_report"]:
-    """Search for a new question first, or only clarify it if it is quick; continue an earlier one where it stopped."""
+    """Search for a new question first, or only clarify it if it is quick.
+
+    An earlier question continues where it stopped.
+    """
     entry = state.run.entry
     if entry in ("question", "follow_up"):
         return "clarify" if state.run.is_quick else "orient"
@@ -88,18 +111,24 @@ def route_after_begin_planned(
         return _route_quick(state)
     if not state.steps:
         return "summarize"
-    return "plan_steps" if entry == "plan_reply" and not _is_settled(state) else "digest"
+    if entry == "plan_reply" and not _is_settled(state):
+        return "plan_steps"
+    return "digest"
 
 
-def route_after_review_steps(state: ResearchState) -> Literal["plan_steps", "schedule", "__end__"]:
-    """Plan again after a rejection or an edit, end if the user stopped the run, otherwise research."""
+def route_after_review_steps(
+    state: ResearchState,
+) -> Literal["plan_steps", "schedule", "__end__"]:
+    """Plan again after a rejection or an edit, end if the user stopped the run, or research."""
     if state.run.status == "ended":
         return "__end__"
-    return "schedule" if _is_settled(state) else "plan_steps"
+    if _is_settled(state):
+        return "schedule"
+    return "plan_steps"
 
 
 def _is_settled(state: ResearchState) -> bool:
-    """Whether the steps are those of the plan text that the user saw last, and the user did not reject it."""
+    """Whether the steps are those of the plan that the user saw last and did not reject."""
     plan = state.plan
     if plan is None or plan.review == "rejected":
         return False
@@ -111,25 +140,43 @@ def route_after_cross_check(state: ResearchState) -> Literal["frame_report", "ad
     return "add_to_report" if state.draft else "frame_report"
 
 
-def route_after_grade_report(state: ResearchState) -> Literal["orchestrate", "add_to_report", "verify_report"]:
-    """Research open requirements if tasks are waiting, add known results to the draft, or verify it."""
-    return "orchestrate" if state.progress.waiting else _add_or_verify(state)
+def route_after_grade_report(
+    state: ResearchState,
+) -> Literal["orchestrate", "add_to_report", "verify_report"]:
+    """Research open requirements if tasks are waiting, add known results to the draft, or verify
+    it.
+    """
+    if state.progress.waiting:
+        return "orchestrate"
+    return _add_or_verify(state)
 
 
-def route_after_grade_planned_report(state: ResearchState) -> Literal["schedule", "add_to_report", "verify_report"]:
+def route_after_grade_planned_report(
+    state: ResearchState,
+) -> Literal["schedule", "add_to_report", "verify_report"]:
     """Like `route_after_grade_report`, with steps instead of tasks."""
-    return _add_or_verify(state) if all(step.is_over for step in state.steps) else "schedule"
+    if all(step.is_over for step in state.steps):
+        return _add_or_verify(state)
+    return "schedule"
 
 
 def _add_or_verify(state: ResearchState) -> Literal["add_to_report", "verify_report"]:
-    return "add_to_report" if state.draft and state.draft.is_lacking else "verify_report"
+    if state.draft and state.draft.is_lacking:
+        return "add_to_report"
+    return "verify_report"
 
 
 def dispatch_steps(state: ResearchState) -> Sequence[Send] | Literal["schedule", "cross_check"]:
-    """Dispatch a branch for each step, schedule again if a step was skipped, or go on to the final check."""
+    """Dispatch a branch for each step.
+
+    If there is none, schedule again or go on to the final check.
+    """
     if state.tasks:
         return [Send("step", {"task": task}) for task in state.tasks]
-    return "cross_check" if all(step.is_over for step in state.steps) else "schedule"
+    if all(step.is_over for step in state.steps):
+        return "cross_check"
+    # A step was skipped.
+    return "schedule"
 
 
 def route_into_step(state: StepState) -> Literal["choose_queries", "analyze"]:

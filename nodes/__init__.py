@@ -1,8 +1,10 @@
-"""The nodes of both graphs, one file each, named after the node; they return state updates and never choose edges.
+"""The nodes of both graphs, one file each, named after the node.
 
-Owns one function per node, `async def verb(state, runtime)`, such as writing the plan, the report or a finding,
-clarifying, grading or verifying, and the helpers that one node alone needs.
+They return state updates and never choose edges. Owns one function per node, `async def verb(state,
+runtime)`, such as writing the plan, the report or a finding, clarifying, grading or verifying, and
+the helpers that one node alone needs.
 
-`researcher/` and `step/` hold the nodes of the two subgraphs. `graph/` wires them. Start with `begin.py`, the
-entry, then `orchestrate.py` (a model decides what is researched next) or `schedule.py` (the typed plan decides).
+`researcher/` and `step/` hold the nodes of the two subgraphs. `graph/` wires them. Start with
+`begin.py`, the entry, then `orchestrate.py` (a model decides what is researched next) or
+`schedule.py` (the typed plan decides).
 """

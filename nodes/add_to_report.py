@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.markers import code_lines
@@ -24,14 +25,22 @@ _LINE = re.compile(r"\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
 
 
 async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Ask the writer's model for passages on open requirements and insert them, if findings have material for it."""
-    turn, draft = await begin_turn(state, runtime), state.draft
+    """Ask the writer's model for passages on open requirements, and insert them into the draft.
+
+    It is only asked if the findings have material for them.
+    """
+    turn = await begin_turn(state, runtime)
+    draft = state.draft
     assert draft is not None
-    is_new = any(finding.text and finding.id not in draft.findings for finding in state.findings.values())
-    if not is_new and not any(grade.is_found for grade in draft.open_grades):
+    if not _has_material(state, draft):
         return {"draft": draft.model_copy(update={"is_lacking": False})}
-    blocks = [{"block": number, "text": text} for number, text in enumerate(text_blocks(draft.text), 1)]
-    open_points = [": ".join(filter(None, (grade.requirement, grade.missing))) for grade in draft.open_grades]
+    blocks = list[dict[str, Any]]()
+    for number, text in enumerate(text_blocks(draft.text), 1):
+        blocks.append({"block": number, "text": text})
+    open_points = list[str]()
+    for grade in draft.open_grades:
+        point = ": ".join(filter(None, (grade.requirement, grade.missing)))
+        open_points.append(f"- {point}")
     async with turn.paid():
         form = await turn.filler.ask_if_possible(
             AddToReport,
@@ -40,18 +49,23 @@ async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
             [],
             instructions=turn.context.instructions,
             request=state.run.question,
-            requirements=fence("\n".join(f"- {point}" for point in open_points)),
+            requirements=fence("\n".join(open_points)),
             words=draft.words,
             report=fenced_knowledge(report=blocks),
             knowledge=known_findings(state, turn.context.limits.memory_tokens),
             sources=describe_sources(state),
         )
-    extended = await asyncio.to_thread(_extended, state, draft, form) if form else draft
+    extended = draft
+    if form:
+        extended = await asyncio.to_thread(_extended, state, draft, form)
     extended = extended.model_copy(update={"findings": tuple(state.findings), "is_lacking": False})
     if extended.text == draft.text:
         return {**turn.update(), "draft": extended}
-    citations = [ReportCitation(citation_number=n, document_id=key) for n, key in extended.keys.items()]
-    turn.emit(ReportRevised(placement=turn.placement, content=plain_citations(extended.streamed), citations=citations))
+    citations = list[ReportCitation]()
+    for number, key in extended.keys.items():
+        citations.append(ReportCitation(citation_number=number, document_id=key))
+    content = plain_citations(extended.streamed)
+    turn.emit(ReportRevised(placement=turn.placement, content=content, citations=citations))
     update = turn.update()
     state = replace(state, run=update["run"])
     reader = reader_of(turn.context, turn.pages)
@@ -59,18 +73,30 @@ async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
     return {**update, "draft": extended, "messages": messages}
 
 
+def _has_material(state: ResearchState, draft: Draft) -> bool:
+    """Whether there are new findings, or findings that have what the draft lacks."""
+    for finding in state.findings.values():
+        if finding.text and finding.id not in draft.findings:
+            return True
+    return any(grade.is_found for grade in draft.open_grades)
+
+
 def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
     """Return the draft with the new passages inserted, cleaned like the draft itself."""
-    blocks, removed = text_blocks(draft.text), draft.removed_markers
+    blocks = text_blocks(draft.text)
+    removed_markers = draft.removed_markers
     passages = dict[int, list[str]]()
     for addition in form.additions:
-        text, _, removed_here = clean_for_draft(addition.text, state.sources)
-        removed += removed_here
-        if text.strip():
-            after = min(max(addition.after, 0), len(blocks))
-            before = blocks[after - 1] if after else ""
-            passages.setdefault(after, []).append(passage_after(before, text, is_continued=addition.is_continued))
-    keys = {number: source.key for number, source in by_number(state.sources.values()).items()}
+        text, _, removed = clean_for_draft(addition.text, state.sources)
+        removed_markers += removed
+        if not text.strip():
+            continue
+        after = min(max(addition.after, 0), len(blocks))
+        before = blocks[after - 1] if after else ""
+        passage = passage_after(before, text, is_continued=addition.is_continued)
+        passages.setdefault(after, []).append(passage)
+    numbered = by_number(state.sources.values())
+    keys = {number: source.key for number, source in numbered.items()}
     text, cited = known_citations(insert_blocks(draft.text, passages), keys)
     return draft.model_copy(
         update={
@@ -79,28 +105,38 @@ def _extended(state: ResearchState, draft: Draft, form: AddToReport) -> Draft:
             "numbers": tuple(cited),
             "streamed": text,
             "streamed_sources": tuple(cited.values()),
-            "removed_markers": removed,
+            "removed_markers": removed_markers,
             "is_graded": draft.is_graded and text == draft.text,
         }
     )
 
 
 def text_blocks(text: str) -> list[str]:
-    """Split a text into blocks (paragraphs, headings, lists, tables) at empty lines outside code."""
+    """Split a text into blocks at empty lines outside code.
+
+    Blocks are paragraphs, headings, lists and tables.
+    """
     lines = text.split("\n")
-    blocks, begun = list[str](), list[str]()
-    for line, is_code in zip([*lines, ""], [*code_lines(lines), False], strict=True):
+    blocks = list[str]()
+    block = list[str]()
+    for line, is_code in zip(lines, code_lines(lines), strict=True):
         if line.strip() or is_code:
-            begun.append(line)
-        elif begun:
-            blocks.append("\n".join(begun))
-            begun = []
+            block.append(line)
+        elif block:
+            blocks.append("\n".join(block))
+            block = []
+    if block:
+        blocks.append("\n".join(block))
     return blocks
 
 
 def passage_after(block: str, text: str, *, is_continued: bool) -> str:
-    """Return a passage with its separator: a space or line break if it continues `block`, else an empty line."""
-    first, text = block.lstrip()[:1], text.strip()
+    """Return a passage with its separator.
+
+    This is a space or line break if it continues `block`, else an empty line.
+    """
+    first = block.lstrip()[:1]
+    text = text.strip()
     if not is_continued or first in ("#", "`", "~") or text.startswith("#"):
         return f"\n\n{text}"
     is_line = _LINE.match(text) is not None
@@ -112,9 +148,11 @@ def passage_after(block: str, text: str, *, is_continued: bool) -> str:
 def insert_blocks(text: str, additions: Mapping[int, Sequence[str]]) -> str:
     """Insert passages into a text after the blocks with these numbers (from 1; 0: at the start).
 
-    Each passage starts with its separator (see `passage_after`). The rest of the text does not change.
+    Each passage starts with its separator (see `passage_after`). The rest of the text does not
+    change.
     """
-    pieces, end = [f"{passage.lstrip()}\n\n" for passage in additions.get(0, ())], 0
+    pieces = [f"{passage.lstrip()}\n\n" for passage in additions.get(0, ())]
+    end = 0
     for number, block in enumerate(text_blocks(text), 1):
         start = text.index(block, end)
         pieces += [text[end:start], block, *additions.get(number, ())]

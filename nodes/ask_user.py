@@ -20,9 +20,11 @@ _MEANING = {
 
 async def ask_user(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Pause until the user answers, continues without an answer, or stops the run."""
-    asked_before = (message.text for message in reversed(state.messages) if mark_of(message) == "clarification")
     # An app may have removed the message.
-    question = next(asked_before, "")
+    question = ""
+    for message in state.messages:
+        if mark_of(message) == "clarification":
+            question = message.text
     form = request("clarification", _MEANING, question, ("approve", "reject", "respond"))
     asked = {"type": "clarification", "question": question, **form}
     answer = pause_for_answer(asked, settings_of(runtime).limits.question_characters)

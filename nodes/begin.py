@@ -21,7 +21,7 @@ from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settin
 from ..core.reading.web_page import start_parsers
 from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
-from ..core.records.sources import NotRead
+from ..core.records.sources import Attached, NotRead
 from ..core.run.context import ROLES, Context, engine_name, within_scope
 from ..core.run.conversation import (
     DRAFT,
@@ -60,48 +60,81 @@ MIXES_PRIVATE = "Web queries may contain words found only in your documents (mix
 _RULES_CUT = "Only the beginning of the system message was read (question_characters)."
 
 
-async def begin(state: ResearchState, runtime: Runtime[Context], *, strategy: Strategy) -> StateUpdate:
+async def begin(
+    state: ResearchState, runtime: Runtime[Context], *, strategy: Strategy
+) -> StateUpdate:
     """Start a new question, or continue the current one with the new message.
 
-    Raises if the question, the settings, the models or the tools cannot be used, before anything is spent.
+    Raises if the question, the settings, the models or the tools cannot be used, before anything is
+    spent.
     """
     # Clients see immediately that the run has started.
-    Emitter(runtime.stream_writer).emit(ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0))
+    heartbeat = ChatHeartbeat(placement=Placement(turn_index=0), elapsed_seconds=0.0)
+    Emitter(runtime.stream_writer).emit(heartbeat)
     context = settings_of(runtime)
     await load_servers(context)
     # Messages that were not added by a call of this graph may still contain files.
-    state = replace(state, messages=await take_files(state.messages, pages_of(runtime.store, ""), context))
+    messages = await take_files(state.messages, pages_of(runtime.store, ""), context)
+    state = replace(state, messages=messages)
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
     drop = refused_messages(state.messages, context.limits.question_characters)
     # A stopped run leaves its draft; wherever it continues, it writes a new one.
-    drop += [message for message in state.messages if mark_of(message) == DRAFT]
+    for message in state.messages:
+        if mark_of(message) == DRAFT:
+            drop.append(message)
     if not state.run.id or entry == "follow_up":
         return await _start(state, runtime, strategy, entry, drop)
+    return await _continue(state, runtime, context, entry, drop)
+
+
+async def _continue(
+    state: ResearchState,
+    runtime: Runtime[Context],
+    context: Context,
+    entry: Entry,
+    drop: list[AnyMessage],
+) -> StateUpdate:
+    """Continue the current question with the current keys and models."""
     scope = state.run.scope
-    if any(file.code == INCOMING for message in state.messages for file in attached_to(message)):
-        wider, messages, _ = await _index_attached(within_scope(context, scope), state.messages, runtime)
+    if _has_incoming(state.messages):
+        settings = within_scope(context, scope)
+        wider, messages, _ = await _index_attached(settings, state.messages, runtime)
         state = replace(state, messages=messages)
-        count = await asyncio.to_thread(lambda: sum(1 for _ in Library(wider).addresses()))
-        scope = await asyncio.to_thread(_scope, wider, count)
-    # The question continues with the current keys and models.
+        scope = await asyncio.to_thread(_scope_of_index, wider)
     check_tools(within_scope(context, scope))
     await load_models(context)
     check_models(ROLES, context)
     notices = dict.fromkeys((*state.run.notices, *tracing_notices(context)))
-    run = state.run.model_copy(update={"entry": entry, "status": "running", "notices": tuple(notices), "scope": scope})
+    changes = {"entry": entry, "status": "running", "notices": tuple(notices), "scope": scope}
+    run = state.run.model_copy(update=changes)
     await note_user(pages_of(runtime.store, run.id), state.messages, run)
-    update = StateUpdate(run=run, tasks=[], draft=None, messages=_changed(state.messages, drop))
+    changed = _changed(state.messages, drop)
+    update = StateUpdate(run=run, tasks=[], draft=None, messages=changed)
     if entry == "plan_reply" and state.plan:
-        reply = [message.text for message in state.messages if isinstance(message, HumanMessage)][-1]
-        answer = UserDecision("respond", safe_text(reply).strip())
+        replies = [message for message in state.messages if isinstance(message, HumanMessage)]
+        answer = UserDecision("respond", safe_text(replies[-1].text).strip())
         update["plan"] = reviewed(state.plan, answer, context.limits.max_plan_steps)
     return update
 
 
+def _has_incoming(messages: Iterable[AnyMessage]) -> bool:
+    """Whether files were attached since the last run."""
+    for message in messages:
+        for file in attached_to(message):
+            if file.code == INCOMING:
+                return True
+    return False
+
+
 async def _start(
-    state: ResearchState, runtime: Runtime[Context], strategy: Strategy, entry: Entry, drop: list[AnyMessage]
+    state: ResearchState,
+    runtime: Runtime[Context],
+    strategy: Strategy,
+    entry: Entry,
+    drop: list[AnyMessage],
 ) -> StateUpdate:
+    """Start a new question, with settings that stay the same for all of it."""
     given = settings_of(runtime)
     await check_account(pages_of(runtime.store, ""), given)
     started = given.clock.seconds()
@@ -111,14 +144,21 @@ async def _start(
     if choose_engines(context):
         start_parsers(context.limits)
     await load_models(context)
-    notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
+    warnings = list(check_models(ROLES, context))
+    warnings += await asyncio.to_thread(check_language, context.language)
     language = await decide_language(context.language, messages, entry, state.run)
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(_scope, context, status.documents + attached.documents)
-    shortened, notes = (*status.shortened, *attached.shortened), (*status.notes, *attached.notes)
-    status = status._replace(shortened=shortened, notes=notes)
-    more = sum(entry.files for entry in status.left_out[_NAMED_IN_NOTICES:])
+    notices = list[str]()
+    for warning in warnings:
+        notices.append(warning.replace(QUOTES_ONLY, is_extract))
+    notices += _document_notices(status, attached)
+    if len(house_rules(messages)) > context.limits.question_characters:
+        notices.append(_RULES_CUT)
+    if context.mix_private and (scope.docs or scope.retrievers) and scope.engines:
+        notices.append(MIXES_PRIVATE)
+    notices += tracing_notices(context)
     run = Run(
         id=uuid.uuid4().hex,
         question=question_of(messages),
@@ -135,15 +175,7 @@ async def _start(
         depth=None if context.depth == "standard" else context.depth,
         is_quick=context.depth == "quick",
         active_seconds=context.clock.seconds() - started,
-        notices=(
-            *(notice.replace(QUOTES_ONLY, is_extract) for notice in notices),
-            *(f"Only the beginning was read: {path}." for path in status.shortened[:_NAMED_IN_NOTICES]),
-            *(f"Scan: {note}." for note in status.notes[:_NAMED_IN_NOTICES]),
-            *([f"Not read: {more} more; deep-research doctor lists all."] if more else ()),
-            *([_RULES_CUT] if len(house_rules(messages)) > context.limits.question_characters else []),
-            *([MIXES_PRIVATE] if context.mix_private and (scope.docs or scope.retrievers) and scope.engines else ()),
-            *tracing_notices(context),
-        ),
+        notices=tuple(notices),
         not_read=_not_read(status.left_out[:_NAMED_IN_NOTICES]),
     )
     await note_user(pages_of(runtime.store, run.id), messages, run)
@@ -163,19 +195,46 @@ async def _start(
     )
 
 
+def _document_notices(status: LibraryStatus, attached: LibraryStatus) -> list[str]:
+    """Return notices on documents that were not read, or not completely."""
+    notices = list[str]()
+    shortened = (*status.shortened, *attached.shortened)
+    for path in shortened[:_NAMED_IN_NOTICES]:
+        notices.append(f"Only the beginning was read: {path}.")
+    scans = (*status.notes, *attached.notes)
+    for note in scans[:_NAMED_IN_NOTICES]:
+        notices.append(f"Scan: {note}.")
+    unnamed = 0
+    for left_out in status.left_out[_NAMED_IN_NOTICES:]:
+        unnamed += left_out.files
+    if unnamed:
+        notices.append(f"Not read: {unnamed} more; deep-research doctor lists all.")
+    return notices
+
+
+def _scope_of_index(context: Context) -> Scope:
+    """Return what the question may search, with the documents in the index; blocks."""
+    documents = sum(1 for _ in Library(context).addresses())
+    return _scope(context, documents)
+
+
 def _scope(context: Context, documents: int) -> Scope:
-    """Return what the question may search; `documents` is the number of indexed ones. Reads the index, so it blocks."""
+    """Return what the question may search; `documents` is the number of indexed ones.
+
+    Reads the index, so it blocks.
+    """
     after = context.published_after
+    engines = choose_engines(context)
     return Scope(
         docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
-        engines=tuple(engine.name for engine in choose_engines(context)),
+        engines=tuple(engine.name for engine in engines),
         engines_by_default=bool(fallback_engines(context)),
         retrievers=tuple(map(engine_name, context.retrievers)),
         domains_allow=context.domains_allow,
         domains_deny=context.domains_deny,
         published_after=after.isoformat() if after else "",
         mix_private=context.mix_private,
-        open_copies=context.open_copies and bool(choose_engines(context)),
+        open_copies=context.open_copies and bool(engines),
         earlier=context.earlier,
         documents=catalogue(Library(context), documents),
         whole=documents_to_read(Library(context), documents, context),
@@ -183,9 +242,17 @@ def _scope(context: Context, documents: int) -> Scope:
 
 
 def _changed(messages: Sequence[AnyMessage], drop: list[AnyMessage]) -> list[BaseMessage]:
-    """Return the update of the conversation: removals for `drop`, and messages whose attachments may have changed."""
-    removed = [RemoveMessage(id=str(message.id)) for message in drop]
-    return [*removed, *(message for message in messages if message not in drop and attached_to(message))]
+    """Return the update of the conversation.
+
+    It has removals for `drop`, and the messages whose attachments may have changed.
+    """
+    update = list[BaseMessage]()
+    for message in drop:
+        update.append(RemoveMessage(id=str(message.id)))
+    for message in messages:
+        if message not in drop and attached_to(message):
+            update.append(message)
+    return update
 
 
 async def _index_attached(
@@ -193,25 +260,46 @@ async def _index_attached(
 ) -> tuple[Context, list[AnyMessage], LibraryStatus]:
     """Index the files attached in the thread.
 
-    Returns settings whose `docs` include them, the messages with the unreadable files marked, and the index's status.
+    Returns settings whose `docs` include them, the messages with the unreadable files marked, and
+    the index's status.
     """
     thread = pages_of(runtime.store, "").thread
-    folder = await asyncio.to_thread(lambda: thread_folder(attachments_folder(context.data_dir), thread))
+    folders = await asyncio.to_thread(attachments_folder, context.data_dir)
+    folder = thread_folder(folders, thread)
     status = await _prepare_documents(context.model_copy(update={"docs": (folder,)}), runtime)
-    unread = {file.path: {"reason": file.reason, "code": file.code} for file in status.left_out}
+    unread = {file.path: file for file in status.left_out}
     updated = list[AnyMessage]()
     for message in messages:
         files = attached_to(message)
-        new = {file.name: unread.get(file.name, {"reason": "", "code": ""}) for file in files if file.code == INCOMING}
-        known = [file.model_copy(update=new.get(file.name, {})) for file in files]
-        updated.append(with_attached(message, known) if new else message)
-    docs = dict.fromkeys((*context.docs, folder)) if status.documents else context.docs
-    return context.model_copy(update={"docs": tuple(docs)}), updated, status
+        incoming = {file.name for file in files if file.code == INCOMING}
+        if not incoming:
+            updated.append(message)
+            continue
+        checked = list[Attached]()
+        for file in files:
+            if file.name not in incoming:
+                checked.append(file)
+                continue
+            changes = {"reason": "", "code": ""}
+            if file.name in unread:
+                left_out = unread[file.name]
+                changes = {"reason": left_out.reason, "code": left_out.code}
+            checked.append(file.model_copy(update=changes))
+        updated.append(with_attached(message, checked))
+    docs = context.docs
+    if status.documents:
+        docs = tuple(dict.fromkeys((*docs, folder)))
+    return context.model_copy(update={"docs": docs}), updated, status
 
 
 async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> LibraryStatus:
-    """Bring the index of the documents up to date, with packets about its progress; return its status."""
-    loop, is_over, emitter = asyncio.get_running_loop(), threading.Event(), Emitter(runtime.stream_writer)
+    """Bring the index of the documents up to date, with packets about its progress.
+
+    Returns its status.
+    """
+    loop = asyncio.get_running_loop()
+    is_over = threading.Event()
+    emitter = Emitter(runtime.stream_writer)
     placement = Placement(turn_index=0)
     changed = 0
 
@@ -245,4 +333,7 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
 
 
 def _not_read(left_out: Iterable[LeftOut]) -> tuple[NotRead, ...]:
-    return tuple(NotRead(path=file.path, reason=file.reason, code=file.code) for file in left_out)
+    files = list[NotRead]()
+    for file in left_out:
+        files.append(NotRead(path=file.path, reason=file.reason, code=file.code))
+    return tuple(files)

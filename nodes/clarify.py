@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from langchain_core.messages import SystemMessage
 
@@ -24,23 +26,30 @@ _ASKS = re.compile("[?？؟\u037e]")
 _RECALLED_CHARACTERS = 12_000
 """Maximum characters of earlier passages shown to the clarifier."""
 _RECALLED = (
-    "Answered from what was read for earlier questions; nothing was searched. Ask for new research if you want it."
+    "Answered from what was read for earlier questions; nothing was searched. Ask for new research "
+    "if you want it."
 )
 _NOT_SMALL = "More than a small question: researched step by step."
 
 
 async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Ask the clarifier's model; its question becomes a message, or an assumption if the user cannot be asked."""
-    run, turn = state.run, await begin_turn(state, runtime)
-    context, placement = turn.context, turn.placement
+    """Ask the clarifier's model whether to ask the user, and whether one search is enough.
+
+    Its question becomes a message, or an assumption if the user cannot be asked.
+    """
+    run = state.run
+    turn = await begin_turn(state, runtime)
+    context = turn.context
+    placement = turn.placement
     offered = list(offered_tools(context))
     may_look_up = run.is_quick or (run.depth == "auto" and bool(offered))
     recalled = await _recalled(turn, state)
     if context.clarify == "off" and not may_look_up and not recalled:
         return {}
-    # Depth `quick` allows two calls: if this one fails, none is left to choose the queries.
-    may_ask = context.clarify == "ask" and run.is_resumable if run.is_quick else context.clarify != "off"
-    orientation = await turn.pages.text(state.brief.orientation) if state.brief.orientation else ""
+    may_ask = context.clarify != "off"
+    if run.is_quick:
+        # Two calls are allowed: if this one fails, none is left to choose the queries.
+        may_ask = context.clarify == "ask" and run.is_resumable
     system = render_prompt(
         "clarify",
         "system",
@@ -48,7 +57,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         language=run.language,
         offered=offered,
         own_sources=context.own_sources,
-        orientation=orientation,
+        orientation=await _orientation(turn, state),
         documents=run.scope.documents,
         is_quick=run.is_quick,
         may_look_up=may_look_up,
@@ -56,47 +65,86 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         max_queries=context.limits.max_queries,
         passages=recalled,
     )
-    messages = [SystemMessage(system), *latest_messages(state.messages)]
-    tools = [
-        *([] if run.is_quick else [GENERATE_PLAN_SCHEMA]),
-        *([LOOK_UP_SCHEMA] if may_look_up else []),
-        *([ANSWER_FROM_READ_SCHEMA] if recalled else []),
-    ]
-    choice = "auto" if may_ask else "any"
-    request = turn.request("clarifier", messages, tools=tools, tool_choice=choice, text_key="question_to_user")
-    # Text next to a call for the plan is dropped: the plan's packets have the same placement.
+    tools = list[dict[str, Any]]()
+    if not run.is_quick:
+        tools.append(GENERATE_PLAN_SCHEMA)
+    if may_look_up:
+        tools.append(LOOK_UP_SCHEMA)
+    if recalled:
+        tools.append(ANSWER_FROM_READ_SCHEMA)
+    request = turn.request(
+        "clarifier",
+        [SystemMessage(system), *latest_messages(state.messages)],
+        tools=tools,
+        tool_choice="auto" if may_ask else "any",
+        text_key="question_to_user",
+    )
     async with turn.paid():
         reply = await ask_model(request, context, turn.events)
-    text = reply.message.text.strip()
+    # Text next to a call for the plan is dropped: the plan's packets have the same placement.
     has_called = reply.message.tool_calls or reply.message.invalid_tool_calls
+    question = reply.message.text.strip()
     # Text without a question mark is an answer: a small model may answer the request from memory.
-    question = text if may_ask and not has_called and _ASKS.search(text) else ""
+    if not may_ask or has_called or not _ASKS.search(question):
+        question = ""
     if question and context.clarify != "assume" and run.is_resumable:
         if run.strategy == "planned":
             turn.announce("clarify")
         update = turn.costs(status="waiting")
-        turn.emit(MessageStart(placement=placement), MessageDelta(placement=placement, content=question))
-        turn.emit(stop_packet(update["run"], placement.turn_index))
+        turn.emit(
+            MessageStart(placement=placement),
+            MessageDelta(placement=placement, content=question),
+            stop_packet(update["run"], placement.turn_index),
+        )
         return {**update, "messages": [marked(question, "clarification")]}
     called = {call["name"]: call["args"] for call in reply.message.tool_calls}
+    queries = tuple[str, ...]()
+    if may_look_up:
+        queries = _queries_in(called)
     is_recalled = bool(recalled) and called.keys() == {tool_names.ANSWER_FROM_READ}
-    looks_up = may_look_up and tool_names.LOOK_UP in called and tool_names.GENERATE_PLAN not in called
-    lines = as_lines(called[tool_names.LOOK_UP].get("queries")) if looks_up else []
-    queries = tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
     is_quick = run.is_quick or bool(queries) or is_recalled
-    notices = (*run.notices, _RECALLED) if is_recalled else run.notices
     if run.depth == "auto" and not is_quick:
         turn.emit(Activity(placement=placement, text=_NOT_SMALL, icon="lightbulb"))
-    assumptions = (question,) if question else run.assumptions
-    update = turn.costs(assumptions=assumptions, is_quick=is_quick, is_recalled=is_recalled, notices=notices)
+    notices = run.notices
+    if is_recalled:
+        notices = (*notices, _RECALLED)
+    update = turn.costs(
+        assumptions=(question,) if question else run.assumptions,
+        is_quick=is_quick,
+        is_recalled=is_recalled,
+        notices=notices,
+    )
     return {**update, "brief": state.brief.model_copy(update={"queries": queries})}
+
+
+async def _orientation(turn: Turn, state: ResearchState) -> str | None:
+    """Return the results of the first search, if there was one."""
+    if not state.brief.orientation:
+        return ""
+    return await turn.pages.text(state.brief.orientation)
+
+
+def _queries_in(called: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the queries with which the model looks up a small question; empty if it plans."""
+    if tool_names.LOOK_UP not in called or tool_names.GENERATE_PLAN in called:
+        return ()
+    lines = as_lines(called[tool_names.LOOK_UP].get("queries"))
+    if not isinstance(lines, list):
+        return ()
+    return tuple(line for line in lines if isinstance(line, str))
 
 
 async def _recalled(turn: Turn, state: ResearchState) -> str:
     """Return the thread's passages relevant to a follow-up, fenced; empty if there are none."""
     context = turn.context
-    if state.run.entry != "follow_up" or is_small("clarifier", context) or is_extractive("clarifier", context):
+    if state.run.entry != "follow_up":
         return ""
-    found = await recalled_passages(state, turn.pages, _RECALLED_CHARACTERS)
-    shown = [f"[{state.sources[key].number}] {state.sources[key].title}: {text}" for key, text in found]
-    return fence("\n\n".join(shown)) if shown else ""
+    if is_small("clarifier", context) or is_extractive("clarifier", context):
+        return ""
+    shown = list[str]()
+    for key, text in await recalled_passages(state, turn.pages, _RECALLED_CHARACTERS):
+        source = state.sources[key]
+        shown.append(f"[{source.number}] {source.title}: {text}")
+    if not shown:
+        return ""
+    return fence("\n\n".join(shown))

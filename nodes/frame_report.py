@@ -8,7 +8,9 @@ from ..state import ResearchState, StateUpdate
 
 
 async def frame_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Emit the report's main message, taken from conclusions or learnings without a model, and its citable sources."""
+    """Emit the report's main message, taken from conclusions or learnings without a model, and its
+    citable sources.
+    """
     turn = await begin_turn(state, runtime)
     turn.announce("frame")
     turn.emit(*framing_packets(state, turn.placement))

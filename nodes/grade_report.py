@@ -1,4 +1,4 @@
-"""Grades the draft against the checklist of the request, and prepares research on open requirements."""
+"""Grades the draft against the request's checklist, and prepares research on open items."""
 
 from __future__ import annotations
 
@@ -12,27 +12,36 @@ from ..core.run.schedule import revise_steps
 from ..core.run.spending import limit_reached
 from ..core.run.transcripts import research_message, results_for
 from ..core.writing.forms import GradeReport, RequirementGrade
-from ..core.writing.turn import NodeRuntime, begin_turn
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..core.writing.write import known_findings
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
 
-_NOT_GRADED = "The report was not compared with the checklist of the request: the verifier's model gave no grades."
+_NOT_GRADED = (
+    "The report was not compared with the checklist of the request: the verifier's model gave no "
+    "grades."
+)
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Have the verifier's model grade the draft; if limits allow, prepare research on requirements that are open."""
-    turn, draft = await begin_turn(state, runtime), state.draft
+    """Have the verifier's model grade the draft.
+
+    If limits allow, prepare research on requirements that are open.
+    """
+    turn = await begin_turn(state, runtime)
+    context = turn.context
+    draft = state.draft
     assert draft is not None
     requirements = state.plan.requirements if state.plan else ()
-    context = turn.context
     if not requirements or draft.is_graded or not context.limits.checklist_rounds:
         return {}
     if is_extractive("verifier", context) or is_small("verifier", context):
         return {}
     turn.announce("grade")
-    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(_to_grade(requirements, draft.grades), 1))
+    lines = list[str]()
+    for number, text in enumerate(_to_grade(requirements, draft.grades), 1):
+        lines.append(f"{number}. {text}")
     async with turn.paid():
         form = await turn.filler.ask_if_possible(
             GradeReport,
@@ -44,68 +53,113 @@ async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
             words=draft.words,
             characters=len(draft.text),
             knowledge=known_findings(turn.state, context.limits.memory_tokens),
-            requirements=fence(listed),
+            requirements=fence("\n".join(lines)),
         )
     if form is None:
         return turn.update(notices=(*state.run.notices, _NOT_GRADED))
-    graded = draft.model_copy(
-        update={"grades": tuple(_merged(requirements, draft.grades, form.grades)), "is_graded": True}
+    grades = _merged(requirements, draft.grades, form.grades)
+    graded = draft.model_copy(update={"grades": tuple(grades), "is_graded": True})
+    is_researched = False
+    is_lacking = False
+    if graded.rounds < context.limits.checklist_rounds:
+        is_researched = bool(_open_tasks(graded)) and _may_research(turn)
+        is_lacking = is_researched or any(grade.is_found for grade in graded.open_grades)
+    turn.emit(
+        ReportGraded(placement=turn.placement, grades=[*graded.grades], is_researched=is_researched)
     )
-    run, spending = turn.state.run, turn.state.spending | turn.spending
-    may_add = graded.rounds < context.limits.checklist_rounds
-    is_over = run.stop_reason or limit_reached(context.limits, spending, run.active_seconds)
-    is_researched = may_add and bool(_open_tasks(graded)) and not is_over and bool(offered_tools(context))
-    is_lacking = may_add and (is_researched or any(grade.is_found for grade in graded.open_grades))
-    turn.emit(ReportGraded(placement=turn.placement, grades=[*graded.grades], is_researched=is_researched))
     update = turn.update()
-    graded = graded.model_copy(update={"rounds": graded.rounds + is_lacking, "is_lacking": is_lacking})
+    rounds = graded.rounds
+    if is_lacking:
+        rounds += 1
+    graded = graded.model_copy(update={"rounds": rounds, "is_lacking": is_lacking})
     if is_researched and state.run.strategy == "planned":
-        added = [(requirement[:80], task, True) for requirement, task in _open_tasks(graded)]
+        added = list[tuple[str, str, bool]]()
+        for requirement, task in _open_tasks(graded):
+            added.append((requirement[:80], task, True))
         update["steps"] = revise_steps(state.steps, {}, {}, added, context.limits.max_plan_steps)
     elif is_researched:
         update |= _as_tasks(update, state, graded)
     return {**update, "draft": graded}
 
 
-def _merged(requirements: Sequence[str], known: Iterable[Grade], given: Sequence[RequirementGrade]) -> list[Grade]:
-    """Return a grade for each requirement: from the model's form (`given`), else from `known`, else "answered".
+def _may_research(turn: Turn) -> bool:
+    """Whether the run has something to search, and no limit is reached."""
+    run = turn.state.run
+    if run.stop_reason:
+        return False
+    spending = turn.state.spending | turn.spending
+    if limit_reached(turn.context.limits, spending, run.active_seconds):
+        return False
+    return bool(offered_tools(turn.context))
 
-    Numbers in `given` count from 1 in the order of `_to_grade`. The default prevents research on ungraded requirements.
+
+def _merged(
+    requirements: Sequence[str], known: Iterable[Grade], given: Sequence[RequirementGrade]
+) -> list[Grade]:
+    """Return a grade for each requirement: from the model's form (`given`), else from `known`.
+
+    Otherwise it is "answered", which prevents research on ungraded requirements. Numbers in `given`
+    count from 1 in the order of `_to_grade`.
     """
     grades = {grade.requirement: grade for grade in known}
     asked = _to_grade(requirements, grades.values())
     for grade in given:
-        if 0 < grade.number <= len(asked):
-            requirement, is_open = asked[grade.number - 1], grade.verdict != "answered"
+        if not 0 < grade.number <= len(asked):
+            continue
+        requirement = asked[grade.number - 1]
+        if grade.verdict == "answered":
+            grades[requirement] = Grade(requirement=requirement, verdict="answered")
+        else:
             grades[requirement] = Grade(
                 requirement=requirement,
                 verdict=grade.verdict,
-                missing=" ".join(grade.missing.split()) if is_open else "",
-                task=" ".join(grade.task.split()) if is_open else "",
-                is_found=grade.is_found and is_open,
+                missing=" ".join(grade.missing.split()),
+                task=" ".join(grade.task.split()),
+                is_found=grade.is_found,
             )
-    return [grades.get(text) or Grade(requirement=text, verdict="answered") for text in dict.fromkeys(requirements)]
+    merged = list[Grade]()
+    for text in dict.fromkeys(requirements):
+        merged.append(grades.get(text) or Grade(requirement=text, verdict="answered"))
+    return merged
 
 
 def _to_grade(requirements: Sequence[str], known: Iterable[Grade]) -> list[str]:
     """Return the requirements to grade: all of them the first time, later only open ones."""
     answered = {grade.requirement for grade in known if grade.verdict == "answered"}
-    return [requirement for requirement in dict.fromkeys(requirements) if requirement not in answered]
+    return [
+        requirement for requirement in dict.fromkeys(requirements) if requirement not in answered
+    ]
 
 
 def _open_tasks(draft: Draft) -> list[tuple[str, str]]:
-    """Return (requirement, task) pairs for open requirements that need research, with each task once."""
-    tasks = {
-        grade.task: grade.requirement for grade in reversed(draft.open_grades) if grade.task and not grade.is_found
-    }
-    return [(requirement, task) for task, requirement in reversed(tasks.items())]
+    """Return (requirement, task) pairs for open requirements that need research.
+
+    A task of several requirements is paired with the first.
+    """
+    requirements = dict[str, str]()
+    for grade in reversed(draft.open_grades):
+        if grade.task and not grade.is_found:
+            requirements[grade.task] = grade.requirement
+    tasks = list[tuple[str, str]]()
+    for task, requirement in reversed(requirements.items()):
+        tasks.append((requirement, task))
+    return tasks
 
 
 def _as_tasks(update: StateUpdate, state: ResearchState, draft: Draft) -> StateUpdate:
-    """Return the update with the open tasks waiting, as if the orchestrator's model had called for them."""
+    """Return the update with the open tasks waiting.
+
+    They wait as if the orchestrator's model had called for them.
+    """
     prefix = f"open-{state.run.id[:8]}-{draft.rounds}"
-    waiting = tuple((f"{prefix}-{number}", task) for number, (_, task) in enumerate(_open_tasks(draft), 1))
+    waiting = list[tuple[str, str]]()
+    answers = dict[str, str]()
+    for number, (_, task) in enumerate(_open_tasks(draft), 1):
+        call_id = f"{prefix}-{number}"
+        waiting.append((call_id, task))
+        answers[call_id] = PENDING
     message = research_message(waiting)
-    results = results_for(message, {call_id: PENDING for call_id, _ in waiting})
-    progress = update["progress"].model_copy(update={"waiting": waiting, "decision": "research"})
+    results = results_for(message, answers)
+    changes = {"waiting": tuple(waiting), "decision": "research"}
+    progress = update["progress"].model_copy(update=changes)
     return {"progress": progress, "transcript": [[message, *results]]}

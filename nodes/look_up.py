@@ -1,14 +1,13 @@
-"""Finds passages that answer a small question: with one round of all search tools, or in the thread's sources."""
+"""Finds passages that answer a small question, in one search or the thread's sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from langchain_core.messages import ToolMessage
 
 from ..core.evidence.memory.observations import gap_of
-from ..core.records.plan import Learning, PlanStep
+from ..core.records.plan import Learning, Observation, PlanStep
 from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
 from ..core.run.branches import StepState, assignment_of
@@ -20,7 +19,7 @@ from ..core.run.events.packets import Activity, ResearchAgentStart
 from ..core.run.transcripts import research_message
 from ..core.writing.basis import SourcePassage, recalled_passages
 from ..core.writing.steps import single_task
-from ..core.writing.turn import NodeRuntime, begin_turn
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
 from ..tools.excerpts import finding_packets
@@ -34,40 +33,51 @@ _SMALL = "A small question: answered from one search."
 _QUICK = "Answered from one search."
 _RECALLED = "Answered from what was read for earlier questions."
 _PIECE = 2000
-"""Maximum characters of a passage; longer texts, such as whole documents, are split at blank lines."""
+"""Maximum characters of a passage; longer texts, such as whole documents, are split at blank
+lines."""
 
 
 async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Make the best passages of one search, or of the thread's earlier sources, the only finding, without a model."""
-    run, turn = state.run, await begin_turn(state, runtime)
-    limits, placement = turn.context.limits, turn.placement
-    said = question_of(state.messages)
+    """Make the best passages of one search the only finding, without a model.
+
+    Instead of a search, they may come from the thread's earlier sources.
+    """
+    run = state.run
+    turn = await begin_turn(state, runtime)
+    limits = turn.context.limits
+    placement = turn.placement
     await note_user(turn.pages, state.messages, run)
-    subject = question_line(said)
-    searching = PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True)
-    task = single_task(turn.state, searching, limits, cycle=0)
-    queries = state.brief.queries[: limits.max_queries] or (task.text,)
-    step = StepState([task], iteration=1, queries=queries, open_next=tuple(addresses_in(said)[: limits.max_open]))
+    step = _step(state, turn)
+    task = step.task
     work = SearchRound(step, turn.context, turn.pages, turn.events, Watch(turn.context.clock, 0.0))
-    searched = _SMALL if run.depth == "auto" else _QUICK
-    begun = Activity(placement=placement, text=_RECALLED if run.is_recalled else searched, icon="lightbulb")
-    turn.emit(begun, ResearchAgentStart(placement=placement, research_task=task.text))
+    description = _QUICK
+    if run.is_recalled:
+        description = _RECALLED
+    elif run.depth == "auto":
+        description = _SMALL
+    turn.emit(
+        Activity(placement=placement, text=description, icon="lightbulb"),
+        ResearchAgentStart(placement=placement, research_task=task.text),
+    )
     reason = ""
     if run.is_recalled:
-        found = await recalled_passages(state, turn.pages, limits.pages_characters)
+        passages = await recalled_passages(state, turn.pages, limits.pages_characters)
     else:
         async with turn.paid():
             reason = await work.do(is_only=True) or work.lasting_fault()
             results = results_in(await turn.pages.fill_in(work.notes))
-        found = list(_passages(results, step, work, limits.pages_characters))
-    sources = _numbered(found, {**state.sources, **work.sources})
+        keys = [*step.keys, *work.new]
+        passages = _first_passages(results, keys, limits.pages_characters)
+    sources = _numbered(passages, {**state.sources, **work.sources})
+    own_numbers = {key: number for number, key in enumerate(sources, 1)}
+    thread_numbers = {key: source.number for key, source in sources.items()}
     ended: Ending = "done"
     if reason:
-        ended = "partial" if found else "failed"
+        ended = "partial" if passages else "failed"
     finding = Finding(
         **assignment_of(task),
-        text=_text(found, {key: number for number, key in enumerate(sources, 1)}),
-        numbered=_text(found, {key: source.number for key, source in sources.items()}),
+        text=_text(passages, own_numbers),
+        numbered=_text(passages, thread_numbers),
         is_excerpt=True,
         sources=tuple(sources),
         ended=ended,
@@ -76,38 +86,73 @@ async def look_up(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         seconds=work.watch.seconds,
         actions=tuple(work.actions),
     )
-    cited = [document(source) for source in sources.values()]
-    failures = [step_failed(placement, failure) for failure in work.failures]
-    turn.emit(*failures, *finding_packets(placement, finding, cited))
-    gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
+    for failure in work.failures:
+        turn.emit(step_failed(placement, failure))
+    cited = list(map(document, sources.values()))
+    turn.emit(*finding_packets(placement, finding, cited))
+    learnings = dict[str, Learning]()
     # The thread already has the learnings of recalled passages.
-    new = [] if run.is_recalled else found
-    learnings = [Learning(text=text, source=key, step=task.step.id, question_id=run.id) for key, text in new]
+    if not run.is_recalled:
+        for key, text in passages:
+            learning = Learning(text=text, source=key, step=task.step.id, question_id=run.id)
+            learnings[learning.id] = learning
+    memory = dict[str, Observation]()
+    if not passages:
+        gap = gap_of(task.text, run.id, 0, task.id, about=task.text)
+        memory[gap.key] = gap
+    call = research_message([(task.id, task.text)])
     return {
         **turn.update(),
-        "transcript": [[research_message([(task.id, task.text)]), ToolMessage(PENDING, tool_call_id=task.id)]],
+        "transcript": [[call, ToolMessage(PENDING, tool_call_id=task.id)]],
         "findings": {finding.id: finding},
         "sources": {**work.sources, **sources},
-        "learnings": {learning.id: learning for learning in learnings},
-        "memory": {} if found else {gap.key: gap},
+        "learnings": learnings,
+        "memory": memory,
     }
 
 
-def _passages(results: Sequence[Result], step: StepState, work: SearchRound, most: int) -> Iterator[SourcePassage]:
-    """Yield passages of the results, best first, with at most `most` characters in total; see `_pieces`."""
-    keys = [*step.keys, *work.new]
+def _step(state: ResearchState, turn: Turn) -> StepState:
+    """Return the search as a step of a plan, with its queries and the pages to open."""
+    limits = turn.context.limits
+    question = question_of(state.messages)
+    subject = question_line(question)
+    searching = PlanStep(id=_LOOK_UP, title=subject, task=subject, requires_search=True)
+    task = single_task(turn.state, searching, limits, cycle=0)
+    queries = state.brief.queries[: limits.max_queries] or (task.text,)
+    addresses = tuple(addresses_in(question)[: limits.max_open])
+    return StepState([task], iteration=1, queries=queries, open_next=addresses)
+
+
+def _first_passages(
+    results: Iterable[Result], keys: Sequence[str], max_characters: int
+) -> list[SourcePassage]:
+    """Return passages of the results, best first, with at most `max_characters` in total.
+
+    `keys` are those of the sources, by their numbers from 1; for the passages, see `_pieces`.
+    """
+    passages = list[SourcePassage]()
+    characters_left = max_characters
     for result in results:
-        for text in (piece for shown in result["text"].split(JOINT) for piece in _pieces(shown)):
-            most -= len(text)
-            if most < 0:
-                return
-            yield SourcePassage(keys[result["document"] - 1], text)
+        key = keys[result["document"] - 1]
+        for shown in result["text"].split(JOINT):
+            for text in _pieces(shown):
+                characters_left -= len(text)
+                if characters_left < 0:
+                    return passages
+                passages.append(SourcePassage(key, text))
+    return passages
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Split a text at blank lines into pieces of at most `_PIECE` characters; a longer paragraph stays whole."""
+    """Split a text at blank lines into pieces of at most `_PIECE` characters.
+
+    A longer paragraph stays whole.
+    """
     piece = ""
-    for block in filter(None, (block.strip("\n") for block in text.split("\n\n"))):
+    for part in text.split("\n\n"):
+        block = part.strip("\n")
+        if not block:
+            continue
         if piece and len(piece) + len(block) > _PIECE:
             yield piece
             piece = ""
@@ -116,18 +161,31 @@ def _pieces(text: str) -> Iterator[str]:
         yield piece
 
 
-def _numbered(found: Sequence[SourcePassage], sources: Mapping[str, Source]) -> dict[str, Source]:
-    """Return the passages' sources with their numbers in the thread, in the order of the passages."""
+def _numbered(
+    passages: Iterable[SourcePassage], sources: Mapping[str, Source]
+) -> dict[str, Source]:
+    """Return the passages' sources with their numbers in the thread, in the passages' order."""
     numbered: dict[str, Source] = {}
-    last = max((source.number for source in sources.values()), default=0)
-    for key in dict.fromkeys(passage.key for passage in found):
-        number = sources[key].number or last + 1
+    last = 0
+    for source in sources.values():
+        last = max(last, source.number)
+    for passage in passages:
+        source = sources[passage.key]
+        if passage.key in numbered:
+            continue
+        number = source.number or last + 1
         last = max(last, number)
-        numbered[key] = sources[key].model_copy(update={"number": number})
+        numbered[passage.key] = source.model_copy(update={"number": number})
     return numbered
 
 
-def _text(found: Sequence[SourcePassage], numbers: Mapping[str, int]) -> str:
+def _text(passages: Iterable[SourcePassage], numbers: Mapping[str, int]) -> str:
     """Return the passages as text, each source's under a heading with its number."""
-    groups = [(key, [passage.text for passage in group]) for key, group in groupby(found, lambda passage: passage.key)]
-    return "\n\n".join("\n\n".join([f"Source [{numbers[key]}]:", *texts]) for key, texts in groups)
+    lines = list[str]()
+    key_above = ""
+    for passage in passages:
+        if passage.key != key_above:
+            lines.append(f"Source [{numbers[passage.key]}]:")
+            key_above = passage.key
+        lines.append(passage.text)
+    return "\n\n".join(lines)

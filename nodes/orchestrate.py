@@ -1,4 +1,4 @@
-"""One turn of the orchestrator: decides which tasks to research next, or whether to write the report."""
+"""One turn of the orchestrator: decides which tasks to research next, or to write the report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
 from ..core.models.resolve import is_extractive, is_small, profile_of
+from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
 from ..core.run import tool_names
 from ..core.run.context import Context
@@ -19,6 +20,7 @@ from ..core.run.conversation import latest_messages, text_only
 from ..core.run.decisions import DECISION_TOKENS, MOST_ANALYSES, PENDING, Order, decide
 from ..core.run.events.call import CallEvents
 from ..core.run.events.packets import Placement, TopLevelBranching
+from ..core.run.limits import Limits
 from ..core.run.spending import dispatched_now, limit_reached, shared_task_fields
 from ..core.run.transcripts import (
     MOST_GAPS,
@@ -35,7 +37,12 @@ from ..core.run.transcripts import (
 from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.control import ANALYZE_FINDINGS_SCHEMA, GENERATE_REPORT_SCHEMA, RESEARCH_AGENT_SCHEMA, THINK_TOOL_SCHEMA
+from ..tools.control import (
+    ANALYZE_FINDINGS_SCHEMA,
+    GENERATE_REPORT_SCHEMA,
+    RESEARCH_AGENT_SCHEMA,
+    THINK_TOOL_SCHEMA,
+)
 from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
 from ..tools.redaction import note_user
@@ -45,41 +52,77 @@ _OF_PLAN = "plan-"
 
 
 async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Dispatch waiting tasks or ask the orchestrator's model for a decision; stop if a limit is reached."""
+    """Dispatch waiting tasks or ask the orchestrator's model for a decision.
+
+    Stops if a limit is reached.
+    """
     turn = await begin_turn(state, runtime)
-    context, state, progress = turn.context, turn.state, turn.state.progress
+    context = turn.context
+    state = turn.state
+    progress = state.progress
     await load_servers(context)
     reasons = profile_of("orchestrator", context).reasons
-    max_cycles = context.limits.max_cycles_reasoning if reasons else context.limits.max_cycles
-    # The user's messages since the orchestrator's last turn.
-    new = state.messages[progress.seen_messages :] if progress.seen_messages else []
-    steering = text_only([message for message in new if isinstance(message, HumanMessage)])
+    max_cycles = context.limits.max_cycles
+    setting = "max_cycles"
+    if reasons:
+        max_cycles = context.limits.max_cycles_reasoning
+        setting = "max_cycles_reasoning"
+    steering = _steering(state)
     limit = limit_reached(context.limits, state.spending, state.run.active_seconds)
     if not limit and not state.draft and progress.cycle >= max_cycles - 1:
-        limit = f"the last of {max_cycles} cycles was reached ({'max_cycles_reasoning' if reasons else 'max_cycles'})"
+        limit = f"the last of {max_cycles} cycles was reached ({setting})"
     if limit:
-        # Once there is a draft, its graded checklist says what is open.
-        unresearched = () if state.draft else progress.waiting[:MOST_GAPS]
-        gaps = [gap_of(task, state.run.id, progress.cycle, call, about=task) for call, task in unresearched]
+        memory = _gaps_left(state)
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
-        return {**turn.costs(stop_reason=limit), "progress": progress, "memory": {gap.key: gap for gap in gaps}}
+        return {**turn.costs(stop_reason=limit), "progress": progress, "memory": memory}
     if progress.waiting and not steering:
-        return {**turn.costs(stop_reason=""), **_send_out(progress.waiting, progress, turn, state.transcript)}
+        sent_out = _send_out(progress.waiting, progress, turn, state.transcript)
+        return {**turn.costs(stop_reason=""), **sent_out}
     if state.draft and not steering:
-        return {**turn.costs(), "progress": progress.model_copy(update={"decision": "report"}), "tasks": []}
+        progress = progress.model_copy(update={"decision": "report"})
+        return {**turn.costs(), "progress": progress, "tasks": []}
     await note_user(turn.pages, state.messages, state.run)
     events = CallEvents(turn.emitter, turn.placement)
     async with turn.paid(events):
-        reply = await ask_model(_request(steering, turn, max_cycles, reasons), context, events)
+        request = _request(steering, turn, max_cycles, reasons)
+        reply = await ask_model(request, context, events)
         update = _carry_out(steering, reply, turn)
     # The research goes on: the limit that stopped it earlier may have been raised since.
-    return {**turn.costs(stop_reason=""), **update, "findings": mark_withheld(state.findings, reply.refused)}
+    withheld = mark_withheld(state.findings, reply.refused)
+    return {**turn.costs(stop_reason=""), **update, "findings": withheld}
+
+
+def _steering(state: ResearchState) -> list[AnyMessage]:
+    """Return the user's messages since the orchestrator's last turn, as text."""
+    seen = state.progress.seen_messages
+    if not seen:
+        return []
+    new = [message for message in state.messages[seen:] if isinstance(message, HumanMessage)]
+    return text_only(new)
+
+
+def _gaps_left(state: ResearchState) -> dict[str, Observation]:
+    """Return the tasks that were never researched as gaps, by key."""
+    gaps = dict[str, Observation]()
+    if state.draft:
+        # Its graded checklist says what is open.
+        return gaps
+    progress = state.progress
+    for call_id, task in progress.waiting[:MOST_GAPS]:
+        gap = gap_of(task, state.run.id, progress.cycle, call_id, about=task)
+        gaps[gap.key] = gap
+    return gaps
 
 
 def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: bool) -> Request:
-    context, state = turn.context, turn.state
-    run, progress, limits = state.run, state.progress, context.limits
+    """Return the request for the model's decision; `steering`: the user's new messages."""
+    context = turn.context
+    limits = context.limits
+    state = turn.state
+    run = state.run
+    progress = state.progress
     assert state.plan is not None
+    max_analyses = MOST_ANALYSES if _may_analyze(context) else 0
     system = render_prompt(
         "orchestrate",
         "system",
@@ -91,40 +134,62 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         own_sources=context.own_sources,
         further=list(passed_tools(context)),
         max_cycles=max_cycles,
-        max_analyses=MOST_ANALYSES if _may_analyze(context) else 0,
+        max_analyses=max_analyses,
         parallel=limits.max_parallel_researchers,
         documents=run.scope.documents,
         has_read_all=run.scope.reads_all,
     )
-    own = state.own_observations
-    pairs = [list(found.claims) for found in contradictions(own)]
-    gaps = [gap.text for gap in open_gaps(own)]
-    earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap not in own]
+    research = research_calls(state.transcript)
+    rounds = [message for message in research if isinstance(message, AIMessage)]
     reminder = render_prompt(
         "orchestrate",
         "reminder",
         cycle=progress.cycle,
         max_cycles=max_cycles,
         parallel=limits.max_parallel_researchers,
-        first_results=sum(isinstance(message, AIMessage) for message in research_calls(state.transcript)) == 1,
+        first_results=len(rounds) == 1,
         nudges=progress.nudges,
-        knowledge=fenced_knowledge(gaps=gaps, earlier_gaps=earlier, contradictions=pairs[: limits.max_elements]),
+        knowledge=_knowledge(state, limits),
     )
+    opening = progress.opening or len(state.messages)
     messages = [
         SystemMessage(system),
-        *latest_messages(state.messages[: progress.opening or len(state.messages)]),
+        *latest_messages(state.messages[:opening]),
         *findings_without_call(state.findings, state.transcript),
         *with_findings(state.transcript, state.findings),
         *steering,
         HumanMessage(reminder),
     ]
-    tools = [
-        RESEARCH_AGENT_SCHEMA,
-        *([ANALYZE_FINDINGS_SCHEMA] if _may_analyze(context) else []),
-        GENERATE_REPORT_SCHEMA,
-        *([] if reasons else [THINK_TOOL_SCHEMA]),
-    ]
-    return turn.request("orchestrator", messages, shorten=cited_sentences, tools=tools, max_tokens=DECISION_TOKENS)
+    tools = [RESEARCH_AGENT_SCHEMA]
+    if max_analyses:
+        tools.append(ANALYZE_FINDINGS_SCHEMA)
+    tools.append(GENERATE_REPORT_SCHEMA)
+    if not reasons:
+        tools.append(THINK_TOOL_SCHEMA)
+    return turn.request(
+        "orchestrator",
+        messages,
+        shorten=cited_sentences,
+        tools=tools,
+        max_tokens=DECISION_TOKENS,
+    )
+
+
+def _knowledge(state: ResearchState, limits: Limits) -> str:
+    """Return what is still open, and which claims contradict each other, as fenced JSON."""
+    own = state.own_observations
+    earlier_gaps = list[str]()
+    for gap in open_gaps(state.memory.values()):
+        if gap not in own:
+            earlier_gaps.append(gap.text)
+    pairs = list[list[str]]()
+    for pair in contradictions(own)[: limits.max_elements]:
+        pairs.append(list(pair.claims))
+    return fenced_knowledge(
+        gaps=[gap.text for gap in open_gaps(own)],
+        earlier_gaps=earlier_gaps,
+        contradictions=pairs,
+    )
 
 
 def _may_analyze(context: Context) -> bool:
@@ -133,13 +198,21 @@ def _may_analyze(context: Context) -> bool:
 
 
 def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
-    """Return the update that follows from the model's calls; `steering`: the user's new messages."""
-    context, events, state, progress = turn.context, turn.events, turn.state, turn.state.progress
+    """Return the update that follows from the model's calls.
+
+    `steering`: the user's new messages.
+    """
+    context = turn.context
+    events = turn.events
+    state = turn.state
+    progress = state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
-    tools |= {tool_names.ANALYZE_FINDINGS} if _may_analyze(context) else set()
-    calls = read_calls(reply.message, tools, call_ids(state.transcript) | set(state.findings))
+    if _may_analyze(context):
+        tools.add(tool_names.ANALYZE_FINDINGS)
+    known_ids = call_ids(state.transcript) | set(state.findings)
+    calls = read_calls(reply.message, tools, known_ids)
     has_findings = any(finding.ended != "failed" for finding in state.findings.values())
-    has_assigned = not all(task.startswith(_OF_PLAN) for task in state.findings)
+    has_assigned = not all(call_id.startswith(_OF_PLAN) for call_id in state.findings)
     order = decide(calls, progress, has_findings=has_findings, has_assigned=has_assigned)
     transcript = _entries(calls.message, order)
     if order.uses_plan:
@@ -155,27 +228,41 @@ def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpd
             "waiting": (),
         }
     )
-    nudges = ", ".join(order.progress.nudges) or "nothing"
-    logged = (state.run.id, progress.cycle, order.decision, len(order.tasks), nudges)
-    logging.getLogger(__name__).info("%s decides in cycle %d: %s, %d tasks, reminded of %s", *logged)
+    logging.getLogger(__name__).info(
+        "%s decides in cycle %d: %s, %d tasks, reminded of %s",
+        state.run.id,
+        progress.cycle,
+        order.decision,
+        len(order.tasks),
+        ", ".join(order.progress.nudges) or "nothing",
+    )
     update = StateUpdate(progress=progress, transcript=[steering, transcript], tasks=[])
     if order.decision == "research":
         update |= _send_out(order.tasks, progress, turn, transcript)
     if order.decision == "analyze":
-        update["progress"] = progress.model_copy(update={"analyses": (*progress.analyses, *order.tasks)})
+        analyses = (*progress.analyses, *order.tasks)
+        update["progress"] = progress.model_copy(update={"analyses": analyses})
     if order.decision == "report" and order.missing is not None:
-        update["memory"] = {gap.key: gap for gap in declare_missing(order.missing, state)}
+        memory = dict[str, Observation]()
+        for gap in declare_missing(order.missing, state):
+            memory[gap.key] = gap
+        update["memory"] = memory
     return update
 
 
 def _send_out(
-    tasks: Sequence[tuple[str, str]], progress: Progress, turn: Turn, transcript: Sequence[AnyMessage]
+    tasks: Sequence[tuple[str, str]],
+    progress: Progress,
+    turn: Turn,
+    transcript: Sequence[AnyMessage],
 ) -> StateUpdate:
-    """Return the tasks of the next round with their shares of the budget, and the progress with those that must wait.
+    """Return the tasks of the next round with their shares of the budget.
 
-    `tasks` are pairs (call id, text); `transcript` contains the calls, from which the titles are taken.
+    The progress has those that must wait. `tasks` are pairs (call id, text); `transcript` contains
+    the calls, from which the titles are taken.
     """
-    limits, state = turn.context.limits, turn.state
+    state = turn.state
+    limits = turn.context.limits
     now = dispatched_now(tasks, limits, state.spending)
     waiting = tuple(tasks[len(now) :])
     if len(now) > 1:
@@ -183,8 +270,9 @@ def _send_out(
         turn.emit(TopLevelBranching(placement=placement, num_parallel_branches=len(now)))
     common = shared_task_fields(state.run, limits, state.spending, len(tasks))
     titles = titles_of(tasks, transcript)
-    researched = [
-        Task(
+    researched = list[Task]()
+    for position, (call_id, text) in enumerate(now):
+        task = Task(
             id=call_id,
             text=text,
             title=titles[call_id],
@@ -194,20 +282,28 @@ def _send_out(
             thought=progress.thought,
             **common,
         )
-        for position, (call_id, text) in enumerate(now)
-    ]
-    thought = progress.thought if waiting else ""
-    advance = {"cycle": progress.cycle + 1, "turn": progress.turn + 1, "waiting": waiting, "thought": thought}
+        researched.append(task)
+    advance = {
+        "cycle": progress.cycle + 1,
+        "turn": progress.turn + 1,
+        "waiting": waiting,
+        "thought": progress.thought if waiting else "",
+    }
     return {"tasks": researched, "progress": progress.model_copy(update=advance)}
 
 
 def _entries(message: AIMessage, order: Order) -> list[AnyMessage]:
     """Return the message with the results of its calls; nothing for a message without calls."""
-    return [message, *results_for(message, order.answers)] if message.tool_calls else []
+    if not message.tool_calls:
+        return []
+    return [message, *results_for(message, order.answers)]
 
 
 def _from_plan(order: Order, turn: Turn) -> tuple[AIMessage, Order]:
-    """Make tasks of plan steps that were not researched yet, as if the model had called for them; else the report."""
+    """Make tasks of plan steps that were not researched yet, as if the model had called for them.
+
+    If there are none, the report is written.
+    """
     state = turn.state
     assert state.plan is not None
     asked = {finding.task for finding in state.own_findings}
@@ -216,6 +312,10 @@ def _from_plan(order: Order, turn: Turn) -> tuple[AIMessage, Order]:
     if not steps:
         return AIMessage(""), order._replace(decision="report")
     prefix = f"{_OF_PLAN}{state.run.id[:8]}-{state.progress.cycle}"
-    tasks = tuple((f"{prefix}-{n}", step) for n, step in enumerate(steps))
-    answers = {call_id: PENDING for call_id, _ in tasks}
-    return research_message(tasks), order._replace(answers=answers, tasks=tasks)
+    tasks = list[tuple[str, str]]()
+    answers = dict[str, str]()
+    for number, step in enumerate(steps):
+        call_id = f"{prefix}-{number}"
+        tasks.append((call_id, step))
+        answers[call_id] = PENDING
+    return research_message(tasks), order._replace(answers=answers, tasks=tuple(tasks))

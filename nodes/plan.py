@@ -20,11 +20,16 @@ from ..state import ResearchState, StateUpdate
 
 
 async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Ask the planner's model for the plan, once more if it is empty, and offer it to the user for review if set."""
+    """Ask the planner's model for the plan, and offer it to the user for review if that is set.
+
+    If the answer is empty, the model is asked once more.
+    """
     turn = await begin_turn(state, runtime)
+    context = turn.context
+    run = state.run
+    limits = context.limits
     # At turn 0, so that in clients a new plan replaces the previous one.
-    context, events = turn.context, PlanEvents(turn.emitter, Placement(turn_index=0))
-    run, limits = state.run, context.limits
+    events = PlanEvents(turn.emitter, Placement(turn_index=0))
     system = render_prompt(
         "plan",
         "system",
@@ -47,7 +52,8 @@ async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         else:
             why = THOUGHTS_ALONE if events.thoughts else ""
             raise NoPlan(
-                f"The planner's model wrote no plan, even when asked again.{why} Resume the run, or set another model."
+                f"The planner's model wrote no plan, even when asked again.{why} Resume the run, "
+                "or set another model."
             )
     written = read_plan(reply.message.text, limits.max_plan_steps)
     if written.remark:

@@ -12,7 +12,8 @@ from ..core.writing.turn import NodeRuntime
 from ..state import ResearchState, StateUpdate
 
 _ONLY_LISTS = (
-    "Is this plan good? Write yes, or the whole plan as a numbered list; change requests need a language model."
+    "Is this plan good? Write yes, or the whole plan as a numbered list; change requests need a "
+    "language model."
 )
 _QUESTION = "Is this plan good? Approve it, edit it, or say what should be different."
 
@@ -27,7 +28,9 @@ async def review_plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
         asked["note"] = _ONLY_LISTS
     if state.run.usual_cost:
         asked["estimate"] = state.run.usual_cost.model_dump()
-    asked |= request("research_plan", {"plan": plan.text}, _QUESTION, ("approve", "edit", "reject", "respond"))
+    asked |= request(
+        "research_plan", {"plan": plan.text}, _QUESTION, ("approve", "edit", "reject", "respond")
+    )
     answer = pause_for_answer(asked, limits.question_characters)
     if answer.decision == "end":
         return await end_run(state, runtime)

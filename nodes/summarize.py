@@ -1,4 +1,4 @@
-"""Summarizes the conversation and, in parallel, records learnings from the pages that the user named."""
+"""Summarizes the conversation, and records learnings from the pages that the user named."""
 
 from __future__ import annotations
 
@@ -35,18 +35,27 @@ async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
 
 
 async def _summary(state: ResearchState, turn: Turn) -> StateUpdate:
-    """Note the summary; the question itself if it is the only message or the model gives no answer."""
+    """Note the summary of the conversation.
+
+    This is the question itself if it is the only message or the model gives no answer.
+    """
     conversation = latest_messages(state.messages)
     summary = question_of(state.messages)
     if len(conversation) > 1:
-        form = await turn.filler.ask_if_possible(RecordSummary, "planner", "summarize", conversation)
-        summary = (form.summary.strip() if form else "") or summary
+        form = await turn.filler.ask_if_possible(
+            RecordSummary, "planner", "summarize", conversation
+        )
+        if form:
+            summary = form.summary.strip() or summary
     began = turn.state.run.active_seconds
     return {"brief": state.brief.model_copy(update={"summary": summary, "began": began})}
 
 
 async def _read_named(state: ResearchState, turn: Turn) -> StateUpdate:
-    """Open the pages named in the question and record learnings; the finding says which could not be read."""
+    """Open the pages named in the question and record learnings.
+
+    The finding says which could not be read.
+    """
     run = turn.state.run
     addresses = addresses_in(question_of(state.messages))[: turn.context.limits.max_open]
     if not addresses:
@@ -54,18 +63,32 @@ async def _read_named(state: ResearchState, turn: Turn) -> StateUpdate:
     # An answer to a clarifying question, which `begin` has not seen, may name pages too.
     await note_user(turn.pages, state.messages, run)
     # The reading is recorded as a plan step.
-    named = PlanStep(id=_NAMED_PAGES, title="The pages named in the question", task=run.question, requires_search=True)
+    named = PlanStep(
+        id=_NAMED_PAGES,
+        title="The pages named in the question",
+        task=run.question,
+        requires_search=True,
+    )
     task = single_task(turn.state, named, turn.context.limits, cycle=-1)
     outcome, action = await turn.use(tool_names.OPEN_URL, addresses, short_hash(task.id))
     sources = sources_found(outcome)
     numbers = {key: number for number, key in enumerate(sources, 1)}
     reference = await keep(outcome, numbers, turn.pages, run.id)
     step = StepState([task], iteration=1, has_results=True, numbered=[*sources], actions=[action])
-    step.notes = [form_as_call(RecordRound(open_next=addresses), step.call_id), reference_to(step.call_id, reference)]
+    call = form_as_call(RecordRound(open_next=addresses), step.call_id)
+    step.notes = [call, reference_to(step.call_id, reference)]
     filler = Filler(turn.context, run, turn.events, turn.placement)
-    form = await ask_round(step, turn, filler) if sources else None
-    step.learnings = learned_in(form, step, numbers.values()).learnings if form else {}
+    if sources:
+        form = await ask_round(step, turn, filler)
+        if form:
+            step.learnings = learned_in(form, step, numbers.values()).learnings
     if outcome.problems:
-        step.ended, step.reason = "partial", " ".join(outcome.problems).rstrip(".")
-    findings, cited = number_findings([finding_of(step, filler.failures, 0.0)], {**state.sources, **sources})
-    return {"findings": findings, "learnings": step.learnings, "sources": {**sources, **cited}}
+        step.ended = "partial"
+        step.reason = " ".join(outcome.problems).rstrip(".")
+    finding = finding_of(step, filler.failures, 0.0)
+    findings, cited = number_findings([finding], {**state.sources, **sources})
+    return {
+        "findings": findings,
+        "learnings": step.learnings,
+        "sources": {**sources, **cited},
+    }

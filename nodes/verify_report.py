@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..core.evidence.memory.observations import asked_notes
 from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
+from ..core.records.report import Draft
 from ..core.run import tool_names
 from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
@@ -20,40 +21,67 @@ from ..state import ResearchState, StateUpdate
 
 
 async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """Check and repair the draft unless `verify` is off, put the report into the conversation, and end the run."""
-    turn, draft = await begin_turn(state, runtime), state.draft
+    """Check and repair the draft unless `verify` is off, and end the run.
+
+    The report is put into the conversation.
+    """
+    turn = await begin_turn(state, runtime)
+    run = state.run
+    draft = state.draft
     assert draft is not None
-    report, notices = await asyncio.to_thread(unchecked, draft), tuple[str, ...]()
-    context, run, actions = turn.context, state.run, state.own_actions
+    report = await asyncio.to_thread(unchecked, draft)
+    notices = list(run.notices)
+    context = turn.context
     # A quick answer has used its two model calls.
     has_no_calls_left = run.is_quick and not run.is_recalled
-    if has_no_calls_left or any(name in run.stop_reason for name in ("max_tokens", "max_usd")):
+    if has_no_calls_left or "max_tokens" in run.stop_reason or "max_usd" in run.stop_reason:
         limits = context.limits.model_copy(update={"max_opinions": 0, "max_rewrites": 0})
         context = context.model_copy(update={"limits": limits})
-    if was_checked := context.verify != "off":
+    was_checked = context.verify != "off"
+    if was_checked:
         turn.announce("verify")
-        filler = Filler(context, state.run, turn.events, turn.placement)
+        filler = Filler(context, run, turn.events, turn.placement)
         async with turn.paid():
-            text, notices = await into_one_language(draft.text, state.run, context, turn.events)
+            text, foreign = await into_one_language(draft.text, run, context, turn.events)
+            notices += foreign
             draft = draft.model_copy(update={"text": text})
-            # The sources that the draft cites first, then the others that it could cite.
-            keys = [*draft.sources, *(key for key, source in state.sources.items() if source.number)]
-            texts = await source_texts(state.sources, keys, turn.pages)
-            calculations = [line for use in actions if use.tool == tool_names.CALCULATE for line in use.inputs]
-            examination = Examination(draft, texts, state.sources, filler, run.language_code, calculations)
+            texts = await source_texts(state.sources, _citable(draft, state), turn.pages)
+            examination = Examination(
+                draft, texts, state.sources, filler, run.language_code, _calculations(state)
+            )
             examined = await examination.examine()
-            notices = (*notices, *examination.notices)
+            notices += examination.notices
             if has_no_calls_left and not is_extractive("writer", context):
-                notices = (*notices, await asyncio.to_thread(examination.looked_up))
-    status = "completed_with_gaps" if draft.has_gaps or draft.open_grades else "completed"
-    asked = asked_notes(name for action in actions for name in action.asked)
-    update = turn.update(status=status, notices=(*state.run.notices, *notices, *asked))
-    state = replace(state, run=update["run"], spending={**state.spending, **turn.spending}, report=report)
+                notices.append(await asyncio.to_thread(examination.looked_up))
+    asked = list[str]()
+    for action in state.own_actions:
+        asked += action.asked
+    notices += asked_notes(asked)
+    has_gaps = draft.has_gaps or bool(draft.open_grades)
+    status = "completed_with_gaps" if has_gaps else "completed"
+    update = turn.update(status=status, notices=tuple(notices))
+    spending = {**state.spending, **turn.spending}
+    state = replace(state, run=update["run"], spending=spending, report=report)
     if was_checked:
         report = await asyncio.to_thread(audited_report, state, examined, texts, filler.failures)
         state = replace(state, report=report)
     turn.emit(*end_packets(state, was_checked=was_checked))
     await record_finished(turn.pages, state, context)
     await record_read(turn.pages, state.sources.values(), context)
-    messages = await asyncio.to_thread(report_messages, state, report, reader_of(context, turn.pages))
+    reader = reader_of(context, turn.pages)
+    messages = await asyncio.to_thread(report_messages, state, report, reader)
     return {**update, "messages": messages, "report": report}
+
+
+def _citable(draft: Draft, state: ResearchState) -> list[str]:
+    """Return the keys of the sources that the draft cites, then of the others it could cite."""
+    return [*draft.sources, *state.numbers]
+
+
+def _calculations(state: ResearchState) -> list[str]:
+    """Return the lines that researchers have calculated."""
+    lines = list[str]()
+    for action in state.own_actions:
+        if action.tool == tool_names.CALCULATE:
+            lines += action.inputs
+    return lines

@@ -16,7 +16,7 @@ from ..core.run.schedule import NOTHING_TO_THINK_OVER
 from ..core.run.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.writing.basis import deciding_passages
 from ..core.writing.report import ReportEvents, clean_for_draft, draft_message, reader_of
-from ..core.writing.turn import NodeRuntime, begin_turn
+from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
 
@@ -24,35 +24,52 @@ from ..state import ResearchState, StateUpdate
 async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
     """Ask the writer's model for the report, stream it, and store it as the draft."""
     turn = await begin_turn(state, runtime)
+    context = turn.context
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
-    has_use = not (state.run.is_quick or is_small("writer", turn.context) or is_extractive("writer", turn.context))
-    window = profile_of("writer", turn.context).window
-    passages = await deciding_passages(state, turn.pages, window) if has_use else ""
-    writer = TextWriter(turn, events, passages)
+    writer = TextWriter(turn, events, await _passages(state, turn))
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()
         if not events.written.strip():
             why = THOUGHTS_ALONE if events.thoughts else ""
-            raise NoReport(f"The writer's model wrote no report.{why} The findings are kept: resume the run.")
+            raise NoReport(
+                f"The writer's model wrote no report.{why} The findings are kept: resume the run."
+            )
         written = await writer.cited(turn.pages)
         # Inside `paid`: if an answer cannot become a draft, a resumed run must not replay it.
         withheld = mark_withheld(state.findings, writer.refused)
-        what = "A finding was" if writer.shortened == 1 else f"{writer.shortened} findings were"
-        note = f"{what} shortened for the writer, whose model has a small context window (window)."
-        shortened = [note] if writer.shortened else []
         update = turn.update(
             stop_reason=state.run.stop_reason or cut,
             not_read=(*state.run.not_read, *attached_to_question(state.messages)),
-            notices=(*state.run.notices, *shortened, *writer.notices),
+            notices=(*state.run.notices, *_notices(writer)),
         )
         state = replace(state, run=update["run"], findings={**state.findings, **withheld})
         draft = await asyncio.to_thread(_draft, state, events, written)
-        reader = reader_of(turn.context, turn.pages)
+        reader = reader_of(context, turn.pages)
         message = await asyncio.to_thread(draft_message, state, draft, reader, events)
     sources = [state.sources[key] for key in draft.streamed_sources]
     events.stream("\n\n" + source_list(sources, labels(state.run.language_code), reader))
     return {**update, "draft": draft, "findings": withheld, "messages": [message]}
+
+
+async def _passages(state: ResearchState, turn: Turn) -> str:
+    """Return the passages behind the findings; empty for writers that have no use for them."""
+    context = turn.context
+    if state.run.is_quick or is_small("writer", context) or is_extractive("writer", context):
+        return ""
+    window = profile_of("writer", context).window
+    return await deciding_passages(state, turn.pages, window)
+
+
+def _notices(writer: TextWriter) -> list[str]:
+    """Return notices for the reader on how the report was written."""
+    if not writer.shortened:
+        return writer.notices
+    findings = "A finding was"
+    if writer.shortened > 1:
+        findings = f"{writer.shortened} findings were"
+    note = f"{findings} shortened for the writer, whose model has a small context window (window)."
+    return [note, *writer.notices]
 
 
 def _draft(state: ResearchState, events: ReportEvents, written: str) -> Draft:
@@ -62,12 +79,13 @@ def _draft(state: ResearchState, events: ReportEvents, written: str) -> Draft:
     has_gaps = bool(research_gaps(state) or missing)
     has_gaps |= bool(state.run.stop_reason) or not cited
     has_gaps |= any(step.reason == NOTHING_TO_THINK_OVER for step in state.steps)
+    streamed = dict(sorted(events.citations.cited.items()))
     return Draft(
         text=text,
         sources=tuple(cited.values()),
         numbers=tuple(cited),
         streamed=events.written,
-        streamed_sources=tuple(key for _, key in sorted(events.citations.cited.items())),
+        streamed_sources=tuple(streamed.values()),
         removed_markers=removed_markers,
         has_gaps=has_gaps,
         findings=tuple(state.findings),

@@ -1,7 +1,7 @@
 """The prompts to models: a Markdown template for each node, with a `system` and a `reminder` block.
 
-`render_prompt` fills in a template; `fence` marks text from models, documents and the web as data. The `as_…` functions
-convert records to the JSON used in prompts.
+`render_prompt` fills in a template; `fence` marks text from models, documents and the web as data.
+The `as_…` functions convert records to the JSON used in prompts.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ _CLOSING = ">＞﹥›⟩〉˃❯❭"
 _BARS = "|｜│∣❘ǀ"
 """Characters that look alike to models, as in DeepSeek's control tokens."""
 _LOOKALIKE = re.compile(
-    rf"[{_ANGLES}](?=/?(?:data-|reminder|plan\b|tool|function|system|user\b|assistant|think|s>|bos>|eos>|<|start_of_turn|end_of_turn|[{_BARS}]))"
-    rf"|[{_BARS}](?=[{_CLOSING}])|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
+    rf"[{_ANGLES}](?=/?(?:data-|reminder|plan\b|tool|function|system|user\b|assistant|think|s>"
+    rf"|bos>|eos>|<|start_of_turn|end_of_turn|[{_BARS}]))"
+    rf"|[{_BARS}](?=[{_CLOSING}])"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK)\])",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\bdata-[0-9a-f]{8}\b")
@@ -32,12 +34,14 @@ _HARMLESS = {**dict.fromkeys([*_ANGLES, "["], "("), **dict.fromkeys(_BARS, "¦")
 
 
 def fence(data: str, tag: str = "") -> str:
-    """Return the text between unique tags, with anything that looks like a tag or control token made harmless.
+    """Return the text between unique tags, with anything that looks like a tag made harmless.
 
-    `tag` names the fence if the result must be the same in every prompt; by default, the name is random.
+    Control tokens are made harmless too. `tag` names the fence if the result must be the same in
+    every prompt; by default, the name is random.
     """
     name = f"data-{tag or secrets.token_hex(4)}"
-    return f"<{name}>\n{_LOOKALIKE.sub(lambda found: _HARMLESS[found.group()], data)}\n</{name}>"
+    harmless = _LOOKALIKE.sub(lambda match: _HARMLESS[match.group()], data)
+    return f"<{name}>\n{harmless}\n</{name}>"
 
 
 def with_equal_fences(text: str) -> str:
@@ -46,25 +50,40 @@ def with_equal_fences(text: str) -> str:
 
 
 def fenced_knowledge(*, fence_name: str = "", **parts: Any) -> str:
-    """Return the non-empty parts (text from models and sources) as fenced JSON; for `fence_name`, see `fence`."""
-    kept = {name: part for name, part in parts.items() if part}
-    return fence(json.dumps({"knowledge": kept}, ensure_ascii=False), fence_name) if kept else ""
+    """Return the non-empty parts (text from models and sources) as fenced JSON.
+
+    For `fence_name`, see `fence`.
+    """
+    knowledge = _non_empty(parts)
+    if not knowledge:
+        return ""
+    return fence(json.dumps({"knowledge": knowledge}, ensure_ascii=False), fence_name)
+
+
+def _non_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value}
 
 
 def as_learned(facts: Iterable[Fact], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return facts as JSON entries, numbered from 1, with their sources' numbers, if any."""
     entries: list[dict[str, Any]] = []
     for number, fact in enumerate(facts, 1):
-        documents = [numbers.get(source) for source in fact.sources] or [None]
-        document = documents if len(documents) > 1 else documents[0]
-        entries.append({"number": number, "text": fact.text, "document": document, "step": fact.learnings[0].step})
+        documents = list(map(numbers.get, fact.sources))
+        document: int | list[int | None] | None = documents
+        if not documents:
+            document = None
+        elif len(documents) == 1:
+            document = documents[0]
+        step = fact.learnings[0].step
+        entries.append({"number": number, "text": fact.text, "document": document, "step": step})
     return entries
 
 
 def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return sources as JSON entries with date and status, omitting unknown fields."""
-    entries = (
-        {
+    entries: list[dict[str, Any]] = []
+    for source in sources:
+        entry = {
             "document": numbers.get(source.key),
             "title": source.title,
             "date": source.date,
@@ -73,9 +92,8 @@ def as_sources(sources: Iterable[Source], numbers: Mapping[str, int]) -> list[di
             "is_superseded": bool(source.superseded_by),
             "in_force_from": source.in_force_from,
         }
-        for source in sources
-    )
-    return [{name: value for name, value in entry.items() if value} for entry in entries]
+        entries.append(_non_empty(entry))
+    return entries
 
 
 def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:
@@ -85,11 +103,13 @@ def as_gaps(gaps: Iterable[Observation]) -> list[dict[str, Any]]:
 
 def as_elements(elements: Iterable[Element]) -> list[dict[str, Any]]:
     """Return context elements as JSON entries with kind, step and relevance."""
-    kept = {"kind", "content", "relevance"}
-    return [
-        {**element.model_dump(include=kept), "relevance": round(element.relevance, 2), "step": element.source}
-        for element in elements
-    ]
+    entries: list[dict[str, Any]] = []
+    for element in elements:
+        entry = element.model_dump(include={"kind", "content", "relevance"})
+        entry["relevance"] = round(element.relevance, 2)
+        entry["step"] = element.source
+        entries.append(entry)
+    return entries
 
 
 def render_prompt(name: str, block: Literal["system", "reminder"], **values: Any) -> str:
@@ -100,7 +120,9 @@ def render_prompt(name: str, block: Literal["system", "reminder"], **values: Any
     template = _environment().get_template(f"{name}.md")
     text = "".join(template.blocks[block](template.new_context(values))).strip()
     text = re.sub(r"\n{3,}", "\n\n", text)
-    return f"<reminder>\n{text}\n</reminder>" if block == "reminder" else text
+    if block == "reminder":
+        return f"<reminder>\n{text}\n</reminder>"
+    return text
 
 
 @cache

@@ -1,4 +1,7 @@
-"""Questions of a paused run and the user's answers, in the format of LangChain's human-in-the-loop middleware."""
+"""Questions of a paused run and the user's answers.
+
+They have the format of LangChain's human-in-the-loop middleware.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,12 @@ class UserDecision(NamedTuple):
     """The user's text; for `edit`, the whole plan."""
 
 
-def request(name: str, args: Mapping[str, str], description: str, allowed: Sequence[AnswerKind]) -> dict[str, Any]:
-    """Return the interrupt payload (an action and its allowed decisions) from which chat clients build a form."""
+def request(
+    name: str, args: Mapping[str, str], description: str, allowed: Sequence[AnswerKind]
+) -> dict[str, Any]:
+    """Return the interrupt payload (an action and its allowed decisions) from which chat clients
+    build a form.
+    """
     return {
         "action_requests": [{"name": name, "args": dict(args), "description": description}],
         "review_configs": [{"action_name": name, "allowed_decisions": list(allowed)}],
@@ -44,7 +51,10 @@ def request(name: str, args: Mapping[str, str], description: str, allowed: Seque
 
 
 def pause_for_answer(asked: Mapping[str, Any], max_characters: int) -> UserDecision:
-    """Pause with the payload `asked` until the user answers; if the answer is invalid, ask again and say why."""
+    """Pause with the payload `asked` until the user answers.
+
+    If the answer is invalid, ask again and say why.
+    """
     allowed = asked["review_configs"][0]["allowed_decisions"]
     refused: dict[str, str] = {}
     while True:
@@ -56,66 +66,101 @@ def pause_for_answer(asked: Mapping[str, Any], max_characters: int) -> UserDecis
 
 
 def read_answer(reply: Any, allowed: Sequence[AnswerKind], max_characters: int) -> UserDecision:
-    """Parse plain text, `{"decisions": [{"type": …}]}`, or `{"action": …, "plan" | "comment" | "answer": …}`.
+    """Parse an answer of the user; raise `QuestionRefused` if it is invalid.
 
-    Raises `QuestionRefused` if the answer is invalid.
+    It is plain text, `{"decisions": [{"type": …}]}`, or `{"action": …}` with a `plan`, `comment` or
+    `answer`.
     """
     given = reply if isinstance(reply, dict) else {"answer": reply}
     if "decisions" in given:
-        # LangChain's format: a list with one decision.
-        decisions = given["decisions"]
-        if not isinstance(decisions, list) or len(decisions) != 1 or not isinstance(decisions[0], dict):
-            raise QuestionRefused(f'"decisions" takes one decision, [{{"type": "approve"}}], not {decisions!r:.80}.')
-        action = decisions[0].get("edited_action")
-        args = action.get("args") if isinstance(action, dict) else None
-        plan = args.get("plan") if isinstance(args, dict) else None
-        given = {"action": decisions[0].get("type"), "plan": plan, "comment": decisions[0].get("message")}
+        given = _read_decisions(given["decisions"])
     elif given.get("action") == "end":
         return UserDecision("end")
     decision = given.get("action", "respond")
     if decision not in allowed:
-        raise QuestionRefused(f"The decision {decision!r} is not allowed here; choose from {', '.join(allowed)}.")
+        raise QuestionRefused(
+            f"The decision {decision!r} is not allowed here; choose from {', '.join(allowed)}."
+        )
     if decision == "approve":
         return UserDecision("approve", "approve")
-    text = given.get("plan") if decision == "edit" else given.get("comment", given.get("answer"))
+    text = given.get("comment", given.get("answer"))
+    if decision == "edit":
+        text = given.get("plan")
     if text is None and decision == "reject":
         return UserDecision("reject")
     if not isinstance(text, str):
         raise QuestionRefused(f"The decision {decision!r} needs a text, not {type(text).__name__}.")
     text = safe_text(text).strip()
-    if fault := "" if decision == "reject" and not text else question_fault(text, max_characters):
+    if decision == "reject" and not text:
+        return UserDecision("reject")
+    fault = question_fault(text, max_characters)
+    if fault:
         raise QuestionRefused(fault)
     return UserDecision(decision, text)
+
+
+def _read_decisions(decisions: Any) -> dict[str, Any]:
+    """Convert LangChain's format, a list with one decision, to ours."""
+    is_list = isinstance(decisions, list) and len(decisions) == 1
+    if not is_list or not isinstance(decisions[0], dict):
+        raise QuestionRefused(
+            f'"decisions" takes one decision, [{{"type": "approve"}}], not {decisions!r:.80}.'
+        )
+    decision = decisions[0]
+    plan = None
+    action = decision.get("edited_action")
+    if isinstance(action, dict) and isinstance(action.get("args"), dict):
+        plan = action["args"].get("plan")
+    return {
+        "action": decision.get("type"),
+        "plan": plan,
+        "comment": decision.get("message"),
+    }
 
 
 def reviewed(plan: Plan, answer: UserDecision, max_steps: int) -> Plan:
     """Return the plan after the user's answer: approved, edited, or rejected with a comment.
 
-    Plain text is an approval, an edited plan (a numbered list), or otherwise a comment. An edited plan that lacks a
-    title or a checklist keeps the old one.
+    Plain text is an approval, an edited plan (a numbered list), or otherwise a comment. An edited
+    plan that lacks a title or a checklist keeps the old one.
     """
-    is_words, parts = answer.decision == "respond", split_plan(answer.text)
-    # At least two steps numbered from 1; a single number may be a comment on that step.
-    numbers = [int(number) for number in _NUMBER.findall(parts.steps)]
-    is_list = len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)] and _NUMBER.match(parts.steps)
-    if answer.decision == "edit" or (is_words and is_list):
+    is_words = answer.decision == "respond"
+    parts = split_plan(answer.text)
+    if answer.decision == "edit" or (is_words and _is_numbered_list(parts.steps)):
         known = split_plan(plan.text)
-        edited = parts._replace(title=parts.title or known.title, checklist=parts.checklist or known.checklist)
-        return read_plan(join_plan(edited), max_steps).model_copy(update={"review": "approved"})
+        title = parts.title or known.title
+        checklist = parts.checklist or known.checklist
+        text = join_plan(parts._replace(title=title, checklist=checklist))
+        return read_plan(text, max_steps).model_copy(update={"review": "approved"})
     if answer.decision == "approve" or (is_words and is_approval(answer.text)):
         return plan.model_copy(update={"review": "approved"})
     return plan.model_copy(update={"review": "rejected", "comment": answer.text})
 
 
+def _is_numbered_list(text: str) -> bool:
+    """Whether a text begins with a step, and has at least two steps, numbered from 1.
+
+    A single number may be a comment on that step.
+    """
+    numbers = list(map(int, _NUMBER.findall(text)))
+    is_counted = numbers == [*range(1, len(numbers) + 1)]
+    return len(numbers) > 1 and is_counted and bool(_NUMBER.match(text))
+
+
 async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:
-    """Emit what runs like this one cost; return the update, which waits for the user's review if that is set."""
-    plan, run, placement = state.plan, state.run, turn.events.placement
+    """Emit what runs like this one cost, and offer the plan to the user for review if that is set.
+
+    Returns the update.
+    """
+    plan = state.plan
     assert plan is not None
+    placement = turn.events.placement
     cost = await usual_cost_of(turn.pages, state, turn.context)
     if cost:
         turn.emit(EstimateMade(placement=placement, estimate=cost))
-    is_reviewed = turn.context.review_plan and run.is_resumable
-    update = turn.update(usual_cost=cost, status="waiting" if is_reviewed else run.status)
+    is_reviewed = turn.context.review_plan and state.run.is_resumable
+    status = "waiting" if is_reviewed else state.run.status
+    update = turn.update(usual_cost=cost, status=status)
     if is_reviewed:
         update["messages"] = [marked(plan.text, "plan")]
         turn.emit(stop_packet(update["run"], placement.turn_index))
@@ -123,7 +168,10 @@ async def offer_plan(turn: Turn, state: ResearchState) -> StateUpdate:
 
 
 async def end_run(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
-    """End the run without a report, as the user asked; return the update. The next message starts a new question."""
+    """End the run without a report, as the user asked; return the update.
+
+    The next message starts a new question.
+    """
     turn = await begin_turn(state, runtime)
     update = turn.costs(status="ended")
     turn.emit(stop_packet(update["run"], turn.placement.turn_index))

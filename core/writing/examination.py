@@ -1,8 +1,9 @@
-"""Checks a report unit by unit, and asks the writer's model to correct statements that its sources do not support."""
+"""Checks a report unit by unit, and has unsupported statements corrected."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +21,15 @@ from ..evidence.text.quantities import numbers_in, plain_figures
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of
-from ..records.report import CitedPassage, CitingText, ClaimCheck, Repair, Shown, SupportVerdict, UnitVerdict
+from ..records.report import (
+    CitedPassage,
+    CitingText,
+    ClaimCheck,
+    Repair,
+    Shown,
+    SupportVerdict,
+    UnitVerdict,
+)
 from ..records.sources import Source
 from .fill_in import Filler
 from .forms import RewriteSentences
@@ -31,7 +40,6 @@ from .judging import (
     Texts,
     UnitJudgement,
     UnitKey,
-    UnitOutcome,
     is_sound,
     judge,
     judgement_on_corrected,
@@ -45,13 +53,16 @@ _BARS = re.compile(r"(?<!\\)\|")
 _RESERVED_EVERY = 4
 """Every `_RESERVED_EVERY`-th call of the verifier's model is reserved for corrected sentences."""
 _FEW_UNVERIFIED = 3
-"""With fewer unverified statements than this, each is marked, even if they are more than half of a short report."""
+"""With fewer unverified statements than this, each is marked, even if they are more than half of a
+short report."""
 _ROUNDS = 2
-"""Number of correction rounds: first table heads and labels, then the cells that do not match them."""
+"""Number of correction rounds: first table heads and labels, then the cells that do not match
+them."""
 _JOINED_CHARACTERS = 600
 """Maximum characters of the passage shown for several quotations from one text."""
 _TITLE_KINDS = frozenset({"heading", "intro", "label", "head"})
-"""Kinds of units that often state nothing: they are wrong only if sources contradict them or lack their number."""
+"""Kinds of units that often state nothing: they are wrong only if sources contradict them or lack
+their number."""
 
 
 class Fault(NamedTuple):
@@ -64,15 +75,36 @@ class Fault(NamedTuple):
     wrong: tuple[tuple[ReportUnit, UnitJudgement], ...]
     """Its wrong units with their judgements."""
     new: str = ""
-    """The corrected sentence with its citation markers; empty until the writer's model has answered."""
+    """The corrected sentence with its citation markers; empty until the writer has answered."""
+
+    @property
+    def units(self) -> list[ReportUnit]:
+        """Its wrong units."""
+        return [unit for unit, _ in self.wrong]
+
+    @property
+    def starts(self) -> set[int]:
+        """The offsets of its wrong units."""
+        return {unit.start for unit in self.units}
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of its wrong units."""
+        return [unit.text for unit in self.units]
 
 
-async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int) -> list[Fault]:
-    """Ask the writer's model for corrected sentences in at most `calls` calls; return those fit to replace the old."""
-    found: dict[int, Fault] = {}
-    for start in range(0, min(len(faults), calls * _SENTENCES_PER_CALL), _SENTENCES_PER_CALL):
-        asked = faults[start : start + _SENTENCES_PER_CALL]
-        shown = [_shown(number, fault, evidence) for number, fault in enumerate(asked, 1)]
+async def _ask_rewrites(
+    faults: Sequence[Fault], evidence: Evidence, filler: Filler, calls: int
+) -> list[Fault]:
+    """Ask the writer's model for corrected sentences in at most `calls` calls.
+
+    Returns those fit to replace the old ones.
+    """
+    rewritten: dict[int, Fault] = {}
+    end = min(len(faults), calls * _SENTENCES_PER_CALL)
+    for start in range(0, end, _SENTENCES_PER_CALL):
+        batch = faults[start : start + _SENTENCES_PER_CALL]
+        shown = [_shown(number, fault, evidence) for number, fault in enumerate(batch, 1)]
         form = await filler.ask_if_possible(
             RewriteSentences,
             "writer",
@@ -81,69 +113,109 @@ async def _ask_rewrites(faults: Sequence[Fault], evidence: Evidence, filler: Fil
             asked="sentences",
             knowledge=fenced_knowledge(sentences=shown),
         )
-        for sentence in form.sentences if form else ():
-            fault = asked[sentence.number - 1] if 0 < sentence.number <= len(asked) else None
-            if fault and (new := _replacement(fault, sentence.text, evidence.numbers)):
-                found[fault.start] = fault._replace(new=new)
-    return list(found.values())
+        if form is None:
+            continue
+        for sentence in form.sentences:
+            if not 0 < sentence.number <= len(batch):
+                continue
+            fault = batch[sentence.number - 1]
+            new = _replacement(fault, sentence.text, evidence.numbers)
+            if new:
+                rewritten[fault.start] = fault._replace(new=new)
+    return list(rewritten.values())
 
 
 def _shown(number: int, fault: Fault, evidence: Evidence) -> dict[str, Any]:
-    """Return a faulty sentence as shown to the writer's model: what is wrong, and what the sources say instead."""
+    """Return a faulty sentence as shown to the writer's model.
+
+    It says what is wrong, and what the sources say instead.
+    """
     wrong = list[dict[str, Any]]()
+    unexplained = list[ReportUnit]()
+    near = list[str]()
+    around: str | None = None
     for unit, judgement in fault.wrong:
-        keys = dict.fromkeys(passage.source for passage in judgement.passages)
-        sources = [evidence.numbers[key] for key in keys if key in evidence.numbers]
-        wrong.append(
-            {
-                **({"words": unit.raw} if unit.raw != fault.raw else {}),
-                **({"right": judgement.right} if judgement.right else {"verdict": judgement.verdict}),
-                **({"source_says": judgement.words, "sources": sources} if judgement.passages else {}),
-            }
-        )
-    around = next((unit.around for unit, _ in fault.wrong if unit.rests_on or unit.kind == "intro"), "")
+        if around is None and (unit.rests_on or unit.kind == "intro"):
+            around = unit.around
+        entry = dict[str, Any]()
+        if unit.raw != fault.raw:
+            entry["words"] = unit.raw
+        if judgement.right:
+            entry["right"] = judgement.right
+        else:
+            entry["verdict"] = judgement.verdict
+        if judgement.passages:
+            entry["source_says"] = judgement.words
+            entry["sources"] = evidence.numbers_of(judgement.sources)
+        wrong.append(entry)
+        if not judgement.passages and not judgement.right:
+            unexplained.append(unit)
+            near += evidence.keys_for(unit, is_second_look=True)
+    shown: dict[str, Any] = {"number": number, "sentence": fault.raw}
+    if around:
+        shown["in"] = around
+    shown["wrong"] = wrong
     # Where the judge gave neither a quotation nor a correction, the writer needs passages.
-    unexplained = [unit for unit, judgement in fault.wrong if not (judgement.passages or judgement.right)]
-    near = list(dict.fromkeys(key for unit in unexplained for key in evidence.keys_for(unit, is_second_look=True)))
+    near = list(dict.fromkeys(near))
     passages = evidence.shown([(unit, near) for unit in unexplained], SECOND_LOOK)
-    return {
-        "number": number,
-        "sentence": fault.raw,
-        **({"in": around} if around else {}),
-        "wrong": wrong,
-        **({"passages": passages} if passages else {}),
-    }
+    if passages:
+        shown["passages"] = passages
+    return shown
 
 
 def _replacement(fault: Fault, text: str, numbers: Mapping[str, int]) -> str:
     """Return the cleaned new sentence, or an empty string if it must not replace the old one."""
-    old, line = fault.raw, " ".join(text.split())
-    found = LINE_MARK.match(old)
-    line = (found.group() if found else "") + LINE_MARK.sub("", line)
-    has_new_markup = sanitized(line) != line or (_CODE_OR_HEADING.search(line) and not _CODE_OR_HEADING.search(old))
+    old = fault.raw
+    line = LINE_MARK.sub("", " ".join(text.split()))
+    line_mark = LINE_MARK.match(old)
+    if line_mark:
+        line = line_mark.group() + line
+    adds_code_or_heading = _CODE_OR_HEADING.search(line) and not _CODE_OR_HEADING.search(old)
+    if not tokens(line) or sanitized(line) != line or adds_code_or_heading:
+        return ""
     # A table row must keep its number of cells.
-    if not tokens(line) or has_new_markup or len(_BARS.findall(line)) != len(_BARS.findall(old)):
+    if len(_BARS.findall(line)) != len(_BARS.findall(old)):
         return ""
-    # It must have all words that were not wrong, in order.
-    right, end = list[str](), 0
-    for unit, _ in sorted(fault.wrong, key=lambda pair: pair[0].start):
-        right += _words_in(old[end : unit.start - fault.start])
-        end = unit.end - fault.start
-    right += _words_in(old[end:])
-    before_words, new_words = _words_in(old), _words_in(line)
-    following = iter(new_words)
-    if not all(word in following for word in right):
+    old_words = _words_in(old)
+    new_words = _words_in(line)
+    if not _are_in_order(_right_words(fault), new_words):
         return ""
-    if set(stems(" ".join(before_words))).isdisjoint(stems(" ".join(new_words))):
+    if set(stems(" ".join(old_words))).isdisjoint(stems(" ".join(new_words))):
         return ""
-    # It must cite as many sources as before, or fewer if it has fewer words.
-    before, after = marker_numbers(old), marker_numbers(line)
-    if any(unit.is_cited for unit, _ in fault.wrong):
-        least = 0 if len(new_words) < len(before_words) else len(before)
-        is_cited = least <= len(after) <= len(before) and {*after} <= {*before, *numbers.values()}
+    old_markers = marker_numbers(old)
+    new_markers = marker_numbers(line)
+    if any(unit.is_cited for unit in fault.units):
+        # It must cite as many sources as before, or fewer if it has fewer words.
+        least = len(old_markers)
+        if len(new_words) < len(old_words):
+            least = 0
+        known = {*old_markers, *numbers.values()}
+        has_number = least <= len(new_markers) <= len(old_markers)
+        is_cited = has_number and known.issuperset(new_markers)
     else:
-        is_cited = before == after
-    return line if is_cited else ""
+        is_cited = new_markers == old_markers
+    if not is_cited:
+        return ""
+    return line
+
+
+def _right_words(fault: Fault) -> list[str]:
+    """Return the words of a faulty sentence outside its wrong units, in order."""
+    right = list[str]()
+    end = 0
+    for unit in sorted(fault.units, key=lambda unit: unit.start):
+        right += _words_in(fault.raw[end : unit.start - fault.start])
+        end = unit.end - fault.start
+    return right + _words_in(fault.raw[end:])
+
+
+def _are_in_order(words: Sequence[str], text_words: Iterable[str]) -> bool:
+    """Whether a text has all these words in this order; there may be others between them."""
+    matched = 0
+    for text_word in text_words:
+        if matched < len(words) and words[matched] == text_word:
+            matched += 1
+    return matched == len(words)
 
 
 def _words_in(raw: str) -> list[str]:
@@ -152,30 +224,50 @@ def _words_in(raw: str) -> list[str]:
 
 
 def _keeps_citations(units: Sequence[ReportUnit], fault: Fault, new: Sequence[ReportUnit]) -> bool:
-    """Whether each right unit of a faulty sentence is among the rewritten one's units (`new`), with its citations."""
-    wrong = {unit.start for unit, _ in fault.wrong}
-    right = [unit for unit in units if unit.sentence_start == fault.start and unit.is_cited and unit.start not in wrong]
-    # A cell keeps its words when its label changes.
-    left = {(tuple(tokens(unit.raw_words)), frozenset(unit.sources)) for unit in new}
-    return all((tuple(tokens(unit.raw_words)), frozenset(unit.sources)) in left for unit in right)
+    """Whether each right unit of a faulty sentence is in the new one, with its citations.
+
+    `units` are those of the report before, `new` those of the rewritten sentence.
+    """
+    wrong = {unit.start for unit in fault.units}
+    kept = set(map(_words_and_citations, new))
+    for unit in units:
+        if unit.sentence_start != fault.start or unit.start in wrong:
+            continue
+        if unit.is_cited and _words_and_citations(unit) not in kept:
+            return False
+    return True
+
+
+def _words_and_citations(unit: ReportUnit) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return a unit's own words, which stay when a cell's label changes, and its sources."""
+    return tuple(tokens(unit.raw_words)), frozenset(unit.sources)
 
 
 def _with_rewrites(rewrites: Sequence[Fault], text: str) -> str:
     """Return the report with these sentences replaced."""
-    return with_edits(text, [Edit(fault.start, fault.start + len(fault.raw), fault.new) for fault in rewrites])
+    edits = [Edit(fault.start, fault.start + len(fault.raw), fault.new) for fault in rewrites]
+    return with_edits(text, edits)
 
 
 def _new_units(fault: Fault, text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
-    """Return the units (checkable statements) of a rewritten sentence, parsed in the context of the report.
+    """Return the units (checkable statements) of a rewritten sentence, parsed within the report.
 
     Uncited ones are also compared with the sources quoted when the original sentence was judged.
     """
+    quoted = list[str]()
+    for _, judgement in fault.wrong:
+        quoted += judgement.sources
     end = fault.start + len(fault.new)
-    decided = [passage.source for _, judgement in fault.wrong for passage in judgement.passages]
-    units = [unit for unit in report_units(_with_rewrites([fault], text), sources) if fault.start <= unit.start < end]
-    return [
-        unit if unit.sources else unit._replace(nearby=(*dict.fromkeys([*decided, *unit.nearby]),)) for unit in units
-    ]
+    units = list[ReportUnit]()
+    for unit in report_units(_with_rewrites([fault], text), sources):
+        if not fault.start <= unit.start < end:
+            continue
+        if unit.sources:
+            units.append(unit)
+        else:
+            nearby = dict.fromkeys([*quoted, *unit.nearby])
+            units.append(unit._replace(nearby=tuple(nearby)))
+    return units
 
 
 class Examined(NamedTuple):
@@ -196,7 +288,9 @@ class Examined(NamedTuple):
 
     @property
     def is_unverified(self) -> bool:
-        """Whether more than half of a judged report is not verified, in which case no statement is marked."""
+        """Whether more than half of a judged report is not verified, in which case no statement is
+        marked.
+        """
         stated = [verdict.shown for verdict in self.verdicts if verdict.shown != "reasoning"]
         unverified = stated.count("not_verified") - self.undecided
         return self.was_judged and unverified >= _FEW_UNVERIFIED and unverified > len(stated) / 2
@@ -216,12 +310,16 @@ class Examination:
     ) -> None:
         """Prepare the examination of a report.
 
-        `texts` are the stored texts of the sources that it cites or may cite, and `sources` all sources, by key;
-        `language_code` (ISO 639-1) is empty if unknown; `calculations` by the researchers have one line each.
+        `texts` are the stored texts of the sources that it cites or may cite, and `sources` all
+        sources, by key; `language_code` (ISO 639-1) is empty if unknown; `calculations` by the
+        researchers have one line each.
         """
-        self._verifier, self._context, self._filler = Verifier(texts), filler.context, filler
+        self._verifier = Verifier(texts)
+        self._filler = filler
+        self._context = filler.context
         self._language_code = language_code
-        self._text, cited = report.text, report.keys
+        self._text = report.text
+        cited = report.keys
         others = {sources[key].number: key for key in texts if key not in cited.values()}
         # Cited sources come first and keep their numbers.
         self._sources = {**cited, **others, **cited}
@@ -233,30 +331,50 @@ class Examination:
         self._is_sound: bool | None = None
         self._repairs: dict[str, Repair] = {}
         # Units that a model was asked to judge or correct, to avoid asking again.
-        self._sent_to_judge, self._sent_to_writer = set[UnitKey](), set[UnitKey]()
+        self._sent_to_judge = set[UnitKey]()
+        self._sent_to_writer = set[UnitKey]()
         limits = filler.context.limits
-        self._judge_calls_left, self._rewrites_left = limits.max_opinions, limits.max_rewrites
+        self._judge_calls_left = limits.max_opinions
+        self._rewrites_left = limits.max_rewrites
 
     async def examine(self) -> Examined:
-        """Judge every unit; with `verify="repair"`, have wrong ones corrected and judge those again."""
-        is_repaired = self._context.verify == "repair" and not is_extractive("writer", self._context)
-        reserved = self._judge_calls_left // _RESERVED_EVERY if is_repaired else 0
+        """Judge every unit.
+
+        With `verify="repair"`, have wrong ones corrected and judge those again.
+        """
         draft = self._units()
-        await self._judge(draft, self._judge_calls_left - reserved)
-        for number in range(_ROUNDS if is_repaired else 0):
-            await self._rewrite(is_last=number == _ROUNDS - 1)
+        if self._context.verify == "repair" and not is_extractive("writer", self._context):
+            await self._judge(draft, self._calls_for_draft)
+            for number in range(_ROUNDS):
+                await self._rewrite(is_last=number == _ROUNDS - 1)
+        else:
+            await self._judge(draft, self._judge_calls_left)
         verdicts = await asyncio.to_thread(self._verdicts, draft)
-        self._text, self._sources = await asyncio.to_thread(known_citations, self._text, self._sources)
+        cited = await asyncio.to_thread(known_citations, self._text, self._sources)
+        self._text, self._sources = cited
         was_judged = bool(self._judged or self._undecided) or self._is_sound is False
         claims = await asyncio.to_thread(self._checks)
-        undecided = sum(key_of(unit) in self._undecided for unit in draft)
+        undecided = 0
+        for unit in draft:
+            if key_of(unit) in self._undecided:
+                undecided += 1
         return Examined(self._text, self._sources, claims, verdicts, was_judged, undecided)
 
     def looked_up(self) -> str:
-        """Return a notice on how many cited statements have their numbers and quotations in the cited sources."""
-        units = [unit for unit in self._units() if unit.sources and has_something_to_look_up(unit)]
-        found = sum(not not_stated(unit, self._evidence.known(unit.sources)) for unit in units)
-        return f"Numbers and quotations looked up in the sources cited: {found} found, {len(units) - found} not found."
+        """Return a notice on how many statements have their figures in the sources they cite."""
+        found = 0
+        missing = 0
+        for unit in self._units():
+            if not unit.sources or not has_something_to_look_up(unit):
+                continue
+            if not_stated(unit, self._evidence.known(unit.sources)):
+                missing += 1
+            else:
+                found += 1
+        return (
+            f"Numbers and quotations looked up in the sources cited: {found} found, "
+            f"{missing} not found."
+        )
 
     @property
     def notices(self) -> list[str]:
@@ -265,20 +383,28 @@ class Examination:
             return []
         name = profile_of("verifier", self._context).name
         return [
-            f"The statements were looked up word for word, without the verifier's model {name!r}: in a test, it could "
-            "not tell right from wrong. You can choose another model (setting models, role verifier)."
+            "The statements were looked up word for word, without the verifier's model "
+            f"{name!r}: in a test, it could not tell right from wrong. You can choose another "
+            "model (setting models, role verifier)."
         ]
 
     def _units(self) -> list[ReportUnit]:
         return report_units(self._text, self._sources)
 
+    @property
+    def _calls_for_draft(self) -> int:
+        """Calls of the verifier's model for the draft; the others are for corrected sentences."""
+        return self._judge_calls_left - self._judge_calls_left // _RESERVED_EVERY
+
     async def _judge(self, units: Sequence[ReportUnit], calls: int) -> None:
-        """Have a model judge units in at most `calls` calls, except verbatim quotations and units judged already."""
+        """Have a model judge units in at most `calls` calls.
+
+        Verbatim quotations and units judged already are left out.
+        """
         if calls < 1 or is_extractive("verifier", self._context):
             return
-        left = [unit for unit in units if key_of(unit) not in self._sent_to_judge]
-        open_units = await asyncio.to_thread(lambda: [unit for unit in left if not self._is_settled(unit)])
-        self._sent_to_judge |= {key_of(unit) for unit in open_units}
+        open_units = await asyncio.to_thread(self._open_units, units)
+        self._sent_to_judge.update(map(key_of, open_units))
         if not open_units or self._evidence.is_empty:
             return
         if self._is_sound is None:
@@ -292,20 +418,37 @@ class Examination:
         doubtful = [unit for unit in open_units if key_of(unit) in before]
         again, more = await judge(doubtful, self._evidence, self._filler, calls - made, before)
         self._judged |= again
-        self._undecided |= {key for key, judgement in self._judged.items() if not self._is_decided(key, judgement)}
-        self._judged = {key: judgement for key, judgement in self._judged.items() if key not in self._undecided}
+        for key, judgement in self._judged.items():
+            if not self._is_decided(key, judgement):
+                self._undecided.add(key)
+        for key in self._undecided:
+            self._judged.pop(key, None)
         self._judge_calls_left -= made + more
 
+    def _open_units(self, units: Iterable[ReportUnit]) -> list[ReportUnit]:
+        """Return the units that need a model and were not sent to it yet."""
+        open_units = list[ReportUnit]()
+        for unit in units:
+            if key_of(unit) not in self._sent_to_judge and not self._is_settled(unit):
+                open_units.append(unit)
+        return open_units
+
     def _is_decided(self, key: UnitKey, judgement: UnitJudgement) -> bool:
-        """Whether a judgement is final, that is, no unread source cited by the unit could overturn it."""
+        """Whether a judgement is final, that is, no unread source cited by the unit could overturn
+        it.
+        """
         is_refuted = judgement.verdict == "contradicted" and judgement.passages
         if is_refuted or judgement.verdict in ("supported", "reasoning"):
             return True
         return all(known.texts for known in self._evidence.known(key[1]).values())
 
     def _doubtful(self, units: Sequence[ReportUnit]) -> dict[UnitKey, UnitJudgement]:
-        """Return the judgements that a second look with more passages may change: "not found" and "unproved" ones."""
-        premises, doubtful = self._premises(self._units()), dict[UnitKey, UnitJudgement]()
+        """Return the judgements that a second look may change: "not found" and "unproved" ones.
+
+        A second look shows the model more passages.
+        """
+        premises = self._premises(self._units())
+        doubtful = dict[UnitKey, UnitJudgement]()
         for unit in units:
             judgement = self._judgement_on(unit, premises)
             if judgement is None or judgement.verdict not in ("not_found", "unproved"):
@@ -315,189 +458,278 @@ class Examination:
         return doubtful
 
     def _is_settled(self, unit: ReportUnit) -> bool:
-        """Whether a unit needs no model: it is judged already, or a verbatim quotation of a source that it cites."""
-        return key_of(unit) in self._judged or any(self._verifier.is_quoted(unit, key) for key in unit.sources)
+        """Whether a unit needs no model: it is judged already, or quotes a source that it cites."""
+        if key_of(unit) in self._judged:
+            return True
+        return any(self._verifier.is_quoted(unit, key) for key in unit.sources)
 
     def _checks(self) -> tuple[ClaimCheck, ...]:
         """Return the checks of all units that need a source."""
         units = self._units()
         premises = self._premises(units)
-        return tuple(check for unit in units if (check := self._check(unit, premises)))
+        checks = list[ClaimCheck]()
+        for unit in units:
+            check = self._check(unit, premises)
+            if check is not None:
+                checks.append(check)
+        return tuple(checks)
 
     def _verdicts(self, draft: Sequence[ReportUnit]) -> tuple[UnitVerdict, ...]:
         """Return the outcome for each unit of the draft."""
         units = self._units()
-        left, premises = {key_of(unit): unit for unit in units}, self._premises(units)
+        premises = self._premises(units)
+        current: dict[UnitKey, ReportUnit] = {}
         # A cell keeps its words when its head or label is corrected.
-        cells = ([unit for unit in each if unit.kind == "cell"] for each in (draft, units))
-        kept = {key_of(old): new for old, new in zip(*cells, strict=False) if old.raw == new.raw}
-        return tuple(self._verdict(unit, {**kept, **left}.get(key_of(unit)), premises) for unit in draft)
+        for old, new in zip(_cells(draft), _cells(units), strict=False):
+            if old.raw == new.raw:
+                current[key_of(old)] = new
+        for unit in units:
+            current[key_of(unit)] = unit
+        return tuple(self._verdict(unit, current.get(key_of(unit)), premises) for unit in draft)
 
     def _verdict(self, draft: ReportUnit, unit: ReportUnit | None, premises: str) -> UnitVerdict:
-        """Return the outcome for a unit of the draft; `unit` is its current form, or None if it was corrected."""
+        """Return the outcome for a unit of the draft.
+
+        `unit` is its current form, or None if it was corrected.
+        """
         if unit is None:
             return UnitVerdict(text=draft.text, shown="corrected")
+        shown: Shown
         judgement = self._judgement_on(unit, premises)
         if judgement is None:
-            unjudged: Shown = "reasoning" if unit.kind in _TITLE_KINDS else "not_verified"
-            # The unit cites a source that does not exist.
-            unjudged = "marked" if unit.is_cited and not unit.sources else unjudged
-            return UnitVerdict(text=unit.text, shown="supported" if self._is_settled(unit) else unjudged)
-        # A table head or label that is not wrong needs no source.
-        unproved: Shown = "not_verified" if is_wrong(unit, judgement) else "reasoning"
-        shown: dict[UnitOutcome, Shown] = {"supported": "supported", "unproved": unproved}
+            if self._is_settled(unit):
+                shown = "supported"
+            elif unit.is_cited and not unit.sources:
+                # The unit cites a source that does not exist.
+                shown = "marked"
+            elif unit.kind in _TITLE_KINDS:
+                shown = "reasoning"
+            else:
+                shown = "not_verified"
+            return UnitVerdict(text=unit.text, shown=shown)
+        if judgement.verdict == "supported":
+            shown = "supported"
+        elif not is_wrong(unit, judgement):
+            # A table head or label that is not wrong needs no source.
+            shown = "reasoning"
+        elif judgement.verdict == "unproved":
+            shown = "not_verified"
+        else:
+            shown = "marked"
+        source = ""
+        if judgement.passages:
+            source = judgement.passages[0].source
         return UnitVerdict(
             text=unit.text,
-            shown=shown.get(judgement.verdict, "marked" if is_wrong(unit, judgement) else "reasoning"),
+            shown=shown,
             words=judgement.words,
-            source=next((passage.source for passage in judgement.passages), ""),
+            source=source,
             operation="; ".join(judgement.calculation.lines),
         )
 
     def _premises(self, units: Sequence[ReportUnit]) -> str:
-        """Return the words from which conclusions may be drawn: supported statements, and facts about the sources."""
-        pairs = [(unit, self._judged.get(key_of(unit))) for unit in units]
-        supported = [
-            unit.text
-            for unit, judgement in pairs
-            if (judgement.verdict == "supported" if judgement else self._is_settled(unit))
-        ]
-        return " ".join([self._evidence.reading, *supported])
+        """Return the words from which conclusions may be drawn.
+
+        These are the supported statements, and facts about the sources.
+        """
+        premises = [self._evidence.reading]
+        for unit in units:
+            judgement = self._judged.get(key_of(unit))
+            is_supported = self._is_settled(unit)
+            if judgement is not None:
+                is_supported = judgement.verdict == "supported"
+            if is_supported:
+                premises.append(unit.text)
+        return " ".join(premises)
 
     def _judgement_on(self, unit: ReportUnit, premises: str) -> UnitJudgement | None:
-        """Return the judgement on a unit, changed to "unproved" if it is a conclusion with a number from nowhere.
+        """Return the judgement on a unit, changed to "unproved" if its number comes from nowhere.
 
-        The number must be in the quoted passages or, if the unit cites nothing, in the report's `premises`.
+        The number of a conclusion must be in the quoted passages or, if the unit cites nothing, in
+        the report's `premises`.
         """
         judgement = self._judged.get(key_of(unit))
         if judgement is None or judgement.verdict != "reasoning" or judgement.is_absence:
             return judgement
-        quoted = " ".join(f"{passage.words} {passage.above}" for passage in judgement.passages)
-        fault = unproved(unit, quoted if unit.is_cited else f"{quoted} {premises}", judgement.calculation)
-        return judgement._replace(verdict="unproved", fault=fault) if fault else judgement
+        basis = " ".join(f"{passage.words} {passage.above}" for passage in judgement.passages)
+        if not unit.is_cited:
+            basis = f"{basis} {premises}"
+        fault = unproved(unit, basis, judgement.calculation)
+        if not fault:
+            return judgement
+        return judgement._replace(verdict="unproved", fault=fault)
 
     def _check(self, unit: ReportUnit, premises: str) -> ClaimCheck | None:
         """Return the check of a unit with its passages, or None if it needs no source."""
         judgement = self._judgement_on(unit, premises)
         if judgement is None:
-            if unit.kind in _TITLE_KINDS or not (unit.is_cited or states_figures(unit.text)):
-                return None
-            check = self._verifier.check(unit).model_copy(update={"repair": self._repairs.get(unit.text)})
-            # If the model is not trusted, only verbatim quotations count as supported.
-            is_doubtful = self._is_sound is False and not self._is_settled(unit)
-            return check.model_copy(update={"verdict": "unsupported"}) if is_doubtful else check
-        if not is_wrong(unit, judgement) and (judgement.verdict != "supported" or not unit.is_cited):
-            return None
-        passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
-        figures, words = plain_figures(unit.text), words_and_figures(unit.text)
-
-        def shared(proof: ProofPassage) -> tuple[int, int]:
-            return len(figures & plain_figures(proof.words)), len(words & words_and_figures(proof.words))
-
-        # Show the reader the quotations that prove the verdict.
-        proofs = sorted(judgement.passages, key=shared)
-        passages |= {proof.source: self._verifier.at(_joined(proof, proofs)) for proof in proofs if proof.content_hash}
+            return self._check_unjudged(unit)
         is_supported = judgement.verdict == "supported"
-        proved = {proof.source for proof in proofs}
+        has_proof_to_show = is_supported and unit.is_cited
+        if not has_proof_to_show and not is_wrong(unit, judgement):
+            return None
         judge_name = profile_of("verifier", self._context).name
-
-        def shown(passage: CitedPassage) -> CitedPassage:
+        reasons = _reasons(judgement)
+        passages = list[CitedPassage]()
+        for passage in self._passages(unit, judgement):
             verdict: SupportVerdict = "unsupported"
             if is_supported:
-                verdict = "supported" if passage.source in proved else "unchecked"
-            return passage.model_copy(update={"verdict": verdict, "judge": judge_name, "reasons": _reasons(judgement)})
-
+                verdict = "supported" if passage.source in judgement.sources else "unchecked"
+            update = {"verdict": verdict, "judge": judge_name, "reasons": reasons}
+            passages.append(passage.model_copy(update=update))
         return ClaimCheck(
             start=unit.start,
             end=unit.end,
             verdict="supported" if is_supported else "unsupported",
-            passages=tuple(shown(passage) for key, passage in passages.items() if key in unit.sources),
+            passages=tuple(passages),
             repair=self._repairs.get(unit.text),
         )
 
+    def _check_unjudged(self, unit: ReportUnit) -> ClaimCheck | None:
+        """Return the check of a unit that no model has judged, or None if it needs no source."""
+        needs_source = unit.is_cited or states_figures(unit.text)
+        if unit.kind in _TITLE_KINDS or not needs_source:
+            return None
+        check = self._verifier.check(unit)
+        check = check.model_copy(update={"repair": self._repairs.get(unit.text)})
+        if self._is_sound is False and not self._is_settled(unit):
+            # If the model is not trusted, only verbatim quotations count as supported.
+            check = check.model_copy(update={"verdict": "unsupported"})
+        return check
+
+    def _passages(self, unit: ReportUnit, judgement: UnitJudgement) -> list[CitedPassage]:
+        """Return a passage of each source that a unit cites.
+
+        If the source was quoted, this is the quotation most similar to the unit.
+        """
+        figures = plain_figures(unit.text)
+        words = words_and_figures(unit.text)
+
+        def similarity(proof: ProofPassage) -> tuple[int, int]:
+            shared_figures = figures & plain_figures(proof.words)
+            shared_words = words & words_and_figures(proof.words)
+            return len(shared_figures), len(shared_words)
+
+        passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
+        proofs = sorted(judgement.passages, key=similarity)
+        for proof in proofs:
+            if proof.content_hash and proof.source in passages:
+                passages[proof.source] = self._verifier.at(_joined(proof, proofs))
+        return list(passages.values())
+
     async def judge_parts(self, units: Sequence[ReportUnit]) -> Judgements:
-        """Have a model judge only these units, and none be corrected; return all judgements so far."""
-        await self._judge(units, self._judge_calls_left - self._judge_calls_left // _RESERVED_EVERY)
+        """Have a model judge these units without correcting them; return all judgements so far."""
+        await self._judge(units, self._calls_for_draft)
         return dict(self._judged)
 
     async def _rewrite(self, *, is_last: bool) -> None:
-        """Have the writer's model correct faulty sentences, once each, and judge the changed report."""
-        faults = _faults(self._units(), self._judged)
-        faults = [fault for fault in faults if not all(key_of(unit) in self._sent_to_writer for unit, _ in fault.wrong)]
+        """Have the writer's model correct faulty sentences, once each; judge the changed report."""
+        faults = list[Fault]()
+        for fault in _faults(self._units(), self._judged):
+            if not self._sent_to_writer.issuperset(map(key_of, fault.units)):
+                faults.append(fault)
         if not is_last:
             # Leave cells and labels that depend on a wrong head or label to the next round.
-            wrong = {unit.start for fault in faults for unit, _ in fault.wrong}
-            firm = [[pair for pair in fault.wrong if wrong.isdisjoint(pair[0].rests_on)] for fault in faults]
-            faults = [fault._replace(wrong=tuple(own)) for fault, own in zip(faults, firm, strict=True) if own]
-        self._sent_to_writer |= {key_of(unit) for fault in faults for unit, _ in fault.wrong}
+            faults = _independent(faults)
+        for fault in faults:
+            self._sent_to_writer.update(map(key_of, fault.units))
         if faults:
-            self._text = _with_rewrites(await self._accepted_rewrites(faults), self._text)
+            rewrites = await self._accepted_rewrites(faults)
+            self._text = _with_rewrites(rewrites, self._text)
         # A cell's head may be corrected but not its label.
         await self._judge(self._units(), self._judge_calls_left)
 
     async def _accepted_rewrites(self, faults: Sequence[Fault]) -> list[Fault]:
-        """Have the writer's model correct faults; return the new sentences that are judged right."""
+        """Have the writer's model correct faults.
+
+        Return the new sentences that are judged right.
+        """
         rewrites = await _ask_rewrites(faults, self._evidence, self._filler, self._rewrites_left)
-        self._rewrites_left -= -(-len(faults) // _SENTENCES_PER_CALL)
+        self._rewrites_left -= math.ceil(len(faults) / _SENTENCES_PER_CALL)
         pairs = [(fault, _new_units(fault, self._text, self._sources)) for fault in rewrites]
         await asyncio.to_thread(self._derive_judgements, pairs)
         before = self._units()
-        known = {key_of(unit) for unit in before}
+        known = set(map(key_of, before))
+        after = report_units(_with_rewrites(rewrites, self._text), self._sources)
         # A cell with another head or label makes another statement.
-        changed = [
-            unit
-            for unit in report_units(_with_rewrites(rewrites, self._text), self._sources)
-            if key_of(unit) not in known
-        ]
-        await self._judge([*changed, *(unit for _, units in pairs for unit in units)], self._judge_calls_left)
-        taken, present = list[Fault](), {unit.text for unit in before}
+        to_judge = [unit for unit in after if key_of(unit) not in known]
+        for _, units in pairs:
+            to_judge += units
+        await self._judge(to_judge, self._judge_calls_left)
+        accepted = list[Fault]()
+        present = {unit.text for unit in before}
         for fault, units in pairs:
             if _keeps_citations(before, fault, units) and self._is_right(fault, units, present):
-                taken.append(fault)
-                present |= {unit.text for unit in units}
+                accepted.append(fault)
+                present.update(unit.text for unit in units)
                 self._record_repair(fault, units)
-        return taken
+        return accepted
 
     def _derive_judgements(self, pairs: Sequence[tuple[Fault, Sequence[ReportUnit]]]) -> None:
         """Derive judgements on rewritten units from those on the old ones, where possible."""
         for fault, units in pairs:
             for unit in units:
-                for before, judgement in () if self._is_settled(unit) else fault.wrong:
-                    if follows := judgement_on_corrected(unit, before, judgement, self._evidence):
-                        self._judged[key_of(unit)] = follows
+                if self._is_settled(unit):
+                    continue
+                for before, judgement in fault.wrong:
+                    derived = judgement_on_corrected(unit, before, judgement, self._evidence)
+                    if derived:
+                        self._judged[key_of(unit)] = derived
 
-    def _is_right(self, fault: Fault, units: Sequence[ReportUnit], present: Collection[str]) -> bool:
-        """Whether a new sentence is supported, in the right language, and repeats nothing of the report."""
-        wrong = {unit.text for unit, _ in fault.wrong}
-        is_new = all(unit.text in wrong or unit.text not in present or unit.raw in fault.raw for unit in units)
-        if not is_new or is_written_in(fault.new, self._language_code) is False:
+    def _is_right(
+        self, fault: Fault, units: Sequence[ReportUnit], present: Collection[str]
+    ) -> bool:
+        """Whether a new sentence is supported, in the right language, and repeats nothing."""
+        for unit in units:
+            is_old = unit.text in fault.texts or unit.raw in fault.raw
+            if unit.text in present and not is_old:
+                return False
+        if is_written_in(fault.new, self._language_code) is False:
             return False
-        # If a row's label was corrected, its cells are judged with it and corrected in the next round.
-        kinds = {unit.kind for unit, _ in fault.wrong}
-        own = [unit for unit in units if unit.kind in kinds or not kinds <= {"label"}]
-        pairs = [(unit, self._judged.get(key_of(unit))) for unit in own]
-        return all(
-            self._is_settled(unit) and not (judgement and is_wrong(unit, judgement)) for unit, judgement in pairs
-        )
+        # If a row's label was corrected, its cells are judged with it and corrected in the next
+        # round.
+        is_label_only = {unit.kind for unit in fault.units} <= {"label"}
+        for unit in units:
+            if is_label_only and unit.kind != "label":
+                continue
+            judgement = self._judged.get(key_of(unit))
+            if judgement and is_wrong(unit, judgement):
+                return False
+            if not self._is_settled(unit):
+                return False
+        return True
 
     def _record_repair(self, fault: Fault, units: Sequence[ReportUnit]) -> None:
         """Record how the units of a sentence were corrected."""
-        wrong = [unit for unit, _ in fault.wrong]
-        before, known = " ".join(unit.text for unit in wrong), {key_of(unit) for unit in wrong}
+        known = set(map(key_of, fault.units))
+        old_words = tokens(" ".join(fault.texts))
         for unit in units:
-            if key_of(unit) not in known and unit.raw not in fault.raw:
-                old, new = tokens(before), tokens(unit.text)
-                changed: Repair = "hedged" if UNSURE & {*new} - {*old} else "rewritten"
-                self._repairs[unit.text] = "cited anew" if old == new else changed
+            if key_of(unit) in known or unit.raw in fault.raw:
+                continue
+            new_words = tokens(unit.text)
+            added = set(new_words).difference(old_words)
+            repair: Repair = "rewritten"
+            if new_words == old_words:
+                repair = "cited anew"
+            elif added & UNSURE:
+                repair = "hedged"
+            self._repairs[unit.text] = repair
+
+
+def _cells(units: Iterable[ReportUnit]) -> list[ReportUnit]:
+    return [unit for unit in units if unit.kind == "cell"]
 
 
 def _joined(passage: ProofPassage, others: Iterable[ProofPassage]) -> ProofPassage:
     """Return a passage extended to include others from the same text, up to the maximum length."""
     start, end = passage.start, passage.end
     for other in others:
-        is_same_text = (other.source, other.content_hash) == (passage.source, passage.content_hash)
-        if is_same_text and max(end, other.end) - min(start, other.start) <= _JOINED_CHARACTERS:
-            start, end = min(start, other.start), max(end, other.end)
+        if (other.source, other.content_hash) != (passage.source, passage.content_hash):
+            continue
+        joined_start = min(start, other.start)
+        joined_end = max(end, other.end)
+        if joined_end - joined_start <= _JOINED_CHARACTERS:
+            start, end = joined_start, joined_end
     return passage._replace(start=start, end=end)
 
 
@@ -505,26 +737,56 @@ def is_wrong(unit: ReportUnit, judgement: UnitJudgement) -> bool:
     """Whether a unit needs to be corrected or marked."""
     if judgement.verdict in ("supported", "reasoning"):
         return False
-    has_number = judgement.verdict == "unproved" and bool(judgement.passages) and bool(numbers_in(unit.text))
-    return judgement.verdict in ("contradicted", "wrong_source") or unit.kind not in _TITLE_KINDS or has_number
+    if judgement.verdict in ("contradicted", "wrong_source") or unit.kind not in _TITLE_KINDS:
+        return True
+    if judgement.verdict != "unproved":
+        return False
+    return bool(judgement.passages) and bool(numbers_in(unit.text))
 
 
 def _faults(units: Sequence[ReportUnit], judged: Judgements) -> list[Fault]:
-    """Return the sentences and rows with wrong units, in order; unproved units are left, since they may be right."""
+    """Return the sentences and rows with wrong units, in order.
+
+    Unproved units are left out, since they may be right.
+    """
     by_sentence: dict[int, list[tuple[ReportUnit, UnitJudgement]]] = {}
     for unit in units:
         judgement = judged.get(key_of(unit))
         if judgement and judgement.verdict != "unproved" and is_wrong(unit, judgement):
             by_sentence.setdefault(unit.sentence_start, []).append((unit, judgement))
-    return [Fault(wrong[0][0].sentence, start, tuple(wrong)) for start, wrong in by_sentence.items()]
+    faults = list[Fault]()
+    for start, wrong in by_sentence.items():
+        first, _ = wrong[0]
+        faults.append(Fault(first.sentence, start, tuple(wrong)))
+    return faults
+
+
+def _independent(faults: Sequence[Fault]) -> list[Fault]:
+    """Return the faults without units that depend on a wrong head or label."""
+    wrong = set[int]()
+    for fault in faults:
+        wrong |= fault.starts
+    independent = list[Fault]()
+    for fault in faults:
+        pairs = [pair for pair in fault.wrong if wrong.isdisjoint(pair[0].rests_on)]
+        if pairs:
+            independent.append(fault._replace(wrong=tuple(pairs)))
+    return independent
 
 
 def _reasons(judgement: UnitJudgement) -> tuple[str, ...]:
     """Return why a unit is not supported, for the reader."""
     if judgement.verdict == "supported":
         return ()
-    if judgement.verdict == "contradicted":
-        says = f"the source says: {judgement.words}" if judgement.words else "the source says something else"
-        return (says, *([f"it should say: {judgement.right}"] if judgement.right else []))
-    words = {"wrong_source": "another source says so", "unproved": f"not proved: {judgement.fault}"}
-    return (words.get(judgement.verdict, "the source does not say so"),)
+    if judgement.verdict == "wrong_source":
+        return ("another source says so",)
+    if judgement.verdict == "unproved":
+        return (f"not proved: {judgement.fault}",)
+    if judgement.verdict != "contradicted":
+        return ("the source does not say so",)
+    reasons = ["the source says something else"]
+    if judgement.words:
+        reasons = [f"the source says: {judgement.words}"]
+    if judgement.right:
+        reasons.append(f"it should say: {judgement.right}")
+    return tuple(reasons)

@@ -1,4 +1,7 @@
-"""The facts that a request contains, as data: the extractive model reads only these, small models write from them."""
+"""The facts that a request contains, as data.
+
+The extractive model reads only these, and small models write from them.
+"""
 
 from __future__ import annotations
 
@@ -30,143 +33,209 @@ from .basis import texts_of_steps
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
 """Fields of a result that mark a document as not in force."""
 FACTS_AT_ONCE = 12
-"""Maximum number of facts for a report without sections; with more facts, each topic gets a section of its own."""
+"""Maximum number of facts for a report without sections; with more facts, each topic gets a section
+of its own."""
 MOST_OTHERS = 3
-"""Maximum number of lines to add to a small model's text: quotations of uncited sources, or omitted facts."""
+"""Maximum number of lines to add to a small model's text: quotations of uncited sources, or omitted
+facts."""
 _MARKER = re.compile(r"\[[\d, ]+\]")
 _HEADING_CHARACTERS = 80
 """Maximum length of a section's heading."""
-SMALL_WRITER_NOTICE = "The writer's model was given small tasks: it wrote from lists of facts (setting small)."
+SMALL_WRITER_NOTICE = (
+    "The writer's model was given small tasks: it wrote from lists of facts (setting small)."
+)
 
 
 def facts_of_run(state: ResearchState, context: Context) -> Facts:
     """Return the facts for a request that concerns the whole run, such as a plan or a report."""
     run = state.run
-    marks = map(mark_of, state.messages)
-    reported = max((index for index, mark in enumerate(marks) if mark == "report"), default=0)
-    calls = chain.from_iterable(message.tool_calls for message in state.transcript if isinstance(message, AIMessage))
-    numbers = state.numbers
+    last_report = 0
+    for index, message in enumerate(state.messages):
+        if mark_of(message) == "report":
+            last_report = index
+    # The user's messages since the last report, except approvals of a plan.
+    question = question_of(state.messages).splitlines()
+    findings = list[TaskFinding]()
+    for finding in state.own_findings:
+        findings.append(TaskFinding(finding.task, _quotes(state, finding)))
     return Facts(
-        # The user's messages since the last report, except approvals of a plan.
-        request="\n".join(line for line in question_of(state.messages).splitlines() if not is_approval(line)),
-        earlier=question_of(state.messages[:reported]),
+        request="\n".join(line for line in question if not is_approval(line)),
+        earlier=question_of(state.messages[:last_report]),
         language=run.language,
         steps=state.plan.steps if state.plan else (),
         most_steps=context.limits.max_plan_steps,
-        tried=tuple(str(call["args"].get("task", "")) for call in calls if call["name"] == tool_names.RESEARCH_AGENT),
+        tried=tuple(_tasks_tried(state)),
         documents=_passages(state) if run.is_quick else (),
-        findings=tuple(TaskFinding(finding.task, _quotes(state, finding)) for finding in state.own_findings),
-        learnings=shown_learnings(state.learnings.values(), numbers),
+        findings=tuple(findings),
+        learnings=shown_learnings(state.learnings.values(), state.numbers),
     )
 
 
+def _tasks_tried(state: ResearchState) -> list[str]:
+    """Return the tasks for which researchers were called."""
+    tasks = list[str]()
+    for message in state.transcript:
+        if not isinstance(message, AIMessage):
+            continue
+        for call in message.tool_calls:
+            if call["name"] == tool_names.RESEARCH_AGENT:
+                tasks.append(str(call["args"].get("task", "")))
+    return tasks
+
+
 def facts_of_researcher(state: ResearcherState, notes: Iterable[AnyMessage]) -> Facts:
-    """Return the facts for a researcher's request; `notes` are its messages, with the texts of results filled in."""
+    """Return the facts for a researcher's request.
+
+    `notes` are its messages, with the texts of results filled in.
+    """
+    used = [(action.tool, tuple(action.inputs)) for action in state.actions]
     return Facts(
         language=state.task.language,
         task=state.task.text,
-        used=tuple((action.tool, tuple(action.inputs)) for action in state.actions),
+        used=tuple(used),
         documents=documents_in(results_in(notes)),
     )
 
 
 def facts_of_step(state: StepState, results: Iterable[Result] = ()) -> Facts:
     """Return the facts for a step's request; `results` are those of its current iteration."""
-    queries = [iteration.queries for iteration in state.iterations] + [state.queries] * state.has_results
+    used = list[tuple[str, tuple[str, ...]]]()
+    for iteration in state.iterations:
+        used.append((tool_names.INTERNAL_SEARCH, iteration.queries))
+    if state.has_results:
+        used.append((tool_names.INTERNAL_SEARCH, state.queries))
     return Facts(
         request=state.task.question,
         language=state.task.language,
         task=state.task.step.task,
-        used=tuple((tool_names.INTERNAL_SEARCH, searched) for searched in queries),
+        used=tuple(used),
         documents=documents_in(results),
         learnings=shown_learnings(state.learnings.values(), state.numbers),
     )
 
 
 def documents_in(results: Iterable[Result]) -> tuple[ShownDocument, ...]:
-    """Return the documents in the results, each once and with all its distinct excerpts, in the results' order."""
-    found: dict[int, ShownDocument] = {}
+    """Return the documents in the results, each once and with all its distinct excerpts.
+
+    They are in the order of the results.
+    """
+    documents: dict[int, ShownDocument] = {}
     for result in results:
-        known = found.get(result["document"]) or ShownDocument(result["document"], result["title"], result["address"])
-        texts = tuple(dict.fromkeys((*known.texts, *filter(None, result["text"].split(JOINT)))))
+        number = result["document"]
+        known = documents.get(number) or ShownDocument(number, result["title"], result["address"])
+        excerpts = filter(None, result["text"].split(JOINT))
         # The result of opening a document has only its text: keep the known date and status.
-        found[known.number] = known._replace(
-            texts=texts,
+        documents[number] = known._replace(
+            texts=tuple(dict.fromkeys((*known.texts, *excerpts))),
             date=time_of(result.get("date", ""), result.get("period", "")) or known.date,
             is_in_force=known.is_in_force and _OUT_OF_FORCE.isdisjoint(result),
             is_whole=result.get("is_whole", False) or known.is_whole,
         )
-    return tuple(found.values())
+    return tuple(documents.values())
 
 
 def known_from(results: Iterable[Result]) -> dict[int, Known]:
     """Return the texts of tool results, by source number."""
-    found: dict[int, Known] = {}
+    sources: dict[int, Known] = {}
     for result in results:
-        known = found.get(result["document"], Known((), f"{result['title']} {result.get('date', '')}"))
-        found[result["document"]] = known._replace(texts=(*known.texts, SourceText("", result["text"])))
-    return found
+        number = result["document"]
+        about = f"{result['title']} {result.get('date', '')}"
+        known = sources.get(number, Known((), about))
+        texts = (*known.texts, SourceText("", result["text"]))
+        sources[number] = known._replace(texts=texts)
+    return sources
 
 
-def shown_learnings(learnings: Iterable[Learning], numbers: Mapping[str, int]) -> tuple[ShownLearning, ...]:
-    """Return learnings as facts of a request; `numbers` are those of the sources, by source key."""
-    return tuple(ShownLearning(learning.text, numbers.get(learning.source)) for learning in learnings)
+def shown_learnings(
+    learnings: Iterable[Learning], numbers: Mapping[str, int]
+) -> tuple[ShownLearning, ...]:
+    """Return learnings as facts of a request; `numbers` are those of the sources, by key."""
+    shown = [ShownLearning(learning.text, numbers.get(learning.source)) for learning in learnings]
+    return tuple(shown)
 
 
 def _quotes(state: ResearchState, finding: Finding) -> str:
-    """Return the text of a finding for the extractive model; of a step's finding only its facts, each with one source.
+    """Return the text of a finding for the extractive model.
 
-    It takes the text apart at the citations, so one that follows another would be lost.
+    Of a step's finding it is only the facts, each with one source: the model takes the text apart
+    at the citations, so one that follows another would be lost.
     """
     if not finding.lists_learnings:
         return finding.numbered or finding.text
     numbers = state.numbers
-    learnings = [learning for learning in state.stated_in(finding) if learning.source in numbers]
-    return " ".join(f"{learning.text} [{numbers[learning.source]}]" for learning in learnings)
+    facts = list[str]()
+    for learning in state.stated_in(finding):
+        if learning.source in numbers:
+            facts.append(f"{learning.text} [{numbers[learning.source]}]")
+    return " ".join(facts)
 
 
 def _passages(state: ResearchState) -> tuple[ShownDocument, ...]:
-    """Return the documents found for a question answered from one search, with the passages that were kept."""
-    found = grouped(state.own_learnings, lambda learning: learning.source)
-    sources = [(state.sources[key], tuple(learning.text for learning in own)) for key, own in found.items()]
-    return tuple(
-        ShownDocument(source.number, source.title, source.address, source.time, texts, source.is_in_force)
-        for source, texts in sources
-    )
+    """Return the documents found for a quick question, with the passages that were kept."""
+    learnings_by_source = grouped(state.own_learnings, lambda learning: learning.source)
+    documents = list[ShownDocument]()
+    for key, learnings in learnings_by_source.items():
+        source = state.sources[key]
+        documents.append(
+            ShownDocument(
+                source.number,
+                source.title,
+                source.address,
+                source.time,
+                texts=tuple(learning.text for learning in learnings),
+                is_in_force=source.is_in_force,
+            )
+        )
+    return tuple(documents)
 
 
 def with_other_sources(text: str, quoted: str, known: Collection[int]) -> str:
-    """Append quotations from sources that a list of facts does not cite, since small models overlook a second source.
+    """Append quotations from sources that a list of facts does not cite.
 
-    `quoted` is the same text as written by the extractive model, one quotation per line; `known` are source numbers.
+    Small models overlook a second source. `quoted` is the same text as written by the extractive
+    model, one quotation per line; `known` are source numbers.
     """
-    own = {*cited_numbers(text, known)}
-    others = [line for line in quoted.split("\n") if (cited := cited_numbers(line, known)) and not own & {*cited}]
-    return "\n".join([text, *(line for line in others if not line.startswith("|"))][: 1 + MOST_OTHERS])
+    cited_in_text = {*cited_numbers(text, known)}
+    others = list[str]()
+    for line in quoted.split("\n"):
+        cited = cited_numbers(line, known)
+        if cited and cited_in_text.isdisjoint(cited) and not line.startswith("|"):
+            others.append(line)
+    return "\n".join([text, *others[:MOST_OTHERS]])
 
 
 def omitted_facts(facts: Mapping[str, Sequence[str]], text: str) -> str:
-    """Return a list of facts whose figures the text lacks, since small models skip facts that contradict others."""
+    """Return a list of facts whose figures the text lacks.
+
+    Small models skip facts that contradict others.
+    """
     stated = plain_figures(text)
-    lines = chain.from_iterable(facts.values())
-    omitted = [line for line in lines if not plain_figures(_MARKER.sub("", line)) <= stated][:MOST_OTHERS]
-    return "\n".join(f"- {LINE_MARK.sub('', line)}" for line in omitted)
+    omitted = list[str]()
+    for line in chain.from_iterable(facts.values()):
+        figures = plain_figures(_MARKER.sub("", line))
+        if not figures <= stated:
+            omitted.append(f"- {LINE_MARK.sub('', line)}")
+    return "\n".join(omitted[:MOST_OTHERS])
 
 
 def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
-    """Return the distinct cited lines of the question's findings by topic (a heading): the task or title of a step."""
+    """Return the distinct cited lines of the question's findings, by topic.
+
+    A topic is a heading: the title of a step, or the task of a researcher.
+    """
     known = by_number(state.sources.values())
     titles = {step.id: step.title for step in state.steps}
     texts = texts_of_steps(state, state.own_findings)
-    noted = [
-        (titles.get(finding.step, finding.task), texts.get(finding.id, finding.numbered or ""))
-        for finding in state.own_findings
-    ]
-    seen, facts = set[str](), dict[str, list[str]]()
-    for topic, text in noted:
-        lines = [line.strip() for line in text.split("\n") if cited_numbers(line, known)]
-        if new := [line for line in dict.fromkeys(lines) if line not in seen]:
-            # Long tasks may begin with the same words.
-            facts.setdefault(" ".join(topic.split())[:_HEADING_CHARACTERS], []).extend(new)
-            seen.update(new)
+    seen = set[str]()
+    facts = dict[str, list[str]]()
+    for finding in state.own_findings:
+        topic = titles.get(finding.step, finding.task)
+        heading = " ".join(topic.split())[:_HEADING_CHARACTERS]
+        text = texts.get(finding.id, finding.numbered or "")
+        for line in text.split("\n"):
+            fact = line.strip()
+            if fact not in seen and cited_numbers(line, known):
+                # Long tasks may begin with the same words.
+                facts.setdefault(heading, []).append(fact)
+                seen.add(fact)
     return facts

@@ -45,7 +45,9 @@ class Filler:
 
         `facts` returns the data for the extractive model.
         """
-        self.context, self._events, self._placement = context, events, placement
+        self.context = context
+        self._events = events
+        self._placement = placement
         self._facts = facts
         self._question_id = work.question_id if isinstance(work, Task) else work.id
         self._common_values = {"date": work.date, "language": work.language}
@@ -55,33 +57,45 @@ class Filler:
         """Names of the forms that a model failed to fill in."""
 
     def without_model(self, role: Role) -> Filler:
-        """Return a filler that uses the extractive model for a role and records failures in this filler's lists."""
+        """Return a filler that uses the extractive model for a role and records failures in this
+        filler's lists.
+        """
         other = copy(self)
         other.context = with_model(role, EXTRACTIVE, self.context)
         return other
 
     def with_facts(self, facts: Facts) -> Filler:
-        """Return a filler with other data for the extractive model, which records failures in this filler's lists."""
+        """Return a filler with other data for the extractive model, which records failures in this
+        filler's lists.
+        """
         other = copy(self)
         other._facts = lambda: facts
         return other
 
-    async def ask(self, form: type[Filled], role: Role, prompt: str, between: Messages, **values: Any) -> Filled:
+    async def ask(
+        self, form: type[Filled], role: Role, prompt: str, between: Messages, **values: Any
+    ) -> Filled:
         """Have the role's model fill in a form, and return the form.
 
-        `prompt` names the template in `prompts/`, filled with `values`; the messages `between` stand between its two
-        blocks, system prompt and reminder. Raises `ModelFailed` if the model fails to fill in the form twice, or the
-        error of a failed call.
+        `prompt` names the template in `prompts/`, filled with `values`; the messages `between`
+        stand between its two blocks, system prompt and reminder. Raises `ModelFailed` if the model
+        fails to fill in the form twice, or the error of a failed call.
         """
         facts = self._facts()
         values = {**self._common_values, **values}
-        before: list[AnyMessage] = [SystemMessage(render_prompt(prompt, "system", **values)), *between]
-        reminder, faults = HumanMessage(render_prompt(prompt, "reminder", **values)), ""
+        before = [SystemMessage(render_prompt(prompt, "system", **values)), *between]
+        reminder = HumanMessage(render_prompt(prompt, "reminder", **values))
+        faults = ""
         for _ in range(2):
             messages = [*before, reminder]
-            tools, max_tokens = [form_schema(form)], self.context.limits.form_tokens
             request = Request(
-                role, self._question_id, messages, shortener(""), tools, max_tokens=max_tokens, facts=facts
+                role,
+                self._question_id,
+                messages,
+                shortener(""),
+                [form_schema(form)],
+                max_tokens=self.context.limits.form_tokens,
+                facts=facts,
             )
             reply = await ask_model(request, self.context, self._events)
             unread = f"{form_name(form)} was filled in without some results: {WITHHELD_REASON}"
@@ -97,21 +111,33 @@ class Filler:
                 results = dict.fromkeys(call_ids([calls.message]), f"{NOT_RUN} {faults}.")
                 before += [calls.message, *results_for(calls.message, results)]
             else:
-                before.append(HumanMessage(f"<reminder>\n{faults[:1].upper()}{faults[1:]}.\n</reminder>"))
+                sentence = faults[:1].upper() + faults[1:]
+                before.append(HumanMessage(f"<reminder>\n{sentence}.\n</reminder>"))
         self.unfilled.add(form_name(form))
-        fault = faults.partition("\n")[0]
-        raise ModelFailed(f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: {fault}.")
+        first_fault, _, _ = faults.partition("\n")
+        raise ModelFailed(
+            f"The {role}'s model did not fill in {form_name(form)!r}, even when asked again: "
+            f"{first_fault}."
+        )
 
     async def ask_if_possible(
         self, form: type[Filled], role: Role, prompt: str, between: Messages, **values: Any
     ) -> Filled | None:
-        """Like `ask`, but on failure emit the reason and return None. Raises only errors that stop the whole run."""
+        """Like `ask`, but on failure emit the reason and return None.
+
+        Raises only errors that stop the whole run.
+        """
         try:
             return await self.ask(form, role, prompt, between, **values)
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - any error of a model costs only this form
-            log_failure(__name__, error, "The form %s was not filled in; the run continues without it", form_name(form))
+            log_failure(
+                __name__,
+                error,
+                "The form %s was not filled in; the run continues without it",
+                form_name(form),
+            )
             self.fail(failure_of(error))
             return None
 
@@ -124,8 +150,14 @@ class Filler:
 def _read(form: type[Filled], calls: Calls, secrets: Secrets) -> Filled | str:
     """Return the form with secrets masked, or an error message about the calls."""
     if not calls.accepted:
-        return next(iter(calls.refused.values()), "no tool was called").removeprefix(NOT_RUN).strip(" .")
+        refused = next(iter(calls.refused.values()), "no tool was called")
+        return refused.removeprefix(NOT_RUN).strip(" .")
+    arguments = secrets.masked(json.dumps(calls.accepted[0].arguments))
     try:
-        return form.model_validate(json.loads(secrets.masked(json.dumps(calls.accepted[0].arguments))))
+        return form.model_validate(json.loads(arguments))
     except ValidationError as error:
-        return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = list[str]()
+        for fault in error.errors():
+            field = ".".join(map(str, fault["loc"]))
+            faults.append(f"{field}: {fault['msg']}")
+        return "; ".join(faults)

@@ -1,11 +1,13 @@
-"""Asks the verifier's model to judge a report's units (statements), and proves its verdicts with the words it quotes.
+"""Asks the verifier's model to judge a report's units (statements), and proves its verdicts.
 
-A model has to pass a trial once before it is trusted, since some call everything supported.
+A verdict is proved with the words that the model quotes. A model has to pass a trial once before it
+is trusted, since some call everything supported.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -28,13 +30,16 @@ from .forms import JudgedUnit, JudgeUnits, form_name
 _UNIT_TOKENS = 100
 """Expected tokens per verdict; a call gets as many units as fit the model's output limit."""
 _SMALL_WINDOW = 32_000
-"""Tokens; a model with a smaller context window gets few units per call, as does one that failed with more."""
+"""Tokens; a model with a smaller context window gets few units per call, as does one that failed
+with more."""
 _FEW, _FEW_SOURCES = 8, 2
 """Maximum number of units in such a call, and of sources that these units cite."""
 _FIRST_LOOK, SECOND_LOOK = 3, 8
-"""Number of windows of a source to show for a unit when it is judged the first and the second time."""
+"""Number of windows of a source to show for a unit when it is judged the first and the second
+time."""
 _NEAREST = 3
-"""Number of uncited sources to show for a unit that cites none or that its cited sources do not support."""
+"""Number of uncited sources to show for a unit that cites none or that its cited sources do not
+support."""
 _READ_IN_PART: Mapping[Extent, str] = {
     "part": "its beginning",
     "excerpt": "search excerpt",
@@ -43,15 +48,18 @@ _READ_IN_PART: Mapping[Extent, str] = {
 """Descriptions, for the model, of sources that were not read completely."""
 _SHARE = 0.5
 """Minimum share of a unit's words in one window of an uncited source for the source to be shown."""
-UnitOutcome = Literal["supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"]
-"""Outcome for a unit: `wrong_source` if only an uncited source says it; `unproved` if a model calls it supported but
-its quotations do not prove that."""
+UnitOutcome = Literal[
+    "supported", "contradicted", "not_found", "reasoning", "wrong_source", "unproved"
+]
+"""Outcome for a unit: `wrong_source` if only an uncited source says it; `unproved` if a model calls
+it supported but its quotations do not prove that."""
 Texts = Mapping[str, Sequence[SourceText]]
 """Texts of sources, by key."""
 UnitKey = tuple[str, tuple[str, ...]]
 """Key of a judgement: the unit's words, and the keys of the sources that it cites."""
 _LEAST_ACCEPTED = 3
-"""Minimum true statements of the trial that a model must call supported; it must not call any wrong one supported."""
+"""Minimum true statements of the trial that a model must call supported; it must not call any wrong
+one supported."""
 
 
 class UnitJudgement(NamedTuple):
@@ -70,6 +78,11 @@ class UnitJudgement(NamedTuple):
     """Why the quotations do not prove it, for the reader; empty if they do."""
 
     @property
+    def sources(self) -> list[str]:
+        """Keys of the quoted sources, each once."""
+        return list(dict.fromkeys(passage.source for passage in self.passages))
+
+    @property
     def words(self) -> str:
         """The quoted words of all passages."""
         return " … ".join(dict.fromkeys(passage.words for passage in self.passages))
@@ -85,17 +98,30 @@ def key_of(unit: ReportUnit) -> UnitKey:
 
 
 class Evidence:
-    """The sources of a report and their texts: chooses the passages that models see when they check it."""
+    """The sources of a report and their texts: chooses the passages that models see when they check
+    it.
+    """
 
     def __init__(
-        self, texts: Texts, sources: Mapping[str, Source], keys: Mapping[int, str], calculations: Sequence[str] = ()
+        self,
+        texts: Texts,
+        sources: Mapping[str, Source],
+        keys: Mapping[int, str],
+        calculations: Sequence[str] = (),
     ) -> None:
-        """`texts` and `sources` are by source key, `keys` by number; `calculations` have one line each."""
+        """`texts` and `sources` are by source key, `keys` by number.
+
+        `calculations` have one line each.
+        """
         self.calculations = tuple(calculations)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self._sources = sources
         self.numbers = {key: number for number, key in keys.items() if key in texts}
         """Source numbers by key."""
+
+    def numbers_of(self, keys: Iterable[str]) -> list[int]:
+        """Return the numbers of these sources, without those that the report may not cite."""
+        return [self.numbers[key] for key in keys if key in self.numbers]
 
     @property
     def is_empty(self) -> bool:
@@ -104,73 +130,111 @@ class Evidence:
 
     def _nearest(self, unit: ReportUnit) -> list[str]:
         """Return the keys of uncited sources that may support a unit, best first."""
-        others = {key: own for key, own in self._texts.items() if key not in unit.sources}
-        shares = {key: max((text.windows.share(unit.text) for text in own), default=0.0) for key, own in others.items()}
-        return sorted((key for key in others if shares[key] >= _SHARE), key=lambda key: -shares[key])[:_NEAREST]
+        shares = dict[str, float]()
+        for key, texts in self._texts.items():
+            if key in unit.sources:
+                continue
+            share = max((text.windows.share(unit.text) for text in texts), default=0.0)
+            if share >= _SHARE:
+                shares[key] = share
+        nearest = sorted(shares, key=lambda key: -shares[key])
+        return nearest[:_NEAREST]
 
-    def shown(self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int) -> list[dict[str, Any]]:
-        """Return the sources to show for these units, for a prompt, each with its passages most relevant to them.
+    def shown(
+        self, units: Iterable[tuple[ReportUnit, Sequence[str]]], most: int
+    ) -> list[dict[str, Any]]:
+        """Return the sources to show for these units, for a prompt.
 
-        `units` are pairs of a unit and the keys of its sources; each unit selects at most `most` windows of a text.
+        Each has its passages most relevant to them. `units` are pairs of a unit and the keys of its
+        sources; each unit selects at most `most` windows of a text.
         """
         wanted: dict[str, list[str]] = defaultdict(list)
         for unit, keys in units:
-            around = "" if unit.text == unit.sentence else f" {unit.around or unit.sentence}"
+            words = unit.text
+            if unit.text != unit.sentence:
+                words = f"{words} {unit.around or unit.sentence}"
             for key in keys:
-                wanted[key].append(unit.text + around)
-        found = list[dict[str, Any]]()
-        for key in (key for key in self.numbers if key in wanted):
-            source, passages = self._sources[key], list[str]()
-            for windows in (text.windows for text in self._texts[key]):
-                passages += windows.shown(number for words in wanted[key] for number in windows.best(words, most))
-            seen = {"seen": _READ_IN_PART[source.extent]} if source.extent in _READ_IN_PART else {}
-            date = {"date": source.date} if source.date else {}
-            found.append({"source": self.numbers[key], "title": source.title, **date, **seen, "passages": passages})
-        return found
+                wanted[key].append(words)
+        entries = list[dict[str, Any]]()
+        for key, number in self.numbers.items():
+            if key not in wanted:
+                continue
+            source = self._sources[key]
+            entry: dict[str, Any] = {"source": number, "title": source.title}
+            if source.date:
+                entry["date"] = source.date
+            if source.extent in _READ_IN_PART:
+                entry["seen"] = _READ_IN_PART[source.extent]
+            entry["passages"] = self._passages(key, wanted[key], most)
+            entries.append(entry)
+        return entries
+
+    def _passages(self, key: str, wanted: Iterable[str], most: int) -> list[str]:
+        """Return the passages of a source most similar to the `wanted` texts, `most` for each."""
+        passages = list[str]()
+        for text in self._texts[key]:
+            best = list[int]()
+            for words in wanted:
+                best += text.windows.best(words, most)
+            passages += text.windows.shown(best)
+        return passages
 
     def keys_for(self, unit: ReportUnit, *, is_second_look: bool) -> list[str]:
         """Return the keys of the sources that a unit is compared with.
 
-        These are the sources cited by the unit, or else by its sentence or the surrounding text. If the unit cites
-        none, and at a second look, the nearest uncited sources are added.
+        These are the sources cited by the unit, or else by its sentence or the surrounding text. If
+        the unit cites none, and at a second look, the nearest uncited sources are added.
         """
-        near = self._nearest(unit) if is_second_look or not unit.sources else ()
-        return list(dict.fromkeys([*_cited_near(unit), *near]))
+        keys = list(_cited_near(unit))
+        if is_second_look or not unit.sources:
+            keys += self._nearest(unit)
+        return list(dict.fromkeys(keys))
 
     def has_more(self, unit: ReportUnit) -> bool:
         """Whether a second look shows more passages than the first."""
-        has_windows = any(
-            len(text.windows.windows) > _FIRST_LOOK for key in _cited_near(unit) for text in self._texts.get(key, ())
-        )
-        return has_windows or (bool(unit.sources) and bool(self._nearest(unit)))
+        for key in _cited_near(unit):
+            for text in self._texts.get(key, ()):
+                if len(text.windows.windows) > _FIRST_LOOK:
+                    return True
+        return bool(unit.sources) and bool(self._nearest(unit))
 
     @property
     def reading(self) -> str:
-        """The number and dates of the sources: facts about the research that a report may state without a citation."""
-        read = [self._sources[key] for key in self.numbers if key in self._sources]
-        return " ".join([f"{len(read)} sources:", *(source.date for source in read)])
+        """The number and dates of the sources.
+
+        A report may state these facts about the research without a citation.
+        """
+        dates = [self._sources[key].date for key in self.numbers if key in self._sources]
+        return " ".join([f"{len(dates)} sources:", *dates])
 
     def known(self, keys: Iterable[str]) -> dict[str, Known]:
         """Return the texts, titles and dates of these sources, by key."""
-        return {
-            key: Known(self._texts[key], f"{self._sources[key].title} {self._sources[key].date}")
-            for key in keys
-            if key in self._texts and key in self._sources
-        }
+        known = dict[str, Known]()
+        for key in keys:
+            if key in self._texts and key in self._sources:
+                source = self._sources[key]
+                known[key] = Known(self._texts[key], f"{source.title} {source.date}")
+        return known
 
 
 def _cited_near(unit: ReportUnit) -> tuple[str, ...]:
-    """Return the keys of the sources cited by a unit, or else by its sentence, or else by the text around it."""
+    """Return the keys of the sources cited by a unit, else by its sentence, else around it."""
     return unit.sources or unit.of_sentence or unit.nearby
 
 
 def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Sequence[SourceText]:
-    """Return a source's texts, without excerpts of a page that was read completely and texts contained in others."""
+    """Return a source's texts, without excerpts of what is in another of its texts."""
     if source and source.kind == "document":
-        return [text for text in texts if not any(text.text in other.text for other in texts if other is not text)]
+        return [text for text in texts if not _is_within_another(text, texts)]
     if source is None or source.extent in _READ_IN_PART:
         return texts
-    return [text for text in texts if text.content_hash == source.content_hash] or texts
+    # A page that was read completely contains its excerpts.
+    whole = [text for text in texts if text.content_hash == source.content_hash]
+    return whole or texts
+
+
+def _is_within_another(text: SourceText, texts: Sequence[SourceText]) -> bool:
+    return any(text.text in other.text for other in texts if other is not text)
 
 
 async def judge(
@@ -180,33 +244,47 @@ async def judge(
     calls: int,
     before: Judgements = MappingProxyType({}),
 ) -> tuple[dict[UnitKey, UnitJudgement], int]:
-    """Have the verifier's model judge units in at most `calls` calls; return judgements by key, and the calls made.
+    """Have the verifier's model judge units in at most `calls` calls.
 
-    At a second look, `before` has the earlier judgements, and more passages are shown. A model that fails with many
-    units, or has a small window, gets few units per call.
+    Returns judgements by key, and the number of calls made. At a second look, `before` has the
+    earlier judgements, and more passages are shown. A model that fails with many units, or has a
+    small window, gets few units per call.
     """
     context = filler.context
-    many = max(_FEW, (output_tokens("verifier", context.limits.form_tokens, context) or 0) // _UNIT_TOKENS)
     is_small = profile_of("verifier", context).window < _SMALL_WINDOW
     has_few = is_small or form_name(JudgeUnits) in filler.unfilled
-    batches = _batches(units, _FEW if has_few else many)[: max(0, calls)]
-    each = await asyncio.gather(*(_judge(batch, evidence, filler, before) for batch in batches))
-    found = {key: judgement for judged in each for key, judgement in judged.items()}
+    most = _FEW
+    if not has_few:
+        max_tokens = output_tokens("verifier", context.limits.form_tokens, context) or 0
+        most = max(_FEW, max_tokens // _UNIT_TOKENS)
+    batches = _batches(units, most)[: max(0, calls)]
+    work = [_judge(batch, evidence, filler, before) for batch in batches]
+    judged = dict[UnitKey, UnitJudgement]()
+    failed = list[ReportUnit]()
+    for batch, judgements in zip(batches, await asyncio.gather(*work), strict=True):
+        judged |= judgements
+        if not judgements:
+            failed += batch
     if has_few or form_name(JudgeUnits) not in filler.unfilled:
-        return found, len(batches)
-    failed = [unit for batch, judged in zip(batches, each, strict=True) if not judged for unit in batch]
+        return judged, len(batches)
     more, made = await judge(failed, evidence, filler, calls - len(batches), before)
-    return found | more, len(batches) + made
+    return judged | more, len(batches) + made
 
 
 def _batches(units: Sequence[ReportUnit], most: int) -> list[list[ReportUnit]]:
-    """Split units into batches of at most `most`, in report order: a unit is often unclear without the previous one."""
-    distinct = {key_of(unit): unit for unit in units}.values()
-    # As few calls as possible, with equally many units in each.
-    size = -(-len(distinct) // -(-len(distinct) // most)) if distinct else most
-    batches, cited = list[list[ReportUnit]](), set[str]()
-    for unit in distinct:
-        keys = {*(unit.sources or unit.of_sentence or unit.nearby[:1])}
+    """Split units into batches of at most `most`, as few as possible and equally long.
+
+    They keep the report's order: a unit is often unclear without the previous one.
+    """
+    distinct = {key_of(unit): unit for unit in units}
+    if not distinct:
+        return []
+    calls = math.ceil(len(distinct) / most)
+    size = math.ceil(len(distinct) / calls)
+    batches = list[list[ReportUnit]]()
+    cited = set[str]()
+    for unit in distinct.values():
+        keys = set(unit.sources or unit.of_sentence or unit.nearby[:1])
         has_others = most == _FEW and cited and len(cited | keys) > _FEW_SOURCES
         if not batches or len(batches[-1]) >= size or has_others:
             batches.append([])
@@ -224,16 +302,21 @@ async def _judge(
     if not sources:
         return {}
     form = await _ask_verdicts(filler, sources, shown)
-    verdicts = {verdict.unit: verdict for verdict in form.verdicts} if form else {}
-    # A source shown for one unit may also decide about another.
-    all_keys = [key for _, keys in against for key in keys]
+    if form is None:
+        return {}
+    verdicts = {verdict.unit: verdict for verdict in form.verdicts}
+    all_keys = list[str]()
+    for _, keys in against:
+        all_keys += keys
 
     def read() -> dict[UnitKey, UnitJudgement]:
-        return {
-            key_of(unit): _read(unit, verdicts[number], evidence, list(dict.fromkeys([*keys, *all_keys])))
-            for number, (unit, keys) in enumerate(against, 1)
-            if number in verdicts
-        }
+        judgements = dict[UnitKey, UnitJudgement]()
+        for number, (unit, keys) in enumerate(against, 1):
+            if number in verdicts:
+                # A source shown for one unit may also decide about another.
+                quotable = list(dict.fromkeys([*keys, *all_keys]))
+                judgements[key_of(unit)] = _read(unit, verdicts[number], evidence, quotable)
+        return judgements
 
     return await asyncio.to_thread(read)
 
@@ -251,62 +334,96 @@ async def _ask_verdicts(
 def _prepare(
     units: Sequence[ReportUnit], evidence: Evidence, before: Judgements
 ) -> tuple[list[tuple[ReportUnit, list[str]]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return (units with the keys of their sources, the sources as shown to a model, the units as shown)."""
-    against = [(unit, evidence.keys_for(unit, is_second_look=bool(before))) for unit in units]
-    shown, around = list[dict[str, Any]](), ""
+    """Return units with the keys of their sources, and the sources and the units as shown."""
+    is_second_look = bool(before)
+    against = list[tuple[ReportUnit, list[str]]]()
+    shown = list[dict[str, Any]]()
+    around = ""
     for number, unit in enumerate(units, 1):
+        against.append((unit, evidence.keys_for(unit, is_second_look=is_second_look)))
+        entry: dict[str, Any] = {"unit": number, "says": unit.text}
         # Show the text around several units only once.
-        within = {"in": unit.around} if unit.around not in ("", unit.text, around) else {}
+        if unit.around not in ("", unit.text, around):
+            entry["in"] = unit.around
         around = unit.around
-        numbers = [evidence.numbers[key] for key in unit.sources if key in evidence.numbers]
-        cites = {"cites": numbers} if numbers else {}
+        numbers = evidence.numbers_of(unit.sources)
+        if numbers:
+            entry["cites"] = numbers
         # At a second look, the model learns why its first verdict was not accepted.
         judgement = before.get(key_of(unit))
-        fault = {"not_proved": judgement.fault} if judgement and judgement.fault else {}
-        shown.append({"unit": number, "says": unit.text, **within, **cites, **fault})
-    return against, evidence.shown(against, SECOND_LOOK if before else _FIRST_LOOK), shown
+        if judgement and judgement.fault:
+            entry["not_proved"] = judgement.fault
+        shown.append(entry)
+    windows = SECOND_LOOK if is_second_look else _FIRST_LOOK
+    return against, evidence.shown(against, windows), shown
 
 
 def judgement_on_corrected(
     unit: ReportUnit, before: ReportUnit, judgement: UnitJudgement, evidence: Evidence
 ) -> UnitJudgement | None:
-    """Derive the judgement on a corrected unit from that on the old one (`before`); None if a model must judge again.
+    """Derive the judgement on a corrected unit from that on the old one (`before`).
 
-    This is possible if the judge's own words replaced one stretch of words, or if only the citation was corrected.
+    This is possible if the judge's own words replaced one stretch of words, or if only the citation
+    was corrected. None if a model must judge again.
     """
-    old, new = tokens(before.text), tokens(unit.text)
-    edits = [edit for edit in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if edit[0] != "equal"]
-    replaced, by = (old[edits[0][1] : edits[-1][2]], new[edits[0][3] : edits[-1][4]]) if edits else ([], [])
-    is_right = stands_in(judgement.right, unit.text) and f" {' '.join(by)} " in f" {' '.join(tokens(judgement.right))} "
-    # If more words were removed than replaced, one of them may have been "not".
-    is_whole = len(replaced) <= len(by) or new == tokens(judgement.right)
-    is_as_named = is_right and is_whole if edits else judgement.verdict == "wrong_source"
-    if unit.kind != before.kind or not is_as_named:
+    if unit.kind != before.kind:
         return None
-    known = evidence.known(passage.source for passage in judgement.passages)
-    proof = prove(unit, "\n".join(passage.words for passage in judgement.passages), judgement.calculation, known)
+    old = tokens(before.text)
+    new = tokens(unit.text)
+    opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    edits = [opcode for opcode in opcodes if opcode[0] != "equal"]
+    if edits:
+        _, old_start, _, new_start, _ = edits[0]
+        _, _, old_end, _, new_end = edits[-1]
+        right = tokens(judgement.right)
+        inserted = " ".join(new[new_start:new_end])
+        is_right = (
+            stands_in(judgement.right, unit.text) and f" {inserted} " in f" {' '.join(right)} "
+        )
+        # If more words were removed than replaced, one of them may have been "not".
+        is_whole = old_end - old_start <= new_end - new_start or new == right
+        if not is_right or not is_whole:
+            return None
+    elif judgement.verdict != "wrong_source":
+        return None
+    words = "\n".join(passage.words for passage in judgement.passages)
+    known = evidence.known(judgement.sources)
+    proof = prove(unit, words, judgement.calculation, known)
     if proof.fault or not _is_by_cited(unit, proof):
         return None
     return UnitJudgement("supported", proof.passages, calculation=judgement.calculation)
 
 
 def _is_by_cited(unit: ReportUnit, proof: Proof) -> bool:
-    """Whether a source cited by the unit proves it; for a unit without citations, any source may."""
+    """Whether a source cited by the unit proves it.
+
+    For a unit without citations, any source may.
+    """
     return not unit.is_cited or any(passage.source in unit.sources for passage in proof.passages)
 
 
-def _read(unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]) -> UnitJudgement:
-    """Return the judgement on a unit from the model's form, with the quoted words that are in these sources."""
+def _read(
+    unit: ReportUnit, judged: JudgedUnit, evidence: Evidence, keys: Sequence[str]
+) -> UnitJudgement:
+    """Return the judgement on a unit from the model's form, with the quoted words that are in these
+    sources.
+    """
     calculation = Calculation((*judged.calculations, *evidence.calculations))
     proof = prove(unit, judged.words, calculation, evidence.known(keys))
     verdict: UnitOutcome = judged.verdict
+    fault = ""
     if verdict == "supported":
-        verdict = "unproved" if proof.fault else "supported" if _is_by_cited(unit, proof) else "wrong_source"
+        if proof.fault:
+            verdict = "unproved"
+            fault = proof.fault
+        elif not _is_by_cited(unit, proof):
+            verdict = "wrong_source"
     elif verdict == "reasoning" and unit.is_cited and not unit.sources:
         # The unit cites a source that does not exist.
         verdict = "not_found"
-    fault = proof.fault if verdict == "unproved" else ""
-    return UnitJudgement(verdict, proof.passages, judged.right, calculation, judged.is_absence, fault)
+    return UnitJudgement(
+        verdict, proof.passages, judged.right, calculation, judged.is_absence, fault
+    )
 
 
 class TrialStatement(NamedTuple):
@@ -318,8 +435,14 @@ class TrialStatement(NamedTuple):
     is_right: bool
 
 
-_MILL = "The mill ground 340 tonnes of rye in 1911. Its owner, Ilse Brandt, sold it to the parish in 1920."
-_BRIDGE = "The bridge is 84 metres long. Lorries may no longer use it. Its repair is planned but not yet paid for."
+_MILL = (
+    "The mill ground 340 tonnes of rye in 1911. Its owner, Ilse Brandt, sold it to the parish in "
+    "1920."
+)
+_BRIDGE = (
+    "The bridge is 84 metres long. Lorries may no longer use it. Its repair is planned but not yet "
+    "paid for."
+)
 _TRIAL_SOURCES = (
     {"source": 1, "title": "The mill at Halbeck", "passages": [_MILL]},
     {"source": 2, "title": "Survey of the Torne bridge", "passages": [_BRIDGE]},
@@ -329,7 +452,9 @@ TRIAL = (
     TrialStatement("Ilse Brandt bought the mill in 1920.", 1, is_right=False),
     TrialStatement("Until 1920 the mill belonged to Ilse Brandt.", 1, is_right=True),
     TrialStatement("The Torne bridge is 84 metres long.", 2, is_right=True),
-    TrialStatement("The Torne bridge is 48 metres wide, and its repair is paid for.", 2, is_right=False),
+    TrialStatement(
+        "The Torne bridge is 48 metres wide, and its repair is paid for.", 2, is_right=False
+    ),
     TrialStatement("Lorries are not allowed on the bridge.", 2, is_right=True),
 )
 
@@ -337,16 +462,18 @@ TRIAL = (
 async def is_sound(filler: Filler) -> bool:
     """Whether the verifier's model tells right statements from wrong ones in a trial call.
 
-    The result is stored with the model's other abilities, so each model is tried once. Model instances passed by an
-    app are trusted without a trial, as is a model that does not answer it.
+    The result is stored with the model's other abilities, so each model is tried once. Model
+    instances passed by an app are trusted without a trial, as is a model that does not answer it.
     """
     context = filler.context
     if context.trust_verifier or not is_named("verifier", context):
         return True
-    if (known := await judges_soundly("verifier", context)) is not None:
+    known = await judges_soundly("verifier", context)
+    if known is not None:
         return known
-    numbered = list(enumerate(TRIAL, 1))
-    units = [{"unit": number, "says": stated.says, "cites": [stated.source]} for number, stated in numbered]
+    units = list[dict[str, Any]]()
+    for number, stated in enumerate(TRIAL, 1):
+        units.append({"unit": number, "says": stated.says, "cites": [stated.source]})
     try:
         form = await _ask_verdicts(filler, _TRIAL_SOURCES, units)
     except ToolsMissing:
@@ -354,9 +481,16 @@ async def is_sound(filler: Filler) -> bool:
         return False
     if form is None:
         return True
-    accepted = {verdict.unit for verdict in form.verdicts if verdict.verdict == "supported"}
-    right = [number in accepted for number, stated in numbered if stated.is_right]
-    wrong = [number in accepted for number, stated in numbered if not stated.is_right]
-    sound = sum(right) >= _LEAST_ACCEPTED and not any(wrong)
+    supported = {verdict.unit for verdict in form.verdicts if verdict.verdict == "supported"}
+    right = 0
+    wrong = 0
+    for number, stated in enumerate(TRIAL, 1):
+        if number not in supported:
+            continue
+        if stated.is_right:
+            right += 1
+        else:
+            wrong += 1
+    sound = right >= _LEAST_ACCEPTED and wrong == 0
     await remember_judging("verifier", context, sound=sound)
     return sound

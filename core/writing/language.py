@@ -30,14 +30,21 @@ from .write import write_silently
 
 _MAIN_CODES = {"nb": "no", "fil": "tl"}
 """Language codes of variants, with the codes that we use instead."""
-_FURTHER_NAMES = {"bahasa": "id", "castellano": "es", "farsi": "fa", "hochdeutsch": "de", "mandarin": "zh"}
+_FURTHER_NAMES = {
+    "bahasa": "id",
+    "castellano": "es",
+    "farsi": "fa",
+    "hochdeutsch": "de",
+    "mandarin": "zh",
+}
 """Common language names that babel lacks."""
 _NO_LANGUAGE = {"mul", "und", "zxx"}
 """Codes that mean several languages, an unknown one, or none."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _FIGURE = re.compile(r"(?<![^\W\d])\d+(?:[.,'’\u00a0\u202f]\d+)*(?!\w)")
 HEADING_IN_NOTICE = 80
-"""Maximum characters of a section's heading (or first words) in the notice on a section in another language."""
+"""Maximum characters of a section's heading (or first words) in the notice on a section in another
+language."""
 
 
 class Language(NamedTuple):
@@ -50,25 +57,33 @@ class Language(NamedTuple):
 
 
 def named_language(words: str) -> Language:
-    """Find a language by code ("de", "zh-Hans") or by name in any language; raises `UnknownSetting`.
+    """Find a language by code ("de", "zh-Hans") or by name in any language.
 
-    A single word must be a code or a name; several words ("plain English for children") may also be free text for the
-    prompts, which has no code. The first lookup of a non-English name takes a second or two.
+    Raises `UnknownSetting`. A single word must be a code or a name; several words ("plain English
+    for children") may also be free text for the prompts, which has no code. The first lookup of a
+    non-English name takes a second or two.
     """
     wanted = " ".join(words.split())
-    language = _by_code(wanted)
-    if language is None:
-        name = wanted.casefold()
-        english = {known.casefold(): tag for tag, known in reversed(_english().items())}
-        tag = english.get(name) or _FURTHER_NAMES.get(name) or _names().get(name)
-        language = _by_code(tag) if tag else None
+    language = _by_code(wanted) or _by_name(wanted.casefold())
+    if language is not None:
+        return language
     # Words cannot be counted in scripts without spaces.
-    if language is None and " " not in wanted and not _UNSPACED.search(wanted):
+    if " " not in wanted and not _UNSPACED.search(wanted):
         raise UnknownSetting(
-            f"{wanted!r} is not a known language (setting language): give a code or a name, such as 'de' or 'German', "
-            "or describe the language in several words, such as 'plain English for children'."
+            f"{wanted!r} is not a known language (setting language): give a code or a name, such "
+            "as 'de' or 'German', or describe the language in several words, such as 'plain "
+            "English for children'."
         )
-    return language or Language(wanted, "")
+    return Language(wanted, "")
+
+
+def _by_name(name: str) -> Language | None:
+    """Return the language with this name in any language, in lower case; None if there is none."""
+    english = {known.casefold(): code for code, known in reversed(_english().items())}
+    code = english.get(name) or _FURTHER_NAMES.get(name) or _names().get(name)
+    if not code:
+        return None
+    return _by_code(code)
 
 
 def _by_code(tag: str) -> Language | None:
@@ -78,13 +93,20 @@ def _by_code(tag: str) -> Language | None:
     except ValueError:
         return None
     language = get_global("language_aliases").get(given, given)
-    code = _MAIN_CODES.get(language, language)
-    script = script or ("Hant" if language == "zh" and territory in ("TW", "HK", "MO") else None)
-    narrower = (f"{language}_{part}" for part in (script, territory) if part)
-    name = next((_english()[key] for key in (*narrower, language) if key in _english()), "")
+    if language == "zh" and territory in ("TW", "HK", "MO"):
+        script = script or "Hant"
+    # The narrowest name: "zh_Hant" before "zh".
+    name = ""
+    for part in (script, territory):
+        if part and not name:
+            name = _english().get(f"{language}_{part}", "")
+    name = name or _english().get(language, "")
     if not name or language in _NO_LANGUAGE:
         return None
-    return Language(name, code if len(code) == 2 else "")
+    code = _MAIN_CODES.get(language, language)
+    if len(code) != 2:
+        code = ""
+    return Language(name, code)
 
 
 @cache
@@ -96,14 +118,17 @@ def _english() -> dict[str, str]:
 @cache
 def _names() -> dict[str, str]:
     """Return language codes by name in any language; native names (*Deutsch*) take precedence."""
-    names, own = dict[str, str](), dict[str, str]()
-    for code in (known for known in localedata.locale_identifiers() if len(known) == 2):
+    names = dict[str, str]()
+    native = dict[str, str]()
+    for code in localedata.locale_identifiers():
+        if len(code) != 2:
+            continue
         languages = Locale(code).languages
         for tag, name in languages.items():
             names.setdefault(name.casefold(), tag)
         if code in languages:
-            own[languages[code].casefold()] = code
-    return names | own
+            native[languages[code].casefold()] = code
+    return names | native
 
 
 _UNDECIDED = Language("the language of the request", "")
@@ -111,49 +136,75 @@ _UNDECIDED = Language("the language of the request", "")
 
 
 def check_language(wanted: str) -> tuple[str, ...]:
-    """Return warnings about the setting `language`; raise `UnknownSetting` if it is not a language."""
-    language = named_language(wanted) if wanted.strip() else None
-    if language is None or language.code:
+    """Return warnings about the setting `language`; raise `UnknownSetting` if it is invalid."""
+    if not wanted.strip():
+        return ()
+    language = named_language(wanted)
+    if language.code:
         return ()
     return (
-        f"The models are asked to write in {language.name!r}, but the result is not checked, and fixed headings (such "
-        "as that of the list of sources) are in English.",
+        f"The models are asked to write in {language.name!r}, but the result is not checked, and "
+        "fixed headings (such as that of the list of sources) are in English.",
     )
 
 
-async def decide_language(wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run) -> Language:
+async def decide_language(
+    wanted: str, messages: Sequence[AnyMessage], entry: Entry, before: Run
+) -> Language:
     """Return the `wanted` language, or else the question's language if it can be detected.
 
-    Fallbacks: the language of the user's text since the last report, that of the thread's last run, `_UNDECIDED`.
+    Fallbacks: the language of the user's text since the last report, that of the thread's last run,
+    `_UNDECIDED`.
     """
-    said = words_since_report(messages)
-    # A reply to a clarifying question is in the language of the user's first message.
-    texts = [said[0 if entry == "answer" else -1], "\n".join(said)]
-
-    def find() -> Language | None:
-        found = wanted if wanted.strip() else next((code for text in texts if (code := detect_language(text))), "")
-        return named_language(found) if found else None
-
     # In a thread, because both libraries read data from disk.
-    language = await asyncio.to_thread(find)
-    return language or (Language(before.language, before.language_code) if before.id else _UNDECIDED)
+    language = await asyncio.to_thread(_find_language, wanted, words_since_report(messages), entry)
+    if language is not None:
+        return language
+    if before.id:
+        return Language(before.language, before.language_code)
+    return _UNDECIDED
 
 
-async def rewrite_section(section: str, run: Run, context: Context, events: CallEvents) -> str | None:
-    """Ask the writer's model once to rewrite a section in the run's language, without emitting it; None if that fails.
+def _find_language(wanted: str, said: Sequence[str], entry: Entry) -> Language | None:
+    """Return the `wanted` language, or that of what the user said; None if it is unknown."""
+    if wanted.strip():
+        return named_language(wanted)
+    question = said[-1]
+    if entry == "answer":
+        # A reply to a clarifying question is in the language of the user's first message.
+        question = said[0]
+    code = detect_language(question) or detect_language("\n".join(said))
+    if not code:
+        return None
+    return named_language(code)
 
-    The result must be in that language and have the same citations and all figures. Adds costs to the bill of `events`.
+
+async def rewrite_section(
+    section: str, run: Run, context: Context, events: CallEvents
+) -> str | None:
+    """Ask the writer's model once to rewrite a section in the run's language.
+
+    Returns None if that fails: the result must be in that language and have the same citations and
+    all figures. It is not emitted; adds costs to the bill of `events`.
     """
     values = {"language": run.language, "section": section.strip()}
-    system, reminder = (render_prompt("_rewrite_section", block, **values) for block in ("system", "reminder"))
-    messages: list[AnyMessage] = [SystemMessage(system), HumanMessage(reminder)]
-    request = Request("writer", run.id, messages, max_tokens=context.limits.report_tokens, is_long=True)
+    messages: list[AnyMessage] = [
+        SystemMessage(render_prompt("_rewrite_section", "system", **values)),
+        HumanMessage(render_prompt("_rewrite_section", "reminder", **values)),
+    ]
+    max_tokens = context.limits.report_tokens
+    request = Request("writer", run.id, messages, max_tokens=max_tokens, is_long=True)
     try:
         text, was_cut = await write_silently(request, context, events)
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001 - any error of a model costs only this section
-        log_failure(__name__, error, "A section could not be rewritten in %s and is left unchanged", run.language)
+        log_failure(
+            __name__,
+            error,
+            "A section could not be rewritten in %s and is left unchanged",
+            run.language,
+        )
         return None
     text = text.strip()
     has_same_citations = {*marker_numbers(text)} == {*marker_numbers(section)}
@@ -161,33 +212,52 @@ async def rewrite_section(section: str, run: Run, context: Context, events: Call
         return None
     if settle_fences(text) != text or await asyncio.to_thread(sanitized, text) != text:
         return None
-    is_right_language = await asyncio.to_thread(is_written_in, text, run.language_code)
+    if not await asyncio.to_thread(is_written_in, text, run.language_code):
+        return None
     # Keep the blank lines around the section.
-    return section.replace(section.strip(), text) if is_right_language else None
+    return section.replace(section.strip(), text)
 
 
 def _figures(text: str) -> set[str]:
     """Return the numbers in a text as digits only, without separators."""
-    return {"".join(filter(str.isdigit, figure)) for figure in _FIGURE.findall(replace_markers(text, ""))}
+    return {
+        "".join(filter(str.isdigit, figure))
+        for figure in _FIGURE.findall(replace_markers(text, ""))
+    }
 
 
-async def into_one_language(text: str, run: Run, context: Context, events: CallEvents) -> tuple[str, tuple[str, ...]]:
-    """With `verify="repair"`, rewrite up to `max_rewrites` sections that are not in the run's language.
+async def into_one_language(
+    text: str, run: Run, context: Context, events: CallEvents
+) -> tuple[str, tuple[str, ...]]:
+    """With `verify="repair"`, rewrite sections that are not in the run's language.
 
-    Returns the text, and notices for the reader about sections that are still in another language. Reports by the
-    extractive model are not changed, since they quote documents in their own languages.
+    At most `max_rewrites` are rewritten. Returns the text, and notices for the reader about
+    sections that are still in another language. Reports by the extractive model are not changed,
+    since they quote documents in their own languages.
     """
     if is_extractive("writer", context):
         return text, ()
-    edits, notices = list[Edit](), list[str]()
-    foreign = await asyncio.to_thread(foreign_sections, text, run.language_code)
-    for index, section in enumerate(foreign):
-        is_asked = context.verify == "repair" and index < context.limits.max_rewrites
-        new = await rewrite_section(section.text, run, context, events) if is_asked else None
+    rewrites_left = 0
+    if context.verify == "repair":
+        rewrites_left = context.limits.max_rewrites
+    edits = list[Edit]()
+    notices = list[str]()
+    for section in await asyncio.to_thread(foreign_sections, text, run.language_code):
+        new = None
+        if rewrites_left > 0:
+            rewrites_left -= 1
+            new = await rewrite_section(section.text, run, context, events)
         if new is None:
-            words = " ".join((section.heading or section.text).split()).lstrip("# ")
-            name = words if len(words) <= HEADING_IN_NOTICE else f"{words[: HEADING_IN_NOTICE - 1].rstrip()}…"
+            name = _shortened_heading(section.heading or section.text)
             notices.append(f"This part is not in {run.language}: {name}")
         else:
             edits.append(Edit(section.start, section.end, new))
     return with_edits(text, edits), tuple(notices)
+
+
+def _shortened_heading(text: str) -> str:
+    """Return a section's heading, or its first words, as shown in a notice."""
+    words = " ".join(text.split()).lstrip("# ")
+    if len(words) <= HEADING_IN_NOTICE:
+        return words
+    return f"{words[: HEADING_IN_NOTICE - 1].rstrip()}…"

@@ -15,7 +15,14 @@ from typing_extensions import override
 from ...state import ResearchState
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import read_sources, with_independence
-from ..evidence.citations.citing import CitationStream, Cited, CitedPiece, by_number, known_citations, without_unknown
+from ..evidence.citations.citing import (
+    CitationStream,
+    Cited,
+    CitedPiece,
+    by_number,
+    known_citations,
+    without_unknown,
+)
 from ..evidence.citations.draft import clean_draft
 from ..evidence.citations.labels import labels
 from ..evidence.citations.markers import settle_fences
@@ -57,37 +64,50 @@ from .examination import Examined
 
 
 def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:
-    """Return the packets that end a run: the report if it differs from the streamed draft, notes, audit, and `stop`.
+    """Return the packets that end a run.
 
+    They are the report if it differs from the streamed draft, notes, audit, and `stop`.
     `state.progress.turn` must be the turn of the check.
     """
-    placement, draft, report = Placement(turn_index=state.progress.turn), state.draft, state.report
+    turn = state.progress.turn
+    placement = Placement(turn_index=turn)
+    draft, report = state.draft, state.report
     assert draft is not None and report is not None
     packets: list[Packet] = []
     if (report.text, report.sources) != (draft.streamed, draft.streamed_sources):
-        citations = [ReportCitation(citation_number=number, document_id=key) for number, key in report.keys.items()]
+        citations = list[ReportCitation]()
+        for number, key in report.keys.items():
+            citations.append(ReportCitation(citation_number=number, document_id=key))
         text = plain_citations(report.text)
         packets.append(ReportRevised(placement=placement, content=text, citations=citations))
-    notes, words = report_notes(state), labels(state.run.language_code)
+    notes = report_notes(state)
+    words = labels(state.run.language_code)
     above = warning_above(report, words, was_researched=bool(state.sources))
     if notes or above:
         packets.append(NotesAdded(placement=placement, notes=notes, above=above))
     if report.audit:
         packets.append(ReportAudited(placement=placement, audit=report.audit))
-    return [*packets, stop_packet(state.run, state.progress.turn - (not packets and not was_checked))]
+    if not packets and not was_checked:
+        # Nothing was emitted in this turn.
+        turn -= 1
+    return [*packets, stop_packet(state.run, turn)]
 
 
 class ReportEvents(ProseEvents):
-    """Emits and keeps the report as it is streamed, with its citations resolved, across several model calls.
+    """Emits and keeps the report as it is streamed, with its citations resolved, across several
+    model calls.
 
-    Call `settle` after each call, so that text that the next one repeats is not shown twice, and `finish` at the end.
+    Call `settle` after each call, so that text that the next one repeats is not shown twice, and
+    `finish` at the end.
     """
 
     def __init__(self, state: ResearchState, emitter: Emitter, placement: Placement) -> None:
         super().__init__(emitter, placement)
-        self._numbered, self._title = by_number(state.sources.values()), title_line(state.title)
+        self._numbered = by_number(state.sources.values())
+        self._title = title_line(state.title)
         self._seconds_before = state.run.active_seconds
-        self.citations = CitationStream({number: source.key for number, source in self._numbered.items()})
+        keys = {number: source.key for number, source in self._numbered.items()}
+        self.citations = CitationStream(keys)
         self.message_id = f"report-{uuid.uuid4()}"
         """Id of the report's message, used in LangGraph's `messages` mode too."""
         self.written = ""
@@ -102,9 +122,11 @@ class ReportEvents(ProseEvents):
 
     @override
     def start(self) -> MessageStart:
-        documents = [final_document(source) for source in self._numbered.values()]
-        seconds = self._seconds_before
-        return MessageStart(placement=self.placement, final_documents=documents, pre_answer_processing_seconds=seconds)
+        return MessageStart(
+            placement=self.placement,
+            final_documents=list(map(final_document, self._numbered.values())),
+            pre_answer_processing_seconds=self._seconds_before,
+        )
 
     @override
     def pass_on(self, words: str) -> None:
@@ -117,8 +139,10 @@ class ReportEvents(ProseEvents):
 
     def begin_section(self, heading: str) -> None:
         """Begin a section; its heading is shown with its first words."""
-        breaks = len(self.raw) - len(self.raw.rstrip("\n"))
-        gap = "\n" * max(0, 2 - breaks) if self.raw else ""
+        gap = ""
+        if self.raw:
+            line_breaks = len(self.raw) - len(self.raw.rstrip("\n"))
+            gap = "\n" * max(0, 2 - line_breaks)
         self._heading = f"{gap}## {heading}\n\n"
         self.draft = self.raw + self._heading
         self._seam = Continuation(self.draft)
@@ -129,15 +153,22 @@ class ReportEvents(ProseEvents):
         self._show(self.citations.finish())
 
     def stream(self, words: str) -> None:
-        """Stream words in LangGraph's `messages` mode; version 3 events contain the whole draft instead."""
+        """Stream words in LangGraph's `messages` mode.
+
+        Version 3 events contain the whole draft instead.
+        """
         if words and not get_config()["configurable"].get("__pregel_stream_messages_v2"):
             push_message(AIMessageChunk(content=words, id=self.message_id), state_key=None)
 
     def _take(self, words: str) -> None:
-        """Add new words to the text and show them, after the heading of a section that had none so far."""
+        """Add new words to the text and show them.
+
+        The heading of a section that had no words so far is shown before them.
+        """
         self.draft += words
         if self._heading and words.strip():
-            words, self._heading = self._heading + words.lstrip(), ""
+            words = self._heading + words.lstrip()
+            self._heading = ""
         if words and not self._heading:
             self.raw += words
             self._show(self.citations.feed(words))
@@ -150,64 +181,108 @@ class ReportEvents(ProseEvents):
             self.written += words
             self.stream(words)
             if isinstance(piece, Cited) and piece.is_first:
-                self.emit(CitationInfo(placement=self.placement, citation_number=piece.number, document_id=piece.key))
+                citation = CitationInfo(
+                    placement=self.placement,
+                    citation_number=piece.number,
+                    document_id=piece.key,
+                )
+                self.emit(citation)
             self.emit(MessageDelta(placement=self.placement, content=words))
 
 
-def draft_message(state: ResearchState, draft: Draft, reader: str | None, events: ReportEvents) -> AIMessage:
-    """Return the draft as a message, with the id under which it was streamed; `reader`: see `reader_of`."""
+def draft_message(
+    state: ResearchState, draft: Draft, reader: str | None, events: ReportEvents
+) -> AIMessage:
+    """Return the draft as a message, with the id under which it was streamed.
+
+    `reader`: see `reader_of`.
+    """
     thought = events.thoughts.strip() or state.progress.thought
-    return _message(state, unchecked(draft), reader, DRAFT, thought).model_copy(update={"id": events.message_id})
+    message = _message(state, unchecked(draft), reader, DRAFT, thought)
+    return message.model_copy(update={"id": events.message_id})
 
 
-def changed_draft_messages(state: ResearchState, draft: Draft, reader: str | None) -> list[BaseMessage]:
-    """Return the message with a changed draft, which replaces the old draft's message; empty if there is none."""
+def changed_draft_messages(
+    state: ResearchState, draft: Draft, reader: str | None
+) -> list[BaseMessage]:
+    """Return the message with a changed draft, which replaces the old draft's message.
+
+    Empty if there is none.
+    """
     before = _draft_in(state)
     if before is None:
         return []
     thought = str(before.additional_kwargs.get(REASONING, ""))
-    return [_message(state, unchecked(draft), reader, DRAFT, thought).model_copy(update={"id": before.id})]
+    message = _message(state, unchecked(draft), reader, DRAFT, thought)
+    return [message.model_copy(update={"id": before.id})]
 
 
 def _draft_in(state: ResearchState) -> BaseMessage | None:
-    return next((message for message in reversed(state.messages) if mark_of(message) == DRAFT), None)
+    """Return the draft's message in the conversation, if there is one."""
+    for message in reversed(state.messages):
+        if mark_of(message) == DRAFT:
+            return message
+    return None
 
 
 def report_messages(state: ResearchState, report: Report, reader: str | None) -> list[BaseMessage]:
-    """Return the update that adds the report to the conversation; `state.run` must be the finished run.
+    """Return the update that adds the report to the conversation.
 
-    The report replaces its draft, or comes last if the user has sent messages since the draft.
+    `state.run` must be the finished run. The report replaces its draft, or comes last if the user
+    has sent messages since the draft.
     """
     draft = _draft_in(state)
     if draft is None:
         # The run was stored by a version that did not add drafts as messages.
         return [_message(state, report, reader, "report", state.progress.thought)]
-    message = _message(state, report, reader, "report", str(draft.additional_kwargs.get(REASONING, "")))
+    message = _message(
+        state, report, reader, "report", str(draft.additional_kwargs.get(REASONING, ""))
+    )
     if draft is state.messages[-1]:
         return [message.model_copy(update={"id": draft.id})]
     return [RemoveMessage(id=str(draft.id)), message]
 
 
-def _message(state: ResearchState, report: Report, reader: str | None, mark: str, thought: str) -> AIMessage:
-    """Return a message of the kind `mark` with the report, notes and sources; `thought` is the model's reasoning."""
-    words, cited = labels(state.run.language_code), report.cited(state.sources)
+def _message(
+    state: ResearchState, report: Report, reader: str | None, mark: str, thought: str
+) -> AIMessage:
+    """Return a message of the kind `mark` with the report, notes and sources.
+
+    `thought` is the model's reasoning.
+    """
+    words = labels(state.run.language_code)
+    cited = report.cited(state.sources)
     numbers = {source.key: source.number for source in cited}
     table = comparison_table(disputes_of(state, report), words, state.sources, numbers)
     document = write_document(
-        report, cited, report_notes(state), words, bool(state.sources), table, reader, state.title
+        report,
+        cited,
+        report_notes(state),
+        words,
+        bool(state.sources),
+        table,
+        reader,
+        state.title,
     )
-    more = {REASONING: thought} if thought else {}
-    return marked(document, mark, **more)
+    if not thought:
+        return marked(document, mark)
+    return marked(document, mark, **{REASONING: thought})
 
 
 def reader_of(context: Context, pages: Pages) -> str | None:
-    """Return the URL prefix under which the server shows a thread's documents; None or empty as in `links_of`."""
+    """Return the URL prefix under which the server shows a thread's documents.
+
+    None or empty as in `links_of`.
+    """
     address = context.server_address
-    return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/" if address else address
+    if not address:
+        return address
+    return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/"
 
 
 def clean_for_draft(written: str, sources: Mapping[str, Source]) -> tuple[str, dict[int, str], int]:
-    """Return a model's text with citations of the thread's sources only, and without markup that is unsafe or ours.
+    """Return a model's text with citations of the thread's sources only, and without markup that is
+    unsafe or ours.
 
     Also return the keys of the sources that it cites, by number, and how many markers were removed.
     """
@@ -222,17 +297,29 @@ def clean_for_draft(written: str, sources: Mapping[str, Source]) -> tuple[str, d
 def unchecked(draft: Draft) -> Report:
     """Return the draft as a report without checks, without citations that name no source."""
     return Report(
-        text=sanitized(without_unknown(draft.text)), sources=draft.sources, numbers=draft.numbers, grades=draft.grades
+        text=sanitized(without_unknown(draft.text)),
+        sources=draft.sources,
+        numbers=draft.numbers,
+        grades=draft.grades,
     )
 
 
 def audited_report(
-    state: ResearchState, examined: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
+    state: ResearchState,
+    examined: Examined,
+    texts: Mapping[str, Sequence[SourceText]],
+    failures: Sequence[str],
 ) -> Report:
-    """Return the examined report with its marks and audit; `failures`: forms that models did not fill in."""
-    words, draft = labels(state.run.language_code), state.draft
-    cited = [state.sources[key].model_copy(update={"number": number}) for number, key in examined.keys.items()]
-    text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=not examined.is_unverified)
+    """Return the examined report with its marks and audit.
+
+    `failures`: forms that models did not fill in.
+    """
+    words = labels(state.run.language_code)
+    cited = list[Source]()
+    for number, key in examined.keys.items():
+        cited.append(state.sources[key].model_copy(update={"number": number}))
+    has_doubts = not examined.is_unverified
+    text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=has_doubts)
     examined = examined._replace(claims=claims)
     audit = _audit_of(state, examined, texts, failures)
     claims = with_independence(claims, organisations(state.sources.values(), audit.reprints))
@@ -243,32 +330,52 @@ def audited_report(
         claims=claims,
         verdicts=examined.verdicts,
         audit=audit,
-        grades=draft.grades if draft else (),
+        grades=state.draft.grades if state.draft else (),
     )
 
 
 def _audit_of(
-    state: ResearchState, report: Examined, texts: Mapping[str, Sequence[SourceText]], failures: Sequence[str]
+    state: ResearchState,
+    report: Examined,
+    texts: Mapping[str, Sequence[SourceText]],
+    failures: Sequence[str],
 ) -> Audit:
-    """Return the audit of an examined report; `texts` by source key; `state` must include all costs of the run."""
-    run, draft, claims, spent = state.run, state.draft, report.claims, total(state.spending)
+    """Return the audit of an examined report.
+
+    `texts` are by source key; `state` must include all costs of the run.
+    """
+    draft = state.draft
     assert draft is not None
-    cited = [*report.keys.values()]
-    groups = reprints({key: own[0].text for key in cited if (own := texts.get(key))})
-    shown, marked = Counter(unit.shown for unit in report.verdicts), sum(claim.is_marked for claim in claims)
-    found = [key for action in state.own_actions for key in action.found]
+    cited = [state.sources[key] for key in report.keys.values()]
+    read_texts = dict[str, str]()
+    for source in cited:
+        stored = texts.get(source.key)
+        if stored:
+            read_texts[source.key] = stored[0].text
+    groups = reprints(read_texts)
+    shown = Counter(unit.shown for unit in report.verdicts)
+    claims_marked = 0
+    for claim in report.claims:
+        if claim.is_marked:
+            claims_marked += 1
+    unopened = [source for source in cited if not source.content_hash]
+    consulted = list[str]()
+    for action in state.own_actions:
+        consulted += action.found
+    consulted += report.keys.values()
+    spent = total(state.spending)
     return Audit(
         checked=shown.total(),
         supported=shown["supported"],
         corrected=shown["corrected"],
-        marked=marked,
-        not_verified=max(0, shown["marked"] + shown["not_verified"] - marked),
+        marked=claims_marked,
+        not_verified=max(0, shown["marked"] + shown["not_verified"] - claims_marked),
         reasoning=shown["reasoning"],
         removed_markers=draft.removed_markers,
-        sources_read=read_sources(state.sources, [*found, *cited]),
+        sources_read=read_sources(state.sources, consulted),
         sources_cited=len(cited),
-        independent_sources=len({*organisations((state.sources[key] for key in cited), groups).values()}),
-        excerpts_cited=sum(not state.sources[key].content_hash for key in cited),
+        independent_sources=len({*organisations(cited, groups).values()}),
+        excerpts_cited=len(unopened),
         reprints=tuple(groups),
         is_unverified=report.is_unverified,
         disagreements=tuple(disputes_in_text(state, report.text)),
@@ -278,6 +385,6 @@ def _audit_of(
         input_tokens=spent.input_tokens,
         output_tokens=spent.output_tokens,
         usd=spent.usd,
-        seconds=run.active_seconds,
+        seconds=state.run.active_seconds,
         failures=tuple(failures),
     )

@@ -1,4 +1,4 @@
-"""One execution of a node (its turn): settings, stored texts, packets, and the costs of its model calls."""
+"""One execution of a node (its turn): settings, stored texts, packets, and costs of calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from .facts import facts_of_researcher, facts_of_run
 from .fill_in import Filler
 
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
-"""Types of packets that chat clients see as a line of text, with the field that contains the line."""
+"""Types of packets that chat clients see as a line of text, with the field that contains the
+line."""
 Events = TypeVar("Events", bound=CallEvents)
 MakeEvents = Callable[[Emitter, Placement], Events]
 """Creates the observer of a node's model calls, such as the class `CallEvents`."""
@@ -44,28 +45,44 @@ NodeRuntime = Runtime[Context]
 
 
 class NodeTurn(Generic[Events]):
-    """What every node needs: settings limited to the question's scope, stored texts, and an emitter of packets."""
+    """What every node needs: settings limited to the question's scope, stored texts, and an emitter
+    of packets.
+    """
 
     def __init__(
-        self, work: Run | Task, placement: Placement, runtime: NodeRuntime, make_events: MakeEvents[Events]
+        self,
+        work: Run | Task,
+        placement: Placement,
+        runtime: NodeRuntime,
+        make_events: MakeEvents[Events],
     ) -> None:
         question_id = work.question_id if isinstance(work, Task) else work.id
         self.context = within_scope(settings_of(runtime), work.scope)
-        self.pages, self.emitter = pages_of(runtime.store, question_id), emitter(question_id)
+        self.pages = pages_of(runtime.store, question_id)
+        self.emitter = emitter(question_id)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
         self.events = make_events(self.emitter, placement)
         """Observes the node's model calls and keeps their bill."""
 
     def emit(self, *packets: Packet) -> None:
-        """Emit packets; on the server, also stream lines that chat clients show until the next state values arrive."""
+        """Emit packets.
+
+        On the server, also stream lines that clients show until new state arrives.
+        """
         self.emitter.emit(*packets)
         # Only the server has users.
-        for packet in packets if self.pages.user else ():
+        if not self.pages.user:
+            return
+        for packet in packets:
             if packet.type not in _LINES:
                 continue
-            words = f"*{plain_line(getattr(packet, _LINES[packet.type]))}*\n\n"
-            chunk = AIMessageChunk(content=words, id=str(uuid.uuid4()), additional_kwargs={MESSAGE_MARK: PROGRESS})
+            line = getattr(packet, _LINES[packet.type])
+            chunk = AIMessageChunk(
+                content=f"*{plain_line(line)}*\n\n",
+                id=str(uuid.uuid4()),
+                additional_kwargs={MESSAGE_MARK: PROGRESS},
+            )
             push_message(chunk, state_key=None)
 
 
@@ -73,12 +90,14 @@ class Turn(NodeTurn[CallEvents]):
     """A turn of a node that works for the whole run; create it with `begin_turn`."""
 
     def __init__(self, state: ResearchState, runtime: NodeRuntime, lost: UnsettledCosts) -> None:
-        """`lost`: costs of turns that failed or were stopped, which the state does not include yet."""
-        run, placement = lost.settled(state.run), Placement(turn_index=state.progress.turn)
+        """`lost`: costs of turns that failed or were stopped, not included in the state yet."""
+        run = lost.settled(state.run)
+        placement = Placement(turn_index=state.progress.turn)
         super().__init__(run, placement, runtime, SilentEvents)
-        if rules := house_rules(state.messages)[: self.context.limits.question_characters]:
-            both = "\n".join(filter(None, (self.context.instructions, rules)))
-            self.context = self.context.model_copy(update={"instructions": both})
+        rules = house_rules(state.messages)[: self.context.limits.question_characters]
+        if rules:
+            instructions = "\n".join(filter(None, (self.context.instructions, rules)))
+            self.context = self.context.model_copy(update={"instructions": instructions})
         self._lost = lost.new(state.spending)
         self._watch = Watch(self.context.clock, run.active_seconds)
         self.state = replace(state, run=run, spending={**state.spending, **self._lost})
@@ -89,7 +108,10 @@ class Turn(NodeTurn[CallEvents]):
         return facts_of_run(self.state, self.context)
 
     def request(self, role: Role, messages: Sequence[AnyMessage], **fields: Any) -> Request:
-        """Return a request to a role's model, with the facts of the run; `fields`: further fields of the request."""
+        """Return a request to a role's model, with the facts of the run.
+
+        `fields`: further fields of the request.
+        """
         return Request(role, self.state.run.id, messages, facts=self._facts(), **fields)
 
     @property
@@ -102,7 +124,8 @@ class Turn(NodeTurn[CallEvents]):
         self.emit(activity(kind, self.state.run.question, self.placement))
 
     def paid(self, events: CallEvents | None = None) -> AbstractAsyncContextManager[None]:
-        """Return a context manager that records the costs of calls within it, even if it fails or is stopped.
+        """Return a context manager that records the costs of calls within it, even if it fails or
+        is stopped.
 
         Pass `events` to show the calls; by default, they are silent.
         """
@@ -110,10 +133,14 @@ class Turn(NodeTurn[CallEvents]):
         return recorded(self.pages, self.state.run.id, self.events.bill)
 
     def costs(self, **changes: Any) -> StateUpdate:
-        """Return the update of the spending, and of the run with these fields and its active time changed."""
+        """Return the update of the spending, and of the run with these fields and its active time
+        changed.
+        """
         stop = changes.get("stop_reason") or self.state.run.stop_reason
         if stop != self.state.run.stop_reason:
-            logging.getLogger(__name__).warning("The research of %s ends early: %s", self.state.run.id, stop)
+            logging.getLogger(__name__).warning(
+                "The research of %s ends early: %s", self.state.run.id, stop
+            )
         run = self.state.run.model_copy(update={"active_seconds": self._watch.seconds, **changes})
         return StateUpdate(run=run, spending=self.spending)
 
@@ -121,20 +148,32 @@ class Turn(NodeTurn[CallEvents]):
         """Like `costs`, but also advance the turn number; for turns that emitted packets."""
         return {**self.costs(**changes), "progress": self.advanced()}
 
-    async def use(self, name: str, inputs: list[str], action_id: str, tab: int = 1) -> tuple[Outcome, Action]:
-        """Use a search tool or open pages (`inputs`: queries or addresses), with packets in a tab of the turn."""
-        limits, run = self.context.limits, self.state.run
+    async def use(
+        self, name: str, inputs: list[str], action_id: str, tab: int = 1
+    ) -> tuple[Outcome, Action]:
+        """Use a search tool or open pages, with packets in a tab of the turn.
+
+        `inputs` are queries or addresses.
+        """
+        limits = self.context.limits
+        run = self.state.run
         placement = self.placement.model_copy(update={"tab_index": tab})
         meter = meter_for_run(limits, {**self.state.spending, **self.spending})
-        time, context = TimeLimit(limits.tool_seconds, "tool_seconds"), ToolContext(self.pages, run.id, meter)
-        arguments = {"urls" if name == tool_names.OPEN_URL else "queries": inputs}
+        time = TimeLimit(limits.tool_seconds, "tool_seconds")
+        context = ToolContext(self.pages, run.id, meter)
+        argument = "urls" if name == tool_names.OPEN_URL else "queries"
         with shown_use(self.events, placement, name, inputs, run.scope, [meter]) as outcomes:
-            outcomes.append(await use_tool(name, arguments, self.context, context, time))
+            outcome = await use_tool(name, {argument: inputs}, self.context, context, time)
+            outcomes.append(outcome)
         return outcomes[0], action_of(action_id, name, inputs, outcomes)
 
     def advanced(self, **changes: Any) -> Progress:
-        """Return the progress with these fields changed and with the turn number for the next packets."""
-        return self.state.progress.model_copy(update={"turn": self.events.placement.turn_index + 1, **changes})
+        """Return the progress with these fields changed and with the turn number for the next
+        packets.
+        """
+        return self.state.progress.model_copy(
+            update={"turn": self.events.placement.turn_index + 1, **changes}
+        )
 
 
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
@@ -147,9 +186,17 @@ class BranchTurn(NodeTurn[Events]):
     """A turn of a node within a branch: a researcher, or a step of a plan."""
 
     def __init__(
-        self, task: Task, seconds: float, step: int, runtime: NodeRuntime, make_events: MakeEvents[Events]
+        self,
+        task: Task,
+        seconds: float,
+        step: int,
+        runtime: NodeRuntime,
+        make_events: MakeEvents[Events],
     ) -> None:
-        """`seconds`: active time of the branch so far; `step`: `sub_turn_index` of the turn's packets."""
+        """`seconds`: active time of the branch so far.
+
+        `step`: `sub_turn_index` of the turn's packets.
+        """
         self.tab = placement_of(task)
         """Placement of the branch as a whole."""
         placement = self.tab.model_copy(update={"sub_turn_index": step})
@@ -168,25 +215,35 @@ class BranchTurn(NodeTurn[Events]):
         return self.events.bill.costs
 
     def paid(self) -> AbstractAsyncContextManager[None]:
-        """Return a context manager that records the costs of calls within it, even if it fails or is stopped."""
-        return recorded(self.pages, self._task.question_id, self.events.bill, researcher=self._task.id)
+        """Return a context manager that records the costs of calls within it, even if it fails or
+        is stopped.
+        """
+        return recorded(
+            self.pages, self._task.question_id, self.events.bill, researcher=self._task.id
+        )
 
     async def attempt(self, work: Coroutine[Any, Any, Value], seconds: float) -> Value | Failed:
-        """Await the work for at most `seconds`; return its result or `Failed`, raise errors that stop the whole run."""
+        """Await the work for at most `seconds`.
+
+        Return its result or `Failed`, raise errors that stop the whole run.
+        """
         return await attempt(work, seconds, self.paid())
 
 
 class ResearcherTurn(BranchTurn[Events]):
     """A turn of a node within a researcher."""
 
-    def __init__(self, state: ResearcherState, runtime: NodeRuntime, make_events: MakeEvents[Events]) -> None:
+    def __init__(
+        self, state: ResearcherState, runtime: NodeRuntime, make_events: MakeEvents[Events]
+    ) -> None:
         super().__init__(state.task, state.seconds, state.step, runtime, make_events)
         self._state = state
 
     def request(self, notes: Sequence[AnyMessage], reminder: str, **fields: Any) -> Request:
         """Return a request to the researcher's model, with the facts of its notes.
 
-        `notes`: its messages so far, with the texts of results filled in; `fields`: further fields of the request.
+        `notes`: its messages so far, with the texts of results filled in; `fields`: further fields
+        of the request.
         """
         request = researcher_request(self._task, self.context, notes, reminder)
         return request._replace(facts=facts_of_researcher(self._state, notes), **fields)

@@ -25,22 +25,29 @@ MOST_RUNS = 20
 
 async def record_finished(pages: Pages, state: ResearchState, context: Context) -> None:
     """Record what a finished run cost, once; skip runs without model calls, which are free."""
-    run, spent = state.run, total(state.spending)
-    if not spent.calls or not (state.plan or run.is_quick):
+    run = state.run
+    spent = total(state.spending)
+    has_started = bool(state.plan) or run.is_quick
+    if not spent.calls or not has_started:
         return
     figures = {
         "input_tokens": spent.input_tokens,
         "output_tokens": spent.output_tokens,
         "seconds": run.active_seconds,
     }
-    finished, kind = pages.of_thread(_FINISHED), _kind_of(pages, state, context)
+    finished = pages.of_thread(_FINISHED)
+    kind = _kind_of(pages, state, context)
     async with finished.lock(kind):
         runs = {**await _runs(finished, kind), run.id: figures}
-        await finished.note({kind: {"runs": dict([*runs.items()][-MOST_RUNS:])}})
+        latest = list(runs.items())[-MOST_RUNS:]
+        await finished.note({kind: {"runs": dict(latest)}})
 
 
 async def usual_cost_of(pages: Pages, state: ResearchState, context: Context) -> UsualCost | None:
-    """Return the median cost of the user's finished runs of this kind; None if too few have finished."""
+    """Return the median cost of the user's finished runs of this kind.
+
+    None if too few have finished.
+    """
     return await _usual_cost(pages, _kind_of(pages, state, context))
 
 
@@ -50,17 +57,27 @@ async def usual_cost_at(
     depth: Depth,
     context: Context,
 ) -> UsualCost | None:
-    """Return the median cost of the user's finished runs at a depth; None if too few have finished."""
+    """Return the median cost of the user's finished runs at a depth.
+
+    None if too few have finished.
+    """
     return await _usual_cost(pages, _kind(pages, strategy, depth, context))
 
 
 async def _usual_cost(pages: Pages, kind: str) -> UsualCost | None:
-    runs = [*(await _runs(pages.of_thread(_FINISHED), kind)).values()]
+    runs = await _runs(pages.of_thread(_FINISHED), kind)
     if len(runs) < _LEAST_RUNS:
         return None
-    seconds = median(run["seconds"] for run in runs)
-    tokens = median(run["input_tokens"] + run["output_tokens"] for run in runs)
-    return UsualCost(runs=len(runs), median_seconds=round(seconds, 1), median_tokens=round(tokens))
+    seconds = list[float]()
+    tokens = list[int]()
+    for figures in runs.values():
+        seconds.append(figures["seconds"])
+        tokens.append(figures["input_tokens"] + figures["output_tokens"])
+    return UsualCost(
+        runs=len(runs),
+        median_seconds=round(median(seconds), 1),
+        median_tokens=round(median(tokens)),
+    )
 
 
 def _kind_of(pages: Pages, state: ResearchState, context: Context) -> str:
@@ -71,8 +88,10 @@ def _kind_of(pages: Pages, state: ResearchState, context: Context) -> str:
 
 def _kind(pages: Pages, strategy: Strategy, depth: Depth, context: Context) -> str:
     """Return the name of the note that stores runs of this kind."""
+    if depth == "auto":
+        depth = "standard"
     models = [profile_of(role, context).name for role in ROLES]
-    return " ".join([pages.user, strategy, "standard" if depth == "auto" else depth, *models])
+    return " ".join([pages.user, strategy, depth, *models])
 
 
 async def _runs(finished: Pages, kind: str) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""Has models write reports, part by part if needed, and other prose; continues answers that are cut off."""
+"""Has models write reports, part by part if needed, and other prose.
+
+Continues answers that are cut off.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from ..models.ask import Reply, ask_model
 from ..models.ladder.reply import split_thoughts
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
+from ..records.sources import Source
 from ..run.context import Context
 from ..run.conversation import text_only
 from ..run.errors import DeepResearchError, log_failure
@@ -57,8 +61,8 @@ _TITLE = 100
 _CUT_OFF = "the report was cut off at the output limit (report_tokens)"
 _UNCITED = "The report cites none of the sources that were read."
 _STANDS_IN = (
-    "The writer's model cited none of the sources that were read. Its report is replaced by quotations; another "
-    "model may do better (models)."
+    "The writer's model cited none of the sources that were read. Its report is replaced by "
+    "quotations; another model may do better (models)."
 )
 _MOST_CONTINUATIONS = 4
 """How often a report or a finding is continued after it was cut off at the output limit."""
@@ -78,11 +82,15 @@ class ReportPart(NamedTuple):
 
 
 def first_passages(text: str, share: float) -> str:
-    """Shorten a result to about this share; keeps the first (best) passages, or the cited sentences of a finding."""
+    """Shorten a result to about this share of its length.
+
+    Keeps the first (best) passages, or the cited sentences of a finding.
+    """
     if not text.startswith("<data-"):
         return cited_sentences(text, share)
     opening, *lines, closing = text.split("\n")
-    room, kept = int(share * len(text)), list[str]()
+    room = int(share * len(text))
+    kept = list[str]()
     for line in lines:
         room -= len(line) + 1
         if room < 0:
@@ -92,43 +100,71 @@ def first_passages(text: str, share: float) -> str:
 
 
 def describe_sources(state: ResearchState) -> str:
-    """Return fenced text with a line on each source that findings cite: its title, date, kind and status."""
+    """Return fenced text with a line on each source that findings cite.
+
+    A line has the source's title, date, kind and status.
+    """
     text = "\n".join(finding.numbered or "" for finding in state.findings.values())
     learned = {learning.source for learning in state.learnings.values()}
     numbered = by_number(state.sources.values())
-    cited = {*cited_numbers(text, numbered), *(number for number, source in numbered.items() if source.key in learned)}
+    cited = set(cited_numbers(text, numbered))
     lines = list[str]()
-    for number in sorted(cited):
+    for number in sorted(numbered):
         source = numbered[number]
-        kind = origin_of(source)
-        marks = (
-            source.title[:_TITLE],
-            urlsplit(source.key).hostname if source.kind == "web" else "",
-            {"own": "the user's document", "other": ""}.get(kind, kind),
-            source.date,
-            f"on {source.period}" if source.period else "",
-            "retracted" if source.is_retracted else "",
-            "superseded" if source.superseded_by else "",
-            "draft" if source.is_draft else "",
-            f"in force from {source.in_force_from}" if source.in_force_from else "",
-            _EXTENTS.get(source.extent, ""),
-        )
-        lines.append(f"[{number}] {'; '.join(filter(None, marks))}")
-    return fence("\n".join(lines)) if lines else ""
+        if number in cited or source.key in learned:
+            lines.append(f"[{number}] {_description(source)}")
+    return _fenced_lines(lines)
+
+
+def _description(source: Source) -> str:
+    """Return a source's title, date, kind and status."""
+    words = [source.title[:_TITLE]]
+    if source.kind == "web":
+        words.append(urlsplit(source.key).hostname or "")
+    kind = origin_of(source)
+    if kind == "own":
+        words.append("the user's document")
+    elif kind != "other":
+        words.append(kind)
+    words.append(source.date)
+    if source.period:
+        words.append(f"on {source.period}")
+    if source.is_retracted:
+        words.append("retracted")
+    if source.superseded_by:
+        words.append("superseded")
+    if source.is_draft:
+        words.append("draft")
+    if source.in_force_from:
+        words.append(f"in force from {source.in_force_from}")
+    words.append(_EXTENTS.get(source.extent, ""))
+    return "; ".join(filter(None, words))
 
 
 def known_findings(state: ResearchState, tokens: int) -> str:
-    """Return the question's findings, shortened to `tokens` in all, and what was not found, as fenced JSON."""
-    own = [finding for finding in state.own_findings if finding.text]
-    room = tokens * CHARACTERS_PER_TOKEN // max(1, len(own))
-    texts = [finding.numbered or finding.text for finding in own if not finding.is_withheld]
-    shown = [text if len(text) <= room else cited_sentences(text, room / len(text)) for text in texts]
+    """Return the question's findings and what was not found, as fenced JSON.
+
+    The findings are shortened to `tokens` in all.
+    """
+    findings = [finding for finding in state.own_findings if finding.text]
+    room = tokens * CHARACTERS_PER_TOKEN // max(1, len(findings))
+    shown = list[str]()
     # The orchestrator's list of gaps may be less precise than those of the researchers.
-    not_found = [
-        *missing_of(state.run, own, state.memory.values()),
-        *(gap for finding in own for gap in finding.missing),
-    ]
+    not_found = list(missing_of(state.run, findings, state.memory.values()))
+    for finding in findings:
+        not_found += finding.missing
+        if finding.is_withheld:
+            continue
+        text = finding.numbered or finding.text
+        if len(text) > room:
+            text = cited_sentences(text, room / len(text))
+        shown.append(text)
     return fenced_knowledge(findings=shown, not_found=list(dict.fromkeys(not_found)))
+
+
+def _fenced_lines(lines: Sequence[str]) -> str:
+    """Return fenced text with these lines; an empty text if there are none."""
+    return fence("\n".join(lines)) if lines else ""
 
 
 class TextWriter:
@@ -136,14 +172,18 @@ class TextWriter:
 
     def __init__(self, turn: Turn, events: ReportEvents, passages: str) -> None:
         """`passages` is fenced text with the passages behind the findings, or empty."""
-        self._turn, self._events, self._passages = turn, events, passages
-        self._state, self._context = turn.state, turn.context
+        self._turn = turn
+        self._events = events
+        self._passages = passages
+        self._state = turn.state
+        self._context = turn.context
         self._is_quick = self._state.run.is_quick
         self._facts: dict[str, list[str]] = {}
         if is_small("writer", self._context) and not self._is_quick:
             self._facts = facts_by_topic(self._state)
+        self._is_answered = False
         # A broken stream is continued once; a quick answer is never continued.
-        self._is_answered, self._has_broken = False, self._is_quick
+        self._has_broken = self._is_quick
         self.refused: set[str] = set()
         """Ids of the findings that the provider's filter refused."""
         self.notices: list[str] = []
@@ -152,66 +192,84 @@ class TextWriter:
         """Number of findings shortened to fit the window."""
 
     async def write(self) -> str:
-        """Write the report; return why it is cut off, or "". Raises only if a call fails before any was answered."""
+        """Write the report; return why it is cut off, or an empty text.
+
+        Raises only if a call fails before any was answered.
+        """
         try:
             if self._is_quick:
-                return _CUT_OFF if was_cut_off(await self._ask(ReportPart("report"))) else ""
-            if self._facts:
-                return await self._write_from_facts()
-            return _CUT_OFF if await self._write_part(ReportPart("report")) else ""
+                answer = await self._ask(ReportPart("report"))
+                was_cut = was_cut_off(answer)
+            elif self._facts:
+                was_cut = await self._write_from_facts()
+            else:
+                was_cut = await self._write_part(ReportPart("report"))
         except DeepResearchError as error:
             if not self._is_answered:
                 raise
             log_failure(__name__, error, "The report was cut off, and continuing it failed")
             # Keep the part that was paid for.
             return f"{_CUT_OFF}, and continuing it failed: {str(error).rstrip('.')}"
+        return _CUT_OFF if was_cut else ""
 
     async def cited(self, pages: Pages) -> str:
-        """Return the written text with all citations as `[n]`; `pages` has the sources' stored texts.
+        """Return the written text with all citations as `[n]`.
 
-        If it has none, add citations of sources that say the same, ask the model once more, or use quotations instead.
+        `pages` has the sources' stored texts. If the text has no citations, add those of sources
+        that say the same, ask the model once more, or use quotations instead.
         """
         known = by_number(self._state.sources.values())
-        # A thought without an opening tag is recognised only at its end, when its words were already streamed.
-        text = without_loop(plain_prose(split_thoughts(self._events.raw).text.strip(), known))
-        if not known or cited_numbers(text, known) or not (self._is_quick or self._has_findings):
+        # A thought without an opening tag is recognised only at its end, when its words were
+        # already streamed.
+        text = split_thoughts(self._events.raw).text.strip()
+        text = without_loop(plain_prose(text, known))
+        if not known or cited_numbers(text, known):
             return text
-        texts = await source_texts(self._state.sources, [source.key for source in known.values()], pages)
-        shown = {number: Known(texts[source.key], f"{source.title} {source.date}") for number, source in known.items()}
+        if not self._is_quick and not self._has_findings:
+            return text
+        texts = await source_texts(self._state.sources, self._state.numbers, pages)
+        shown = dict[int, Known]()
+        for number, source in known.items():
+            shown[number] = Known(texts[source.key], f"{source.title} {source.date}")
         text = await asyncio.to_thread(with_found_citations, text, shown)
         if cited_numbers(text, known):
             return text
         if not self._is_quick:
-            text = await ask_to_cite(
-                await self._request(ReportPart("report"), ""), text, known, self._context, self._events
-            )
+            request = await self._request(ReportPart("report"), "")
+            text = await ask_to_cite(request, text, known, self._context, self._events)
         if cited_numbers(text, known):
             return text
         # The extractive model's report consists of quotations.
         context = with_model("writer", EXTRACTIVE, self._context)
         request = await asyncio.to_thread(self._report_request, ReportPart("report"), "", "")
         quoted = (await write_silently(request, context, self._events)).text
-        stands_in = bool(cited_numbers(quoted, known))
-        self.notices = [*self.notices, _STANDS_IN if stands_in else _UNCITED]
-        return quoted if stands_in else text
+        if not cited_numbers(quoted, known):
+            self.notices = [*self.notices, _UNCITED]
+            return text
+        self.notices = [*self.notices, _STANDS_IN]
+        return quoted
 
-    async def _write_from_facts(self) -> str:
-        """Have a small model write from lists of facts; return why the report is cut off, or an empty text.
+    async def _write_from_facts(self) -> bool:
+        """Have a small model write from lists of facts; return whether the report is cut off.
 
-        It writes an answer from all facts, followed by a section per topic if there are many facts, or else by a list
-        of those that the answer omits.
+        It writes an answer from all facts, followed by a section per topic if there are many facts,
+        or else by a list of those that the answer omits.
         """
         self.notices = [SMALL_WRITER_NOTICE]
-        has_sections = len(self._facts) > 1 and sum(map(len, self._facts.values())) > FACTS_AT_ONCE
-        cut_off = [await self._write_part(ReportPart("report"))]
-        for topic in self._facts if has_sections else ():
-            self._events.begin_section(topic)
-            cut_off.append(await self._write_part(ReportPart("section", heading=topic)))
-        omitted = "" if has_sections else omitted_facts(self._facts, self._events.raw)
-        if omitted and cited_numbers(self._events.raw, by_number(self._state.sources.values())):
+        was_cut = await self._write_part(ReportPart("report"))
+        count = sum(map(len, self._facts.values()))
+        if len(self._facts) > 1 and count > FACTS_AT_ONCE:
+            for topic in self._facts:
+                self._events.begin_section(topic)
+                was_section_cut = await self._write_part(ReportPart("section", heading=topic))
+                was_cut = was_cut or was_section_cut
+            return was_cut
+        omitted = omitted_facts(self._facts, self._events.raw)
+        known = by_number(self._state.sources.values())
+        if omitted and cited_numbers(self._events.raw, known):
             self._events.pass_on(f"\n\n{omitted}")
             self._events.settle()
-        return _CUT_OFF if any(cut_off) else ""
+        return was_cut
 
     async def _write_part(self, part: ReportPart) -> bool:
         """Write a part; return whether it is cut off even after all continuations.
@@ -234,7 +292,10 @@ class TextWriter:
                 part = part._replace(kind="continuation", is_again=False)
 
     async def _ask(self, part: ReportPart) -> AIMessage:
-        """Make one call and return its answer; the first answer whose stream breaks off is kept, others raise."""
+        """Make one call and return its answer.
+
+        The first answer whose stream breaks off is kept, others raise.
+        """
         request = (await self._request(part))._replace(keeps_broken=not self._has_broken)
         try:
             reply = await ask_model(request, self._context, self._events)
@@ -249,17 +310,24 @@ class TextWriter:
 
     async def _request(self, part: ReportPart, draft: str | None = None) -> Request:
         """Return the request for a part that follows `draft`, by default the text so far."""
-        draft = self._events.draft if draft is None else draft
         if self._facts and part.kind != "continuation":
             return await asyncio.to_thread(self._facts_request, part)
-        # A filter that refused a finding would refuse its passages too.
-        passages = "" if self.refused else self._passages
+        if draft is None:
+            draft = self._events.draft
+        passages = self._passages
+        if self.refused:
+            # A filter that refused a finding would refuse its passages too.
+            passages = ""
         # In a thread, because it parses the citations of all findings.
         return await asyncio.to_thread(self._report_request, part, draft, passages)
 
     def _facts_request(self, part: ReportPart) -> Request:
-        """Return the request to a small model for the report from all facts, or for a section from those on a topic."""
-        state, run = self._state, self._state.run
+        """Return the request to a small model for the report or a section.
+
+        The report is written from all facts, a section from those on its topic.
+        """
+        state = self._state
+        run = state.run
         lines = self._facts.get(part.heading) or chain.from_iterable(self._facts.values())
         system = render_prompt(
             "_write_from_facts",
@@ -276,36 +344,75 @@ class TextWriter:
             request=run.question,
             again=part.is_again,
         )
-        conversation = text_only(state.messages[: state.progress.opening or len(state.messages)])
-        earlier = conversation if len(conversation) > 1 else []
-        messages = [SystemMessage(system), *earlier, HumanMessage(reminder)]
+        conversation = self._opening()
+        if len(conversation) == 1:
+            # The reminder has the request.
+            conversation = []
+        messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
         return self._writer_request(messages, cited_sentences)
+
+    def _opening(self) -> list[AnyMessage]:
+        """Return the conversation before the research, as text."""
+        messages = self._state.messages
+        opening = self._state.progress.opening or len(messages)
+        return text_only(messages[:opening])
 
     def _writer_request(self, messages: Sequence[AnyMessage], shorten: Shorten) -> Request:
         max_tokens = self._context.limits.report_tokens
-        return self._turn.request("writer", messages, shorten=shorten, max_tokens=max_tokens, is_long=True)
+        return self._turn.request(
+            "writer", messages, shorten=shorten, max_tokens=max_tokens, is_long=True
+        )
 
     def _report_request(self, part: ReportPart, draft: str, passages: str) -> Request:
-        """Return the request for a part of the report that follows the text `draft`; `passages` as in `__init__`."""
-        state, run, progress = self._state, self._state.run, self._state.progress
+        """Return the request for a part of the report that follows the text `draft`.
+
+        `passages` as in `__init__`.
+        """
+        state = self._state
+        run = state.run
         findings = findings_for_writer(state, self.refused)
-        values = {"date": run.date, "language": run.language, "instructions": self._context.instructions}
+        system = render_prompt(
+            "write_report",
+            "system",
+            is_quick=run.is_quick,
+            date=run.date,
+            language=run.language,
+            instructions=self._context.instructions,
+        )
         messages = [
-            SystemMessage(render_prompt("write_report", "system", is_quick=run.is_quick, **values)),
-            *text_only(state.messages[: progress.opening or len(state.messages)]),
+            SystemMessage(system),
+            *self._opening(),
             *findings_without_call(findings, state.transcript),
             *with_findings(research_calls(state.transcript), findings),
-            *(text_only(state.messages[progress.seen_messages :]) if progress.opening else []),
-            *([AIMessage(draft)] if draft else []),
-            HumanMessage(self._reminder(part, draft, passages)),
         ]
+        if state.progress.opening:
+            # What the user has said since the plan was last revised.
+            messages += text_only(state.messages[state.progress.seen_messages :])
+        if draft:
+            messages.append(AIMessage(draft))
+        messages.append(HumanMessage(self._reminder(part, draft, passages)))
         return self._writer_request(messages, first_passages if run.is_quick else cited_sentences)
 
     def _reminder(self, part: ReportPart, draft: str, passages: str) -> str:
-        state, run = self._state, self._state.run
-        disputes = [dispute_line(dispute, state.numbers) for dispute in disputes_in_thread(state)]
+        state = self._state
+        run = state.run
+        # The plan may have been adapted since it was shown.
+        plan = "\n".join(f"{step.id}. {step.title}" for step in state.steps)
+        requirements = ""
+        if state.plan:
+            plan = plan or split_plan(state.plan.text).steps
+            requirements = "\n".join(f"- {words}" for words in state.plan.requirements)
+        summary = state.brief.summary
+        if summary.strip() == run.question:
+            summary = ""
         missing = missing_of(run, state.findings.values(), state.memory.values())
-        earlier = [gap.text for gap in open_gaps(state.memory.values()) if gap.question_id != run.id]
+        earlier_gaps = list[str]()
+        for gap in open_gaps(state.memory.values()):
+            if gap.question_id != run.id:
+                earlier_gaps.append(gap.text)
+        disputes = list[str]()
+        for dispute in disputes_in_thread(state):
+            disputes.append(dispute_line(dispute, state.numbers))
         return render_prompt(
             "write_report",
             "reminder",
@@ -317,17 +424,15 @@ class TextWriter:
             has_findings=self._has_findings,
             is_quick=run.is_quick,
             assumptions=run.assumptions,
-            # The plan may have been adapted since it was shown.
-            plan="\n".join(f"{step.id}. {step.title}" for step in state.steps)
-            or (split_plan(state.plan.text).steps if state.plan else ""),
-            requirements="\n".join(f"- {requirement}" for requirement in state.plan.requirements) if state.plan else "",
+            plan=plan,
+            requirements=requirements,
             has_analysis=has_conclusions(state),
-            summary="" if state.brief.summary.strip() == run.question else state.brief.summary,
+            summary=summary,
             passages=passages,
             sources=describe_sources(state),
-            gaps=fence("\n".join(missing)) if missing else "",
-            earlier_gaps=fence("\n".join(earlier)) if earlier else "",
-            contradictions=fence("\n".join(disputes)) if disputes else "",
+            gaps=_fenced_lines(missing),
+            earlier_gaps=_fenced_lines(earlier_gaps),
+            contradictions=_fenced_lines(disputes),
         )
 
     @property
@@ -350,10 +455,14 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
 
     Adds costs to the bill of `events`. Raises the error of a failed call.
     """
-    quiet, text, was_cut = SilentEvents(events.emitter, events.placement), "", True
+    quiet = SilentEvents(events.emitter, events.placement)
     quiet.bill = events.bill
+    text = ""
+    was_cut = True
     for _ in range(1 + _MOST_CONTINUATIONS):
-        messages = [*request.messages, *(go_on(text) if text else ())]
+        messages = list(request.messages)
+        if text:
+            messages += go_on(text)
         reply = await ask_model(request._replace(messages=messages), context, quiet)
         text = join_continuation(text, reply.message.text)
         was_cut = was_cut_off(reply.message)
@@ -362,27 +471,43 @@ async def write_silently(request: Request, context: Context, events: CallEvents)
     return WrittenText(text, was_cut)
 
 
-async def ask_to_cite(request: Request, text: str, known: Collection[int], context: Context, events: CallEvents) -> str:
-    """Ask once for a version of `text` that cites sources (`known` numbers); return `text` if that fails."""
-    messages = [*request.messages, AIMessage(text), HumanMessage(render_prompt("_cite", "reminder"))]
+async def ask_to_cite(
+    request: Request, text: str, known: Collection[int], context: Context, events: CallEvents
+) -> str:
+    """Ask once for a version of `text` that cites sources (`known` numbers).
+
+    Returns `text` if that fails.
+    """
+    reminder = HumanMessage(render_prompt("_cite", "reminder"))
+    messages = [*request.messages, AIMessage(text), reminder]
     try:
-        again = await write_silently(request._replace(messages=messages, tool_choice="none"), context, events)
+        again = await write_silently(
+            request._replace(messages=messages, tool_choice="none"), context, events
+        )
     except DeepResearchError as error:
         log_failure(__name__, error, "A text has no citations, and asking for them failed")
         return text
     cited = plain_prose(again.text.strip(), known)
-    return cited if cited_numbers(cited, known) and not again.was_cut else text
+    if again.was_cut or not cited_numbers(cited, known):
+        return text
+    return cited
 
 
 def last_words(text: str) -> str:
     """Return the end of a text that a model has to continue, starting at a word."""
+    if len(text) <= _LAST_CHARACTERS:
+        return text
     end = text[-_LAST_CHARACTERS:]
-    return end if len(text) <= _LAST_CHARACTERS else end.partition(" ")[2] or end
+    _, _, whole_words = end.partition(" ")
+    return whole_words or end
 
 
 def go_on(text: str) -> list[AnyMessage]:
     """Return the messages that make a model continue its text."""
-    return [AIMessage(text), HumanMessage(render_prompt("_continue", "reminder", last_words=last_words(text)))]
+    return [
+        AIMessage(text),
+        HumanMessage(render_prompt("_continue", "reminder", last_words=last_words(text))),
+    ]
 
 
 class ContinuedEvents(ProseEvents):
@@ -397,19 +522,26 @@ class ContinuedEvents(ProseEvents):
 
     @override
     def pass_on(self, words: str) -> None:
-        if new := self.seam.feed(words) if self.seam else words:
+        new = self.seam.feed(words) if self.seam else words
+        if new:
             self.show(new)
 
 
 async def ask_for_prose(request: Request, context: Context, events: ContinuedEvents) -> Reply:
-    """Return the model's answer, streamed to `events`; if its stream breaks off, it is continued once."""
+    """Return the model's answer, streamed to `events`.
+
+    If its stream breaks off, continue it once.
+    """
     begun = await ask_model(request._replace(keeps_broken=True), context, events)
     if not stream_broke_off(begun.message):
         return begun
     text = begun.message.text
     seam = events.seam = Continuation(text)
-    rest = await ask_model(request._replace(messages=[*request.messages, *go_on(text)]), context, events)
+    messages = [*request.messages, *go_on(text)]
+    rest = await ask_model(request._replace(messages=messages), context, events)
     events.seam = None
     events.pass_on(seam.finish())
-    whole = rest.message.model_copy(update={"content": join_continuation(text, rest.message.text)})
-    return rest._replace(message=whole, refused=tuple({*begun.refused, *rest.refused}))
+    whole = join_continuation(text, rest.message.text)
+    message = rest.message.model_copy(update={"content": whole})
+    refused = tuple({*begun.refused, *rest.refused})
+    return rest._replace(message=message, refused=refused)

@@ -1,1 +1,1 @@
-"""The nodes of the researcher subgraph, which works on one task: decide, use tools, write the finding."""
+"""The nodes of the researcher subgraph: decide, use tools, write the finding."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
 
 from ...core.models.ask import Reply, ask_model, withheld_result
-from ...core.records.research import Action
+from ...core.records.research import Action, Ending
 from ...core.run import tool_names
 from ...core.run.branches import BranchUpdate, ResearcherState
 from ...core.run.concurrency import Failed
@@ -53,13 +54,15 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     reason = state.reason or _limit(state, context)
     if reason:
         logging.getLogger(__name__).warning("The researcher of %s ends early: %s", task.id, reason)
-        has_nothing = bool(state.reason and not state.numbered)
-        return {"ended": "failed" if has_nothing else "partial", "reason": reason, "request": None}
+        has_failed = bool(state.reason and not state.numbered)
+        ended: Ending = "failed" if has_failed else "partial"
+        return {"ended": ended, "reason": reason, "request": None}
     offered = researcher_tools(context, has_read_all=task.scope.reads_all)
     if task.scope.reads_all and not state.notes:
         # All documents are read before the first call of the model.
         asked = tool_call(name=tool_names.READ_DOCUMENTS, args={}, id=CALL_ID)
-        request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments={"documents": [*task.scope.whole]})
+        arguments = {"documents": [*task.scope.whole]}
+        request = ToolRequest(id=CALL_ID, tool=asked["name"], arguments=arguments)
         return {"notes": [[AIMessage("", tool_calls=[asked])]], "request": request}
     if not offered:
         # All documents have been read, and there is nothing else to search.
@@ -67,22 +70,37 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
     shortenings, notes = await _in_view(state, context.limits, turn.pages)
     left = seconds_left(context.limits, state.seconds)
     reply = await turn.attempt(_ask(state, notes, turn), left)
+    step = state.step
+    if turn.events.thoughts:
+        step += 1
     # A call that failed or was too late also costs.
-    spent = BranchUpdate(step=state.step + bool(turn.events.thoughts), seconds=turn.seconds, spending=turn.spending)
+    spent = BranchUpdate(step=step, seconds=turn.seconds, spending=turn.spending)
     if isinstance(reply, Failed):
+        failures = list[str]()
         if not reply.is_late:
             turn.emit(researcher_failed(turn.tab, reply.reason))
-        failures = [] if reply.is_late else [reply.reason]
-        return {**spent, "ended": "partial", "reason": reply.reason, "request": None, "failures": failures}
+            failures.append(reply.reason)
+        return {
+            **spent,
+            "ended": "partial",
+            "reason": reply.reason,
+            "request": None,
+            "failures": failures,
+        }
     tools = {*offered, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL, tool_names.CALCULATE}
     calls = read_calls(reply.message, tools, call_ids(state.notes))
-    results = {call.id: calculated(call.arguments) for call in calls.accepted if call.tool == tool_names.CALCULATE}
-    action = choose_action(calls, state, {key: "\n".join(lines) for key, lines in results.items()})
-    done = [Action(id=key, tool=tool_names.CALCULATE, inputs=lines) for key, lines in results.items()]
+    calculations = list[Action]()
+    results = dict[str, str]()
+    for call in calls.accepted:
+        if call.tool == tool_names.CALCULATE:
+            lines = calculated(call.arguments)
+            results[call.id] = "\n".join(lines)
+            calculations.append(Action(id=call.id, tool=call.tool, inputs=lines))
+    action = choose_action(calls, state, results)
+    new = list[AnyMessage](map(withheld_result, reply.refused))
     # A message without calls had no effect and is not shown again.
-    has_effect = bool(action.answers or action.request)
-    new: list[AnyMessage] = [withheld_result(call_id) for call_id in reply.refused]
-    new += [calls.message, *results_for(calls.message, action.answers)] if has_effect else []
+    if action.answers or action.request:
+        new += [calls.message, *results_for(calls.message, action.answers)]
     update = BranchUpdate(
         **spent,
         notes=[new],
@@ -91,7 +109,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
         thinks=action.thinks,
         was_nudged=action.was_nudged,
         shrunk=shortenings,
-        actions=done,
+        actions=calculations,
     )
     if action.is_finished:
         declared = action.report.arguments if action.report else {}
@@ -108,40 +126,58 @@ def _limit(state: ResearcherState, context: Context) -> str:
     task = state.task
     if state.seconds > task.seconds:
         return f"its time of {context.limits.researcher_seconds:g} s was over (researcher_seconds)"
-    if reason := allowance_used_up(task, state.spending):
+    reason = allowance_used_up(task, state.spending)
+    if reason:
         return reason
     if state.iteration >= context.limits.max_iterations:
         return f"its {state.iteration} rounds of tool use were used up (max_iterations)"
     return ""
 
 
-async def _in_view(state: ResearcherState, limits: Limits, pages: Pages) -> tuple[tuple[int, ...], list[AnyMessage]]:
-    """Return the new value of `state.shrunk`, and the notes as the model sees them, with older results shortened."""
-    notes, topic = await pages.fill_in(results_in_order(state.notes)), state.task.text
-    seen = shrunk(notes, max(state.shrunk, default=0), topic)
+async def _in_view(
+    state: ResearcherState, limits: Limits, pages: Pages
+) -> tuple[tuple[int, ...], list[AnyMessage]]:
+    """Return the new value of `state.shrunk`, and the notes as the model sees them.
+
+    Older results may be shortened.
+    """
+    topic = state.task.text
+    notes = await pages.fill_in(results_in_order(state.notes))
+    shrunk_before = max(state.shrunk, default=0)
+    seen = shrunk(notes, shrunk_before, topic)
     # The newest search or page is never shortened.
-    own = {tool_names.THINK_TOOL, tool_names.CALCULATE}
-    calls = (
-        (index, call["name"])
-        for index, note in enumerate(notes)
-        if isinstance(note, AIMessage)
-        for call in note.tool_calls
-    )
-    newest = max((index for index, name in calls if name not in own), default=0)
-    may_shrink = newest > max(state.shrunk, default=0) and len(state.shrunk) < _MOST_SHRINKS
+    newest = _newest_search(notes)
+    may_shrink = newest > shrunk_before and len(state.shrunk) < _MOST_SHRINKS
     if not may_shrink or estimated_tokens(seen) <= limits.results_tokens:
         return state.shrunk, seen
     return (*state.shrunk, newest), shrunk(notes, newest, topic)
 
 
-async def _ask(state: ResearcherState, notes: list[AnyMessage], turn: ResearcherTurn[CallEvents]) -> Reply:
-    last = state.actions[-1] if state.actions else None
+def _newest_search(notes: Sequence[AnyMessage]) -> int:
+    """Return the index of the last message that searches or opens pages; 0 if there is none."""
+    newest = 0
+    for index, note in enumerate(notes):
+        if not isinstance(note, AIMessage):
+            continue
+        for call in note.tool_calls:
+            if call["name"] not in (tool_names.THINK_TOOL, tool_names.CALCULATE):
+                newest = index
+    return newest
+
+
+async def _ask(
+    state: ResearcherState, notes: list[AnyMessage], turn: ResearcherTurn[CallEvents]
+) -> Reply:
+    has_unread_results = False
+    if state.actions and not state.thinks:
+        last = state.actions[-1]
+        has_unread_results = last.tool == tool_names.WEB_SEARCH and bool(last.found)
     reminder = render_prompt(
         "think_or_act",
         "reminder",
         iteration=state.iteration,
         max_iterations=turn.context.limits.max_iterations,
-        has_unread_results=bool(last and last.tool == tool_names.WEB_SEARCH and last.found and not state.thinks),
+        has_unread_results=has_unread_results,
         was_nudged=state.was_nudged,
     )
     return await ask_model(turn.request(notes, reminder), turn.context, turn.events)

@@ -13,7 +13,16 @@ from ...core.writing.turn import NodeRuntime, ResearcherTurn
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk
 from ...tools.tool import ToolContext
-from ...tools.use import TimeLimit, action_of, keep, lasting_fault, meter_of, shown_use, sources_found, use_tool
+from ...tools.use import (
+    TimeLimit,
+    action_of,
+    keep,
+    lasting_fault,
+    meter_of,
+    shown_use,
+    sources_found,
+    use_tool,
+)
 
 
 async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
@@ -22,7 +31,8 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     assert request is not None
     turn = ResearcherTurn(state, runtime, SilentEvents)
     await load_servers(turn.context)
-    meter, limits = meter_of(task, state.spending), turn.context.limits
+    meter = meter_of(task, state.spending)
+    limits = turn.context.limits
     left = TimeLimit(seconds_left(limits, state.seconds), "researcher_seconds_hard")
     time = min(TimeLimit(limits.tool_seconds, "tool_seconds"), left)
     reads_all = request.tool == tool_names.READ_DOCUMENTS
@@ -33,19 +43,28 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
             earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
             # The first excerpt of a page is the reason why the model opened it.
             excerpts = {result["address"]: result["text"] for result in reversed(earlier)}
-            tool_context = ToolContext(turn.pages, task.question_id, meter, excerpts, topic=task.text)
-            outcome = await use_tool(request.tool, request.arguments, turn.context, tool_context, time)
+            tool_context = ToolContext(
+                turn.pages, task.question_id, meter, excerpts, topic=task.text
+            )
+            outcome = await use_tool(
+                request.tool, request.arguments, turn.context, tool_context, time
+            )
             sources = sources_found(outcome)
             new = [key for key in sources if key not in state.numbered]
             numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
-            reference = await keep(outcome, numbers, turn.pages, task.question_id, earlier, is_shared=reads_all)
+            reference = await keep(
+                outcome, numbers, turn.pages, task.question_id, earlier, is_shared=reads_all
+            )
             fault = lasting_fault(outcome, task, has_found=bool(state.numbered))
             outcomes.append(outcome)
+    iteration = state.iteration
+    if not reads_all:
+        iteration += 1
     return BranchUpdate(
         notes=[[reference_to(request.id, reference)]],
         request=None,
         reason=fault,
-        iteration=state.iteration + (not reads_all),
+        iteration=iteration,
         step=state.step + 1,
         thinks=0,
         numbered=new,

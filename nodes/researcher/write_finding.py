@@ -21,7 +21,13 @@ from ...core.run.concurrency import Failed
 from ...core.run.errors import ModelFailed, RunFailed
 from ...core.run.events.call import document
 from ...core.run.events.log import Emitter
-from ...core.run.events.packets import FindingCitedDocuments, FindingDelta, FindingStart, Placement, SectionEnd
+from ...core.run.events.packets import (
+    FindingCitedDocuments,
+    FindingDelta,
+    FindingStart,
+    Placement,
+    SectionEnd,
+)
 from ...core.run.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
 from ...core.writing.facts import known_from, with_other_sources
 from ...core.writing.turn import NodeRuntime, ResearcherTurn
@@ -55,7 +61,10 @@ class FindingEvents(ContinuedEvents):
 
 
 async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the researcher's model for the finding; if that fails, use excerpts of its sources instead."""
+    """Ask the researcher's model for the finding.
+
+    If that fails, use excerpts of its sources instead.
+    """
     turn = ResearcherTurn(state, runtime, FindingEvents)
     left = turn.context.limits.researcher_seconds_hard - state.seconds
     finding = await turn.attempt(_finding(state, turn), left)
@@ -65,33 +74,43 @@ async def write_finding(state: ResearcherState, runtime: NodeRuntime) -> BranchU
 
 
 async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) -> Finding:
-    """Return the finding, with citations added or its text replaced by quotations if the model cites nothing."""
+    """Return the finding.
+
+    If the model cites nothing, citations are added, or quotations replace its text.
+    """
     if state.ended == "failed" or not state.actions:
         # Without a source, the model would write from memory.
         raise RunFailed(state.reason or _NOTHING_CONSULTED)
+    context = turn.context
     request, reply, declared, disputed = await _ask_twice(state, turn)
     known = range(1, len(state.numbered) + 1)
     text = without_loop(plain_prose(reply.message.text.strip(), known))
     was_cut = was_cut_off(reply.message)
     fault = _CUT_OFF if was_cut else ""
-    is_by_small_model = is_small("researcher", turn.context)
+    is_by_small_model = is_small("researcher", context)
     if known and not was_cut and not cited_numbers(text, known):
-        shown = known_from(results_in(await turn.pages.fill_in(results_in_order(state.notes))))
-        text = await asyncio.to_thread(with_found_citations, text, shown)
+        notes = await turn.pages.fill_in(results_in_order(state.notes))
+        text = await asyncio.to_thread(with_found_citations, text, known_from(results_in(notes)))
         # Small models that cite nothing do not cite on a second request either.
         if not is_by_small_model and not cited_numbers(text, known):
-            text = await ask_to_cite(request, text, known, turn.context, turn.events)
-        # An uncited text with figures is useless, unless the researcher declared what it asks for missing.
-        is_useless = is_by_small_model or any(states_figures(unit.text) for unit in report_units(text, {}))
-        if is_useless and not (cited_numbers(text, known) or state.missing or declared):
-            text, fault = await _quoted(request, turn), _UNCITED
+            text = await ask_to_cite(request, text, known, context, turn.events)
+        # An uncited text with figures is useless, unless the researcher declared what it asks for
+        # missing.
+        is_useless = is_by_small_model or _states_figures(text)
+        has_declared = bool(state.missing or declared)
+        if is_useless and not has_declared and not cited_numbers(text, known):
+            text = await _quoted(request, turn)
+            fault = _UNCITED
             if not cited_numbers(text, known):
                 raise ModelFailed(_UNCITED)
     if is_by_small_model and not fault and cited_numbers(text, known):
         text = with_other_sources(text, await _quoted(request, turn), known)
     cited = [state.numbered[number - 1] for number in cited_numbers(text, known)]
     documents = [document(state.sources[key]) for key in cited]
-    turn.emit(FindingCitedDocuments(placement=turn.tab, cited_docs=documents), SectionEnd(placement=turn.tab))
+    turn.emit(
+        FindingCitedDocuments(placement=turn.tab, cited_docs=documents),
+        SectionEnd(placement=turn.tab),
+    )
     return Finding(
         **assignment_of(state.task),
         text=text,
@@ -107,6 +126,11 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
     )
 
 
+def _states_figures(text: str) -> bool:
+    """Whether a statement of the text has figures."""
+    return any(states_figures(unit.text) for unit in report_units(text, {}))
+
+
 async def _quoted(request: Request, turn: ResearcherTurn[FindingEvents]) -> str:
     """Return the finding as the extractive model writes it: quotations of the results."""
     context = with_model("researcher", EXTRACTIVE, turn.context)
@@ -116,16 +140,21 @@ async def _quoted(request: Request, turn: ResearcherTurn[FindingEvents]) -> str:
 async def _ask_twice(
     state: ResearcherState, turn: ResearcherTurn[FindingEvents]
 ) -> tuple[Request, Reply, tuple[str, ...], tuple[Dispute, ...]]:
-    """Return the request, the reply, and what a call next to its text declares missing and disputed.
+    """Return the request, the reply, and what a call next to its text declares.
 
-    An empty finding is requested once more, as text only.
+    It declares what is missing and what is disputed. An empty finding is requested once more, as
+    text only.
     """
-    task, context, small = state.task, turn.context, is_small("researcher", turn.context)
-    notes = shrunk(await turn.pages.fill_in(results_in_order(state.notes)), max(state.shrunk, default=0), task.text)
+    task = state.task
+    context = turn.context
+    is_by_small_model = is_small("researcher", context)
+    notes = await turn.pages.fill_in(results_in_order(state.notes))
+    notes = shrunk(notes, max(state.shrunk, default=0), task.text)
     has_tools = bool(researcher_tools(context, has_read_all=task.scope.reads_all))
-    declared, disputed = tuple[str, ...](), tuple[Dispute, ...]()
+    declared = tuple[str, ...]()
+    disputed = tuple[Dispute, ...]()
     for again in (False, True):
-        may_declare = not (again or has_tools or small)
+        may_declare = not (again or has_tools or is_by_small_model)
         reminder = render_prompt(
             "write_finding",
             "reminder",
@@ -134,7 +163,7 @@ async def _ask_twice(
             reason=state.reason,
             again=again,
             may_declare=may_declare,
-            is_small=small,
+            is_small=is_by_small_model,
         )
         request = turn.request(
             notes,

@@ -1,1 +1,1 @@
-"""The nodes of the step subgraph, which works on one step of a typed plan: search and study, or analyze."""
+"""The nodes of the step subgraph, for one step of a typed plan: search and study, or analyze."""

@@ -18,10 +18,17 @@ from ...core.writing.turn import NodeRuntime
 
 
 async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the model for conclusions; they become learnings without a source, which the report may not cite."""
-    task, turn = state.task, StepTurn(state, runtime)
+    """Ask the model for conclusions.
+
+    They become learnings without a source, which the report may not cite.
+    """
+    task = state.task
+    turn = StepTurn(state, runtime)
     context = turn.context
-    turn.emit(step_started(task.step, turn.tab), activity("analyze", task.question, turn.placement, task.step.title))
+    turn.emit(
+        step_started(task.step, turn.tab),
+        activity("analyze", task.question, turn.placement, task.step.title),
+    )
     form = await turn.in_time(
         turn.filler.ask_if_possible(
             RecordAnalysis,
@@ -34,19 +41,40 @@ async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     )
     failures = turn.filler.failures
     update = BranchUpdate(
-        seconds=turn.seconds, spending=turn.spending, iteration=1, turn=state.turn + 1, is_over=True, failures=failures
+        seconds=turn.seconds,
+        spending=turn.spending,
+        iteration=1,
+        turn=state.turn + 1,
+        is_over=True,
+        failures=failures,
     )
-    if form is None or isinstance(form, Failed):
-        return {**update, "ended": "failed", "reason": form.reason if form else failures[-1]}
-    texts = filter(None, map(without_markers, form.statements))
-    thoughts = [Learning(text=text, step=task.step.id, question_id=task.question_id) for text in texts]
-    learnings = {learning.id: learning for learning in thoughts}
-    # Confidence depends on the sources of the learnings that the analysis had.
-    rests_on = {source.key: source for source in task.rests_on}
-    completeness = None if is_extractive("orchestrator", context) else form.completeness
-    sure = confidence(task.step.task, list(task.known), rests_on, 1, completeness) if learnings else 0.0
-    at = context.clock.now().isoformat(timespec="seconds")
-    iteration = Iteration(number=1, learnings=tuple(learnings), confidence=sure, at=at)
+    if form is None:
+        return {**update, "ended": "failed", "reason": failures[-1]}
+    if isinstance(form, Failed):
+        return {**update, "ended": "failed", "reason": form.reason}
+    learnings = dict[str, Learning]()
+    for statement in form.statements:
+        text = without_markers(statement)
+        if text:
+            learning = Learning(text=text, step=task.step.id, question_id=task.question_id)
+            learnings[learning.id] = learning
+    score = 0.0
+    if learnings:
+        # Confidence depends on the sources of the learnings that the analysis had.
+        rests_on = {source.key: source for source in task.rests_on}
+        completeness = None if is_extractive("orchestrator", context) else form.completeness
+        score = confidence(task.step.task, list(task.known), rests_on, 1, completeness)
+    iteration = Iteration(
+        number=1,
+        learnings=tuple(learnings),
+        confidence=score,
+        at=context.clock.now().isoformat(timespec="seconds"),
+    )
     turn.emit(*iteration_packets(task.step.id, iteration, learnings, turn.placement))
-    memory = observed_in(form, replace(state, iteration=1), learnings, sure)
-    return {**update, "iterations": [iteration], "learnings": learnings, "memory": memory, "judged": judgement_in(form)}
+    return {
+        **update,
+        "iterations": [iteration],
+        "learnings": learnings,
+        "memory": observed_in(form, replace(state, iteration=1), learnings, score),
+        "judged": judgement_in(form),
+    }

@@ -9,6 +9,7 @@ from langchain_core.messages import AnyMessage
 from ...core.run import tool_names
 from ...core.run.branches import PLAN_TIME_OVER, BranchUpdate, StepState
 from ...core.run.concurrency import Failed
+from ...core.run.context import Context
 from ...core.run.decisions import allowance_used_up
 from ...core.run.events.call import activity, step_started
 from ...core.writing.forms import RecordRound
@@ -20,21 +21,18 @@ from ...tools.use import meter_of, used_up
 
 
 async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
-    """Ask the model for queries unless it named some in `study`; if it gives none, search for the title of the step.
+    """Ask the model for queries unless it named some in `study`.
 
-    The step ends if its time or its allowance is used up, or if there is no new query.
+    If it gives none, search for the title of the step. The step ends if its time or its allowance
+    is used up, or if there is no new query.
     """
-    task, turn = state.task, StepTurn(state, runtime)
+    task = state.task
+    turn = StepTurn(state, runtime)
     context = turn.context
     if not state.iteration:
         turn.emit(step_started(task.step, turn.tab))
-    searches = [
-        name for name in offered_tools(context, has_read_all=task.scope.reads_all) if name != tool_names.OPEN_URL
-    ]
-    reason = PLAN_TIME_OVER if state.seconds >= task.seconds else allowance_used_up(task, state.spending)
     reads_first = task.scope.reads_all and not state.iteration
-    tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
-    reason = reason or used_up(tool, meter_of(task, state.spending))
+    reason = _limit(state, context, reads_first=reads_first)
     if reason:
         return {"is_over": True, "ended": "partial", "reason": reason}
     turn.emit(activity("search", task.question, turn.placement, task.step.title))
@@ -47,13 +45,33 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # All results have been studied, so the form asks for queries only.
     form = await turn.in_time(ask_round(replace(state, has_results=False), turn, turn.filler))
-    update |= {"failures": turn.filler.failures, "seconds": turn.seconds, "spending": turn.spending}
+    update |= {
+        "failures": turn.filler.failures,
+        "seconds": turn.seconds,
+        "spending": turn.spending,
+    }
     if isinstance(form, Failed):
         return {**update, "is_over": True, "ended": "partial", "reason": form.reason}
     if form:
         queries = new_queries(form.next_queries, state, context.limits.max_queries)
     else:
         # Even if the title was searched before: its results may not have been read.
-        form, queries = RecordRound(next_queries=[task.step.title]), (task.step.title,)
-    notes: list[AnyMessage] = [form_as_call(form, f"{task.id}-{state.iteration + 1}")] if queries else []
+        queries = (task.step.title,)
+        form = RecordRound(next_queries=[task.step.title])
+    notes = list[AnyMessage]()
+    if queries:
+        notes.append(form_as_call(form, f"{task.id}-{state.iteration + 1}"))
     return {**update, "queries": queries, "is_over": not queries, "notes": [notes]}
+
+
+def _limit(state: StepState, context: Context, *, reads_first: bool) -> str:
+    """Return the limit that ends the step, in words; empty if none is reached."""
+    task = state.task
+    searches = list(offered_tools(context, has_read_all=task.scope.reads_all))
+    if tool_names.OPEN_URL in searches:
+        searches.remove(tool_names.OPEN_URL)
+    tool = tool_names.READ_DOCUMENTS if reads_first else searches[0]
+    if state.seconds >= task.seconds:
+        return PLAN_TIME_OVER
+    reason = allowance_used_up(task, state.spending)
+    return reason or used_up(tool, meter_of(task, state.spending))

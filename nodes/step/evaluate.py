@@ -12,7 +12,14 @@ from ...core.run.concurrency import Failed
 from ...core.run.events.call import step_failed
 from ...core.run.schedule import needed_follow_up
 from ...core.writing.forms import UpdateStep
-from ...core.writing.steps import StepTurn, emit_end, finding_of, gap_left_by, knowledge_of, outcome_of
+from ...core.writing.steps import (
+    StepTurn,
+    emit_end,
+    finding_of,
+    gap_left_by,
+    knowledge_of,
+    outcome_of,
+)
 from ...core.writing.turn import NodeRuntime
 
 _UNTITLED = "Additional research"
@@ -21,16 +28,21 @@ _UNTITLED = "Additional research"
 
 async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
     """End the step with its finding, its outcome and, if needed, a follow-up step."""
-    task, turn = state.task, StepTurn(state, runtime)
-    outcome, judgement, too_late = outcome_of(state), state.judged, list[str]()
+    task = state.task
+    turn = StepTurn(state, runtime)
+    outcome = outcome_of(state)
+    judgement = state.judged
+    too_late = list[str]()
     if judgement and state.learnings and state.seconds < task.seconds:
-        outcome = outcome.model_copy(update={"completeness": judgement.completeness, "quality": judgement.quality})
-        with_step = await turn.in_time(_with_follow_up_step(outcome, judgement.suggestions, state, turn))
+        scores = {"completeness": judgement.completeness, "quality": judgement.quality}
+        outcome = outcome.model_copy(update=scores)
+        work = _with_follow_up_step(outcome, judgement.suggestions, state, turn)
+        with_step = await turn.in_time(work)
         if not isinstance(with_step, Failed):
             outcome = with_step
         elif with_step.is_late:
             turn.emit(step_failed(turn.tab, with_step.reason))
-            too_late = [with_step.reason]
+            too_late.append(with_step.reason)
     finding = finding_of(state, [*state.failures, *turn.filler.failures, *too_late], turn.seconds)
     emit_end(turn.emitter, finding, task)
     return {
@@ -45,20 +57,26 @@ async def evaluate(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
 async def _with_follow_up_step(
     outcome: StepOutcome, suggestions: Sequence[Suggestion], state: StepState, turn: StepTurn
 ) -> StepOutcome:
-    """Return the outcome with a follow-up step if one is needed; the planner fills in a missing title or task."""
-    wanted = needed_follow_up(state.task.step, outcome, suggestions)
-    if wanted and not (wanted.title and wanted.task):
-        named = await turn.filler.ask_if_possible(
-            UpdateStep,
-            "planner",
-            "evaluate",
-            [HumanMessage(state.task.text)],
-            knowledge=knowledge_of(state, turn.context.limits),
-            suggestion=wanted.title or wanted.task,
-        )
-        task = wanted.task or (named.task.strip() if named else "")
-        if not (named and named.is_needed and task):
-            return outcome
-        title = wanted.title or named.title.strip() or _UNTITLED
-        wanted = wanted.model_copy(update={"title": title, "task": task})
-    return outcome.model_copy(update={"follow_up": wanted})
+    """Return the outcome with a follow-up step if one is needed.
+
+    The planner fills in a missing title or task.
+    """
+    step = needed_follow_up(state.task.step, outcome, suggestions)
+    if step is None or (step.title and step.task):
+        return outcome.model_copy(update={"follow_up": step})
+    form = await turn.filler.ask_if_possible(
+        UpdateStep,
+        "planner",
+        "evaluate",
+        [HumanMessage(state.task.text)],
+        knowledge=knowledge_of(state, turn.context.limits),
+        suggestion=step.title or step.task,
+    )
+    if form is None or not form.is_needed:
+        return outcome
+    task = step.task or form.task.strip()
+    if not task:
+        return outcome
+    title = step.title or form.title.strip() or _UNTITLED
+    follow_up = step.model_copy(update={"title": title, "task": task})
+    return outcome.model_copy(update={"follow_up": follow_up})

@@ -29,7 +29,8 @@ async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:
         turn=work.turn,
         failures=work.failures,
     )
-    turn.emit(*(step_failed(turn.tab, failure) for failure in work.failures))
+    for failure in work.failures:
+        turn.emit(step_failed(turn.tab, failure))
     if reason:
         update |= {"is_over": True, "ended": "partial", "reason": reason}
     return update
