@@ -33,11 +33,12 @@ from .loops import wait_for
 from .stream import apackets
 
 _DESCRIPTION = (
-    "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in brackets are its "
-    "sources. It sees nothing of this conversation."
+    "Researches a question thoroughly, which takes minutes, and returns a report whose numbers in "
+    "brackets are its sources. It sees nothing of this conversation."
 )
 _POSITION_PREFIXES = ("thread_id", "checkpoint", "langgraph_", "run_id", "task_id")
-"""Prefixes of metadata keys that describe where in its graph the caller is; they do not apply to the research."""
+"""Prefixes of metadata keys that describe where in its graph the caller is; they do not apply to
+the research."""
 Checkpointer = BaseCheckpointSaver[Any] | str | Path | None
 
 
@@ -54,7 +55,10 @@ class CitedSource(TypedDict):
 def cited_sources(report: Report | None, sources: Mapping[str, Source]) -> list[CitedSource]:
     """Return the sources that a report cites, ordered by number."""
     cited = report.cited(sources) if report else []
-    return [CitedSource(n=source.number, title=source.title, location=source.location) for source in cited]
+    return [
+        CitedSource(n=source.number, title=source.title, location=source.location)
+        for source in cited
+    ]
 
 
 class RoleUsage(TypedDict):
@@ -74,7 +78,8 @@ class ToolResult(TypedDict):
     """Artifact that a tool call returns with its message."""
 
     report: str
-    """The report as Markdown, or a clarifying question; empty if the research failed or was stopped."""
+    """The report as Markdown, or a clarifying question; empty if the research failed or was
+    stopped."""
     sources: list[CitedSource]
     tool_calls: int
     """Number of calls to research tools."""
@@ -88,7 +93,9 @@ ContentAndArtifact = tuple[str | ToolMessage, ToolResult]
 """Output type of a LangChain tool with an artifact."""
 
 
-def _result(state: Mapping[str, Any], status: StopReason, calls: Sequence[CallFinished], thread: str) -> ToolResult:
+def _result(
+    state: Mapping[str, Any], status: StopReason, calls: Sequence[CallFinished], thread: str
+) -> ToolResult:
     has_report = status in ("completed", "completed_with_gaps")
     return ToolResult(
         report=state["messages"][-1].text if has_report or status == "waiting_for_user" else "",
@@ -111,7 +118,8 @@ def _result(state: Mapping[str, Any], status: StopReason, calls: Sequence[CallFi
 
 
 def _caller_writer() -> Callable[[dict[str, Any]], object]:
-    """Return a function that writes to the custom stream of the calling graph; outside of a graph it does nothing."""
+    """Return a function that writes to the custom stream of the calling graph; outside of a graph
+    it does nothing."""
     try:
         writer = get_stream_writer()
     except (RuntimeError, KeyError):
@@ -131,19 +139,24 @@ def deep_research_tool(
 ) -> BaseTool:
     """Return a LangChain tool that researches a question and returns the report as Markdown.
 
-    Each call runs on a new thread, stored by `checkpointer` (as in `build_graph`) rather than by the caller's; the
-    artifact of the message is a `ToolResult`. A run makes at most `max_tool_calls` tool calls (None: no limit); a
-    `max_tool_calls` in `limits` takes precedence. The other `settings` are the fields of `Context`. The tool asks
-    questions only if `clarify` or `review_plan` allows it and there is a checkpointer.
+    Each call runs on a new thread, stored by `checkpointer` (as in `build_graph`) rather than by
+    the caller's; the artifact of the message is a `ToolResult`. A run makes at most
+    `max_tool_calls` tool calls (None: no limit); a `max_tool_calls` in `limits` takes precedence.
+    The other `settings` are the fields of `Context`. The tool asks questions only if `clarify` or
+    `review_plan` allows it and there is a checkpointer.
 
-    The caller's custom stream gets the packets as `{"type": "deep_research", "tool_call_id", "packet"}` and at the end
-    `{"type": "tool_done", "tool_call_id", "name", "tool_calls", "usage", "status"}`.
+    The caller's custom stream gets the packets as `{"type": "deep_research", "tool_call_id",
+    "packet"}` and at the end `{"type": "tool_done", "tool_call_id", "name", "tool_calls", "usage",
+    "status"}`.
 
-    Raises `UserMistake` for a wrong setting; later errors are returned to the calling agent as one line.
+    Raises `UserMistake` for a wrong setting; later errors are returned to the calling agent as one
+    line.
     """
     given = settings.get("limits", {})
     limits = given.model_dump(exclude_unset=True) if isinstance(given, Limits) else given
-    context = read_context({"clarify": "assume", **settings, "limits": {"max_tool_calls": max_tool_calls, **limits}})
+    context = read_context(
+        {"clarify": "assume", **settings, "limits": {"max_tool_calls": max_tool_calls, **limits}}
+    )
     if checkpointer is None:
         # Without a checkpointer, a run cannot pause for an answer.
         clarify = "assume" if context.clarify == "ask" else context.clarify
@@ -169,21 +182,36 @@ class Question(BaseModel):
 
 
 class DeepResearchTool(BaseTool):
-    """A tool that researches the question of each call on a thread of its own; made by `deep_research_tool`."""
+    """A tool that researches the question of each call on a thread of its own; made by
+    `deep_research_tool`."""
 
     strategy: Strategy
     context: Context
     checkpointer: Checkpointer
 
     @override
-    def run(self, tool_input: str | dict[str, Any], *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
-        return super().run(_with_id(tool_input, tool_call_id), *args, tool_call_id=tool_call_id, **kwargs)
+    def run(
+        self,
+        tool_input: str | dict[str, Any],
+        *args: Any,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        return super().run(
+            _with_id(tool_input, tool_call_id), *args, tool_call_id=tool_call_id, **kwargs
+        )
 
     @override
     async def arun(
-        self, tool_input: str | dict[str, Any], *args: Any, tool_call_id: str | None = None, **kwargs: Any
+        self,
+        tool_input: str | dict[str, Any],
+        *args: Any,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
     ) -> Any:
-        return await super().arun(_with_id(tool_input, tool_call_id), *args, tool_call_id=tool_call_id, **kwargs)
+        return await super().arun(
+            _with_id(tool_input, tool_call_id), *args, tool_call_id=tool_call_id, **kwargs
+        )
 
     @override
     def _run(self, question: str, tool_call_id: str) -> ContentAndArtifact:
@@ -194,18 +222,23 @@ class DeepResearchTool(BaseTool):
     async def _arun(self, question: str, tool_call_id: str) -> ContentAndArtifact:
         return await self._research(self._graph(), question, tool_call_id)
 
-    async def _research(self, graph: ResearchGraph, question: str, call_id: str) -> ContentAndArtifact:
-        """Research a question on a new thread, with the caller's stream, callbacks, tags and metadata.
+    async def _research(
+        self, graph: ResearchGraph, question: str, call_id: str
+    ) -> ContentAndArtifact:
+        """Research a question on a new thread, with the caller's stream, callbacks, tags and
+        metadata.
 
-        `call_id` is the id of the call; empty if the caller passed none. Our own errors become the result; third-party
-        errors are raised. Cancellation stops the run.
+        `call_id` is the id of the call; empty if the caller passed none. Our own errors become the
+        result; third-party errors are raised. Cancellation stops the run.
         """
         thread, write, caller = str(uuid.uuid4()), _caller_writer(), ensure_config()
         metadata = caller.get("metadata", {}).items()
         config: RunnableConfig = {
             "callbacks": caller.get("callbacks"),
             "tags": caller.get("tags", []),
-            "metadata": {key: value for key, value in metadata if not key.startswith(_POSITION_PREFIXES)},
+            "metadata": {
+                key: value for key, value in metadata if not key.startswith(_POSITION_PREFIXES)
+            },
             "configurable": {"thread_id": thread},
         }
         failure = ""
@@ -236,14 +269,18 @@ class DeepResearchTool(BaseTool):
         if not call_id:
             return text, result
         # If the error were raised, LangChain would turn it into a message without the artifact.
-        return ToolMessage(text, artifact=result, tool_call_id=call_id, name=self.name, status="error"), result
+        return ToolMessage(
+            text, artifact=result, tool_call_id=call_id, name=self.name, status="error"
+        ), result
 
     def _graph(self) -> ResearchGraph:
-        """Return a graph for one call; without a checkpointer, its state is freed after the call."""
+        """Return a graph for one call; without a checkpointer, its state is freed after the
+        call."""
         return build_graph(self.strategy, checkpointer=self.checkpointer or InMemorySaver())
 
 
 def _with_id(tool_input: str | dict[str, Any], tool_call_id: str | None) -> dict[str, Any]:
-    """Add the id of the call to the arguments; LangChain's own injection rejects calls without an id."""
+    """Add the id of the call to the arguments; LangChain's own injection rejects calls without an
+    id."""
     arguments = {"question": tool_input} if isinstance(tool_input, str) else tool_input
     return {**arguments, "tool_call_id": tool_call_id or ""}

@@ -1,4 +1,5 @@
-"""The `audit` command: shows the verdicts on a finished report, or has a model judge it again by the stored texts."""
+"""The `audit` command: shows the verdicts on a finished report, or has a model judge it again by
+the stored texts."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from .words import DONE, FAILED, counted, counts_line
 
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
-    """Print the verdicts on a finished report; a `model`, if given, judges its statements again first."""
+    """Print the verdicts on a finished report; a `model`, if given, judges its statements again
+    first."""
     work = _audited(RunName(safe_text(thread), data_dir), model)
     stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
     changes = counted(sum(claim.is_new for claim in found.claims), "verdict")
@@ -44,14 +46,19 @@ def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
         lines.append(f"\n{verdict}{mark}{before}: {safe_text(claim.words)}")
         for passage in claim.check.passages:
             title = stored.state.sources[passage.source].title
-            lines.append(f"  {safe_text(title)}: {' '.join(safe_text(passage.quote).split()) or 'no text'}")
+            lines.append(
+                f"  {safe_text(title)}: {' '.join(safe_text(passage.quote).split()) or 'no text'}"
+            )
             lines += [f"    {safe_text(reason)}" for reason in passage.reasons]
     print_output("\n".join(lines))
     return FAILED if found.unmarked or found.faults else DONE
 
 
-async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit, Audit | None, list[str]]:
-    """Return the run, its verdicts compared with the stored ones, the audit they belong to, and lines on the costs."""
+async def _audited(
+    name: RunName, model: str | None
+) -> tuple[StoredRun, Reaudit, Audit | None, list[str]]:
+    """Return the run, its verdicts compared with the stored ones, the audit they belong to, and
+    lines on the costs."""
     async with open_stored_run(name) as (book, stored):
         report = report_of(stored, name)
         texts = await book.texts(stored, report)
@@ -61,8 +68,13 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
     await load_verifier(context)
     say(f"Checking with {profile_of('verifier', context).name} …")
     run, sources = stored.state.run, stored.state.sources
-    check = await begin_check(without_marks(report.text), report.keys, sources, texts_at_hand(texts), run, context)
+    check = await begin_check(
+        without_marks(report.text), report.keys, sources, texts_at_hand(texts), run, context
+    )
     again = await check.report()
     assert again.audit
-    cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {failure}" for failure in again.audit.failures)]
+    cost = [
+        f"Cost      {calls_line(again.audit)}",
+        *(f"Failed    {failure}" for failure in again.audit.failures),
+    ]
     return stored, compare_checks(report, again, texts), again.audit, cost

@@ -23,11 +23,13 @@ class SourceDocument(NamedTuple):
     """An ISO date or the beginning of one, such as `2024-05`; may be empty."""
 
 
-async def check_report(text: str, sources: Mapping[int, SourceDocument], context: Context) -> Report:
+async def check_report(
+    text: str, sources: Mapping[int, SourceDocument], context: Context
+) -> Report:
     """Check a report against its sources; correct it too if `context.verify` is "repair".
 
-    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In the returned report,
-    the keys of sources are these numbers as strings.
+    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In
+    the returned report, the keys of sources are these numbers as strings.
     """
     known, texts = dict[str, Source](), dict[str, list[SourceText]]()
     for number, source in sources.items():

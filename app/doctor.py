@@ -1,4 +1,5 @@
-"""The commands `doctor` (shows what is configured or missing, and which setting fixes it) and `limits`."""
+"""The commands `doctor` (shows what is configured or missing, and which setting fixes it) and
+`limits`."""
 
 from __future__ import annotations
 
@@ -21,7 +22,14 @@ from ..core.models.abilities import (
 from ..core.models.caller import Caller
 from ..core.models.faults import explain
 from ..core.models.quirks import describe_traits
-from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of, resolve_model
+from ..core.models.resolve import (
+    CHOOSE_MODEL,
+    EXTRACTIVE,
+    check_models,
+    load_models,
+    profile_of,
+    resolve_model,
+)
 from ..core.models.retries import retry_budget_of
 from ..core.run.context import ROLES, Context, Role, read_context
 from ..core.run.conversation import safe_text
@@ -59,7 +67,8 @@ _MOST_LINES = 100
 
 @reports_errors
 def list_limits() -> int:
-    """Print each limit with its current value (from the environment, or the default) and its meaning."""
+    """Print each limit with its current value (from the environment, or the default) and its
+    meaning."""
     limits = read_context({}).at_depth().limits
     for name, field in Limits.model_fields.items():
         value, meaning = getattr(limits, name), " ".join((field.description or "").split())
@@ -84,7 +93,8 @@ class Diagnosis(NamedTuple):
 
 @reports_errors
 def examine(*, is_trial: bool, **options: Any) -> int:
-    """Print what is configured or missing; with `is_trial`, also try out models and engines. `options` as for `ask`."""
+    """Print what is configured or missing; with `is_trial`, also try out models and engines.
+    `options` as for `ask`."""
     context = read_context(settings_from_options(**options))
     found = diagnose(context)
     if is_trial and not any(line.stops_runs for line in found):
@@ -100,15 +110,23 @@ def examine(*, is_trial: bool, **options: Any) -> int:
 
 
 def diagnose(context: Context) -> list[Diagnosis]:
-    """Check settings, models, engines, documents and data folder; indexes documents and queries local model servers."""
+    """Check settings, models, engines, documents and data folder; indexes documents and queries
+    local model servers."""
     asyncio.run(load_models(context))
     language = context.language.strip()
     documents = list(_documents(context))
     # A run with unreadable documents does not start, even if there is something else to search.
-    to_search = [] if documents[0].stops_runs else [_diagnosis("something to search", lambda: check_tools(context))]
+    to_search = (
+        []
+        if documents[0].stops_runs
+        else [_diagnosis("something to search", lambda: check_tools(context))]
+    )
     return [
         *_models(context),
-        _diagnosis("language", lambda: " ".join(check_language(language)) or language or "same as the question"),
+        _diagnosis(
+            "language",
+            lambda: " ".join(check_language(language)) or language or "same as the question",
+        ),
         _diagnosis("web search", lambda: _engines(context)),
         *documents,
         *to_search,
@@ -120,7 +138,8 @@ def diagnose(context: Context) -> list[Diagnosis]:
 
 
 def _diagnosis(what: str, find: Callable[[], str | None]) -> Diagnosis:
-    """Return what `find` returns as "ok" (nothing: "yes"), or the error that it raises as "missing"."""
+    """Return what `find` returns as "ok" (nothing: "yes"), or the error that it raises as
+    "missing"."""
     try:
         return Diagnosis("ok", what, find() or "yes")
     except DeepResearchError as error:
@@ -128,20 +147,34 @@ def _diagnosis(what: str, find: Callable[[], str | None]) -> Diagnosis:
 
 
 def _models(context: Context) -> list[Diagnosis]:
-    """Return a line for each role's model, or one for all if they are the same, and a line on context windows."""
+    """Return a line for each role's model, or one for all if they are the same, and a line on
+    context windows."""
     by_role = [_diagnosis(f"model of the {role}", partial(_model, role, context)) for role in ROLES]
-    alike = {line.text.replace(f"The {role}'s model", "The model") for role, line in zip(ROLES, by_role, strict=True)}
+    alike = {
+        line.text.replace(f"The {role}'s model", "The model")
+        for role, line in zip(ROLES, by_role, strict=True)
+    }
     found = by_role if len(alike) > 1 else [Diagnosis(by_role[0].state, "models", alike.pop())]
     if any(line.stops_runs for line in by_role):
         return found
-    return [*found, _diagnosis("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough")]
+    return [
+        *found,
+        _diagnosis("windows", lambda: " ".join(check_models(ROLES, context)) or "large enough"),
+    ]
 
 
 def _model(role: Role, context: Context) -> str:
     tool_calls, profile = _tool_calls(role, context), profile_of(role, context)
     if profile.name == EXTRACTIVE:
-        return f"extractive: only quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: http://localhost:11434/v1)"
-    window = f"{profile.window} tokens" if profile.is_window_known else f"window unknown, {profile.window} assumed"
+        return (
+            f"extractive: only quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: "
+            "http://localhost:11434/v1)"
+        )
+    window = (
+        f"{profile.window} tokens"
+        if profile.is_window_known
+        else f"window unknown, {profile.window} assumed"
+    )
     kind = "reasoning model, " if profile.reasons else ""
     return f"{location_of(role, context).key}: {window}, {kind}{tool_calls}"
 
@@ -154,14 +187,21 @@ def _tool_calls(role: Role, context: Context) -> str:
         verifier = "; cannot judge as a verifier" if ability.judges is False else ""
         wanted = f"; its server requires {learned}" if learned else ""
         return f"calls tools (tested): {ability.rung}{wanted}{verifier}"
-    known = {True: "calls tools", False: "has no native tool calling", None: "tool calling is tested at the first run"}
+    known = {
+        True: "calls tools",
+        False: "has no native tool calling",
+        None: "tool calling is tested at the first run",
+    }
     return known[profile_of(role, context).calls_tools]
 
 
 def _engines(context: Context) -> str:
     names = ", ".join(engine.name for engine in choose_engines(context))
     if others := ", ".join(engine.name for engine in fallback_engines(context)):
-        return f"{names}; if it finds nothing, {others}; set a key (TAVILY_API_KEY) to use a better engine first"
+        return (
+            f"{names}; if it finds nothing, {others}; set a key (TAVILY_API_KEY) to use a better "
+            "engine first"
+        )
     return names or "off; set TAVILY_API_KEY, or name an engine with --engine (engines)"
 
 
@@ -170,12 +210,16 @@ def _proxy(context: Context) -> str:
         return "none for https (HTTPS_PROXY, NO_PROXY)"
     pages = "web pages are read without it (trust_proxy)"
     if context.trust_proxy:
-        pages = "web pages too: host names that this machine cannot resolve are checked only by the proxy"
+        pages = (
+            "web pages too: host names that this machine cannot resolve are checked only by the "
+            "proxy"
+        )
     return f"models and search engines use {shown(proxy)} (HTTPS_PROXY); {pages}"
 
 
 def _documents(context: Context) -> Iterator[Diagnosis]:
-    """Index the documents; yield their number, and a note for each file that cannot be read in full."""
+    """Index the documents; yield their number, and a note for each file that cannot be read in
+    full."""
 
     def say_indexed(done: int, total: int) -> None:
         if done % max(_DOCUMENTS_PER_LINE, total // _MOST_LINES) == 0:
@@ -191,8 +235,14 @@ def _documents(context: Context) -> Iterator[Diagnosis]:
     found = f"{counted(status.documents, 'document')}{unread} ({folders})"
     none = "none; name a folder with --docs, docs or DEEP_RESEARCH_DOCS"
     yield Diagnosis("ok", "documents", found if folders else none)
-    yield from (Diagnosis("note", "not read", safe_text(f"{left.path}: {left.reason}")) for left in status.left_out)
-    yield from (Diagnosis("note", "only the beginning was read", safe_text(path)) for path in status.shortened)
+    yield from (
+        Diagnosis("note", "not read", safe_text(f"{left.path}: {left.reason}"))
+        for left in status.left_out
+    )
+    yield from (
+        Diagnosis("note", "only the beginning was read", safe_text(path))
+        for path in status.shortened
+    )
     yield from (Diagnosis("note", "scan", safe_text(note)) for note in status.notes)
 
 
@@ -202,7 +252,11 @@ def _data_folder(path: Path) -> Diagnosis:
         # Checking permissions is not enough: nothing can be created in /proc, for example.
         TemporaryDirectory(dir=existing).cleanup()
     except OSError:
-        return Diagnosis("missing", "data folder", f"{path} cannot be written; set data_dir (DEEP_RESEARCH_DATA_DIR)")
+        return Diagnosis(
+            "missing",
+            "data folder",
+            f"{path} cannot be written; set data_dir (DEEP_RESEARCH_DATA_DIR)",
+        )
     return Diagnosis("ok", "data folder", str(path))
 
 
@@ -228,7 +282,8 @@ async def _try_out(context: Context) -> list[Diagnosis]:
 
 
 async def _try_model(role: Role, context: Context) -> Diagnosis:
-    """Have a role's model call a tool, and store how it does so; return whether it answers and how it calls tools."""
+    """Have a role's model call a tool, and store how it does so; return whether it answers and how
+    it calls tools."""
     model, name, lines = resolve_model(role, context), profile_of(role, context).name, PlainLines()
     events = CallEvents(Emitter(lambda data: lines(read_packet(data))), Placement(turn_index=0))
     caller = Caller(role, context, retry_budget_of("doctor", context.limits), events)
@@ -237,16 +292,21 @@ async def _try_model(role: Role, context: Context) -> Diagnosis:
     except Exception as error:  # noqa: BLE001 - every provider has its own errors
         return Diagnosis("failed", f"{name}: answer", str(explain(error, role, name)))
     if ability is None:
-        words = "The model called no tool in any of the three ways; choose another model (setting models)."
+        words = (
+            "The model called no tool in any of the three ways; choose another model (setting "
+            "models)."
+        )
         return Diagnosis("failed", f"{name}: tools", words)
     await remember_ability(role, context, ability)
     return Diagnosis("ok", f"{name}: tools", describe_ability(ability))
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:
-    """Try each engine that is set or, by default, one keyless engine after the other until one answers.
+    """Try each engine that is set or, by default, one keyless engine after the other until one
+    answers.
 
-    Engines that the environment sets up but no setting names are tried too; their failures stop no run.
+    Engines that the environment sets up but no setting names are tried too; their failures stop no
+    run.
     """
     found, others = list[Diagnosis](), fallback_engines(context)
     for engine in (*choose_engines(context), *others):
@@ -256,13 +316,21 @@ async def _try_engines(context: Context) -> list[Diagnosis]:
             found[:-1] = [tried._replace(state="note") for tried in found[:-1]]
             break
     unused = [await _try_engine(engine, context) for engine in other_engines(context)]
-    return [*found, *(tried._replace(state="note", text=f"{tried.text} {_UNUSED}") for tried in unused)]
+    return [
+        *found,
+        *(tried._replace(state="note", text=f"{tried.text} {_UNUSED}") for tried in unused),
+    ]
 
 
 async def _try_engine(engine: SearchEngine, context: Context) -> Diagnosis:
-    """Search once with an engine; return whether its key is accepted or, if it has none, whether it works."""
+    """Search once with an engine; return whether its key is accepted or, if it has none, whether it
+    works."""
     has_key = bool(getattr(engine, "key", ""))
-    what, well = (f"key of {engine.title}", "accepted") if has_key else (f"search with {engine.title}", "works")
+    what, well = (
+        (f"key of {engine.title}", "accepted")
+        if has_key
+        else (f"search with {engine.title}", "works")
+    )
     try:
         await ask_engine(engine, _QUERY, 1, context.limits.search_seconds, Meter())
     except EngineFailed as error:

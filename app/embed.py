@@ -31,7 +31,13 @@ from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Settings, read_context, with_configurable
-from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, log_failure, stop_message
+from ..core.run.errors import (
+    QuestionRefused,
+    SyncCallRefused,
+    UserMistake,
+    log_failure,
+    stop_message,
+)
 from ..core.run.events.log import flush
 from ..core.run.store.database import Database, open_database, resolve_location
 from ..core.run.store.lease import TOKEN, Lease
@@ -49,13 +55,21 @@ from .words import GRAPHS, STRATEGY_KEY, check_strategy
 
 RECURSION_LIMIT = 500
 """Maximum number of supersteps in a run; several times more than the default limits need."""
-_PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
-"""Config keys under which LangGraph describes a nested graph's parent; its server also sets the one of the saver."""
-NOT_WAITING = 'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
+_PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = (
+    "__pregel_task_id",
+    "__pregel_checkpointer",
+    "__pregel_runtime",
+)
+"""Config keys under which LangGraph describes a nested graph's parent; its server also sets the one
+of the saver."""
+NOT_WAITING = (
+    'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
+)
 
 
 class LeasedGraph(DrawableGraph):
-    """A compiled graph that runs on its own or, as a node, with the checkpointer and store of its parent graph.
+    """A compiled graph that runs on its own or, as a node, with the checkpointer and store of its
+    parent graph.
 
     In our databases only one run at a time, which holds the thread's lease, can write to a thread.
     """
@@ -63,7 +77,8 @@ class LeasedGraph(DrawableGraph):
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **settings: Any
     ) -> AsyncGenerator[Any, None]:
-        """Stream like LangGraph's `astream`; raises `ThreadBusy`, and `QuestionRefused` if there is no run to close."""
+        """Stream like LangGraph's `astream`; raises `ThreadBusy`, and `QuestionRefused` if there is
+        no run to close."""
         config = self._with_store(config)
         if isinstance(input, Command) and input.goto in (END, (END,), [END]):
             # LangGraph by itself would ask the pending question again.
@@ -98,7 +113,8 @@ class LeasedGraph(DrawableGraph):
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Change a thread's state as LangGraph does; values may be JSON. Raises `ThreadBusy` and `EditRefused`."""
+        """Change a thread's state as LangGraph does; values may be JSON. Raises `ThreadBusy` and
+        `EditRefused`."""
         async with self._lease(config):
             given = config.get("configurable", {})
             # The states of branches and nested graphs are not checked.
@@ -106,9 +122,14 @@ class LeasedGraph(DrawableGraph):
                 thread = {name: value for name, value in given.items() if name != "checkpoint_id"}
                 latest = await self.aget_state({"configurable": thread})
                 check_nothing_is_lost(latest, given.get("checkpoint_id"))
-                values = (await self.aget_state(config) if given.get("checkpoint_id") else latest).values
+                values = (
+                    await self.aget_state(config) if given.get("checkpoint_id") else latest
+                ).values
                 supersteps = [
-                    [update._replace(values=read_values(update.values, values)) for update in updates]
+                    [
+                        update._replace(values=read_values(update.values, values))
+                        for update in updates
+                    ]
                     for updates in supersteps
                 ]
             with tracing_if(self._is_traced(config)):
@@ -119,20 +140,26 @@ class LeasedGraph(DrawableGraph):
     ) -> tuple[Any, RunnableConfig | None, Callable[[], None] | None]:
         """Save the files attached to an input's messages, and return the input without them.
 
-        Also returns the config, with a thread id, and a function that deletes the files after the run; None if a
-        checkpointer stores the thread, and so the files must stay.
+        Also returns the config, with a thread id, and a function that deletes the files after the
+        run; None if a checkpointer stores the thread, and so the files must stay.
         """
-        holder: Any = given.update if isinstance(given, Command) else getattr(given, "__dict__", given)
+        holder: Any = (
+            given.update if isinstance(given, Command) else getattr(given, "__dict__", given)
+        )
         if not (messages := messages_with_files(holder)):
             return given, config, None
         own = self._configurable(config)
         runtime, saver = own.get(_PARENT_RUNTIME), own.get(_PARENT_SAVER, self.checkpointer)
         thread = str(own.get("thread_id") or uuid.uuid4())
         contexts = (context, getattr(runtime, "context", None))
-        settings = with_configurable(next((found for found in contexts if isinstance(found, Context)), None), own)
+        settings = with_configurable(
+            next((found for found in contexts if isinstance(found, Context)), None), own
+        )
         pages = Pages(getattr(runtime, "store", None) or self.store or InMemoryStore(), thread)
         update = {**holder, "messages": await take_files(messages, pages, settings)}
-        clear = partial(delete_files, await in_thread(attachments_folder, settings.data_dir), thread)
+        clear = partial(
+            delete_files, await in_thread(attachments_folder, settings.data_dir), thread
+        )
         if isinstance(saver, InMemorySaver):
             atexit.register(clear)
         given = replace(given, update=update) if isinstance(given, Command) else update
@@ -141,13 +168,16 @@ class LeasedGraph(DrawableGraph):
         return given, config, None if isinstance(saver, BaseCheckpointSaver) else clear
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
-        """Return a context that holds the thread's lease; None instead if a parent holds it or none is needed."""
+        """Return a context that holds the thread's lease; None instead if a parent holds it or none
+        is needed."""
         given = self._configurable(config)
         leases = getattr(given.get(_PARENT_SAVER, self.checkpointer), "leases", None)
         # In a node, the thread belongs to the parent graph.
         if leases is None or not given.get("thread_id") or _PARENT_TASK in given:
             return nullcontext()
-        held: AbstractAsyncContextManager[Lease] = leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
+        held: AbstractAsyncContextManager[Lease] = leases.hold(
+            str(given["thread_id"]), given.get(TOKEN, "")
+        )
         return held
 
     def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
@@ -174,7 +204,9 @@ class LeasedGraph(DrawableGraph):
         return usable_saver(saver) if isinstance(saver, BaseCheckpointSaver) else saver
 
 
-def _sync_and_async(method: Callable[..., Any], position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _sync_and_async(
+    method: Callable[..., Any], position: int
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return a sync and an async method that run an async method on the checkpointer's event loop.
 
     `position` is the index of the config among the method's arguments.
@@ -197,7 +229,8 @@ def _sync_and_async(method: Callable[..., Any], position: int) -> tuple[Callable
 def _sync_and_async_streams(
     method: Callable[..., Any], position: int
 ) -> tuple[Callable[..., Generator[Any, None, None]], Callable[..., AsyncGenerator[Any, None]]]:
-    """Do the same as `_sync_and_async` for an async generator method; leaving the iteration early cancels it."""
+    """Do the same as `_sync_and_async` for an async generator method; leaving the iteration early
+    cancels it."""
 
     @wraps(method)
     def sync_method(self: ResearchGraph, *args: Any, **settings: Any) -> Generator[Any, None, None]:
@@ -205,7 +238,9 @@ def _sync_and_async_streams(
         yield from iterate(make, self._loop(_config_in(args, settings, position)))
 
     @wraps(method)
-    async def async_method(self: ResearchGraph, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
+    async def async_method(
+        self: ResearchGraph, *args: Any, **settings: Any
+    ) -> AsyncGenerator[Any, None]:
         make = partial(method, self, *args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
         async for part in make() if home is None else aiterate(make, home):
@@ -214,27 +249,35 @@ def _sync_and_async_streams(
     return sync_method, async_method
 
 
-def _config_in(args: tuple[Any, ...], settings: Mapping[str, Any], position: int) -> RunnableConfig | None:
-    config: RunnableConfig | None = args[position] if len(args) > position else settings.get("config")
+def _config_in(
+    args: tuple[Any, ...], settings: Mapping[str, Any], position: int
+) -> RunnableConfig | None:
+    config: RunnableConfig | None = (
+        args[position] if len(args) > position else settings.get("config")
+    )
     return config
 
 
 class ResearchGraph(LeasedGraph):
     """A compiled graph with both sync and async methods, although all its nodes are async.
 
-    Calls run on the event loop of the checkpointer. If it has none, async calls run on the caller's loop and sync calls
-    on a background loop. If the caller leaves a stream early, the run can be resumed.
+    Calls run on the event loop of the checkpointer. If it has none, async calls run on the caller's
+    loop and sync calls on a background loop. If the caller leaves a stream early, the run can be
+    resumed.
     """
 
     stream, astream = _sync_and_async_streams(LeasedGraph.astream, 1)
     invoke, ainvoke = _sync_and_async(LeasedGraph.ainvoke, 1)
     get_state, aget_state = _sync_and_async(LeasedGraph.aget_state, 0)
-    get_state_history, aget_state_history = _sync_and_async_streams(LeasedGraph.aget_state_history, 0)
+    get_state_history, aget_state_history = _sync_and_async_streams(
+        LeasedGraph.aget_state_history, 0
+    )
     update_state, aupdate_state = _sync_and_async(LeasedGraph.aupdate_state, 0)
     bulk_update_state, abulk_update_state = _sync_and_async(LeasedGraph.abulk_update_state, 0)
 
     def _home(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
-        """Return the loop to which an async call must be handed over; None if it can run on the current one."""
+        """Return the loop to which an async call must be handed over; None if it can run on the
+        current one."""
         loop = self._saver_loop(config)
         return None if loop is asyncio.get_running_loop() else loop
 
@@ -247,7 +290,8 @@ class ResearchGraph(LeasedGraph):
         loop = self._saver_loop(config) or background_loop()
         if not loop.is_running() or loop is asyncio._get_running_loop():
             raise SyncCallRefused(
-                "This checkpointer belongs to an event loop that a sync call cannot wait for: use the graph's async "
+                "This checkpointer belongs to an event loop that a sync call cannot wait for: use "
+                "the graph's async "
                 'methods, or let the graph open the file: build_graph(checkpointer="runs.sqlite").'
             )
         return loop
@@ -259,16 +303,19 @@ def build_graph(
     checkpointer: BaseCheckpointSaver[Any] | Literal[True] | str | Path | None = None,
     store: BaseStore | None = None,
 ) -> ResearchGraph:
-    """Return the compiled research graph of a strategy, to run on its own or as a node of another graph.
+    """Return the compiled research graph of a strategy, to run on its own or as a node of another
+    graph.
 
-    `checkpointer` is a LangGraph saver, the path of an SQLite file (created if missing), or the URL of a PostgreSQL
-    database (`postgresql://…`); files and databases store checkpoints and page texts. Without a checkpointer a run
-    cannot pause to ask a question; it states its assumptions instead. A node uses its parent's checkpointer; with
-    `True` it also remembers the sources of earlier turns. Without a `store` (its own or its parent's), page texts are
-    kept in memory, unless `checkpointer` is a path or a URL.
+    `checkpointer` is a LangGraph saver, the path of an SQLite file (created if missing), or the URL
+    of a PostgreSQL database (`postgresql://…`); files and databases store checkpoints and page
+    texts. Without a checkpointer a run cannot pause to ask a question; it states its assumptions
+    instead. A node uses its parent's checkpointer; with `True` it also remembers the sources of
+    earlier turns. Without a `store` (its own or its parent's), page texts are kept in memory,
+    unless `checkpointer` is a path or a URL.
 
-    Raises `UnknownSetting` for an unknown strategy; `DatabaseUnusable` for a missing folder, a file of another kind or
-    an unreachable database; `ExtraMissing` if the package for PostgreSQL is not installed.
+    Raises `UnknownSetting` for an unknown strategy; `DatabaseUnusable` for a missing folder, a file
+    of another kind or an unreachable database; `ExtraMissing` if the package for PostgreSQL is not
+    installed.
     """
     check_strategy(strategy)
     # Computed and cached now so that no run has to wait for it.
@@ -279,12 +326,15 @@ def build_graph(
         checkpointer, store = database.saver, store or database.store
     elif isinstance(checkpointer, BaseCheckpointSaver):
         checkpointer = usable_saver(checkpointer)
-    return ResearchGraph.of(compile_graph(strategy), checkpointer=checkpointer, store=store or InMemoryStore())
+    return ResearchGraph.of(
+        compile_graph(strategy), checkpointer=checkpointer, store=store or InMemoryStore()
+    )
 
 
 @cache
 def compile_graph(strategy: Strategy) -> LeasedGraph:
-    """Return the graph of a strategy without checkpointer; it stores the strategy in the metadata of its checkpoints.
+    """Return the graph of a strategy without checkpointer; it stores the strategy in the metadata
+    of its checkpoints.
 
     Compiled once per process: copy the graph before changing it.
     """
@@ -299,7 +349,8 @@ def thread_config(name: str) -> RunnableConfig:
 
 
 def thread_id(name: str) -> str:
-    """Return the thread id for a name: the name itself if it is a UUID, else a UUID derived from it."""
+    """Return the thread id for a name: the name itself if it is a UUID, else a UUID derived from
+    it."""
     try:
         return str(uuid.UUID(name))
     except ValueError:
@@ -308,7 +359,8 @@ def thread_id(name: str) -> str:
 
 @cache
 def _opened(location: Path | str) -> Database:
-    """Return the database of a file or URL, opened once per process; closed only at exit, since graphs cannot be."""
+    """Return the database of a file or URL, opened once per process; closed only at exit, since
+    graphs cannot be."""
     resources, loop = AsyncExitStack(), background_loop()
     database = wait_for(resources.enter_async_context(open_database(location)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
@@ -316,7 +368,8 @@ def _opened(location: Path | str) -> Database:
 
 
 def _with_context(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call with a `context` given as a dict converted; raises `UnknownSetting`."""
+    """Return the arguments of a call with a `context` given as a dict converted; raises
+    `UnknownSetting`."""
     given = settings.get("context")
     if isinstance(given, dict):
         return {**settings, "context": read_context(given)}
@@ -334,21 +387,28 @@ class Answer(NamedTuple):
     """The cited sources, each with its `number`."""
 
 
-def research(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
+def research(
+    question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]
+) -> Answer:
     """Research a question and return the report; asks no clarifying questions and stores nothing.
 
-    `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises `UserMistake`
-    if the question or a setting is invalid, `RunFailed` if a model does not answer; errors of a model's client library
-    are raised unchanged.
+    `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`.
+    Raises `UserMistake` if the question or a setting is invalid, `RunFailed` if a model does not
+    answer; errors of a model's client library are raised unchanged.
     """
     return wait_for(aresearch(question, strategy, **settings), build_graph(strategy)._loop())
 
 
-async def aresearch(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
-    """Research a question like `research`, on the caller's event loop; cancelling the task stops the run."""
+async def aresearch(
+    question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]
+) -> Answer:
+    """Research a question like `research`, on the caller's event loop; cancelling the task stops
+    the run."""
     context = read_context({"clarify": "assume", **settings})
     state = await build_graph(strategy).ainvoke(
-        {"messages": [HumanMessage(question)]}, context=context, output_keys=["messages", "report", "sources"]
+        {"messages": [HumanMessage(question)]},
+        context=context,
+        output_keys=["messages", "report", "sources"],
     )
     report: Report = state["report"]
     return Answer(state["messages"][-1].text, report, tuple(report.cited(state["sources"])))

@@ -16,7 +16,15 @@ from ..core.run.conversation import safe_text
 from ..core.run.events import packets
 from ..core.run.events.packets import AnyPacket
 from ..state import ResearchState
-from .progress import PlainLines, ProgressView, describe, describe_index, is_completed, is_report_start, shorten
+from .progress import (
+    PlainLines,
+    ProgressView,
+    describe,
+    describe_index,
+    is_completed,
+    is_report_start,
+    shorten,
+)
 from .terminal import supports_styles
 from .words import counted
 
@@ -27,7 +35,8 @@ _SHOWN_CHARACTERS = 4000
 
 
 def progress_view(title: str) -> ProgressView:
-    """Return a live view if standard error is a terminal that can redraw lines, otherwise a view of plain lines."""
+    """Return a live view if standard error is a terminal that can redraw lines, otherwise a view of
+    plain lines."""
     return LiveView(title) if supports_styles(sys.stderr) else PlainLines(title)
 
 
@@ -46,7 +55,8 @@ class Researcher:
 
 
 class LiveView(ProgressView):
-    """Shows elapsed time, costs, plan and researchers, then the report as it is written; erased at the end."""
+    """Shows elapsed time, costs, plan and researchers, then the report as it is written; erased at
+    the end."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
@@ -80,7 +90,11 @@ class LiveView(ProgressView):
         """Update the view from a packet."""
         branch = (packet.placement.turn_index, packet.placement.tab_index)
         if branch not in self.researchers:
-            self.delay = describe(packet) if isinstance(packet, packets.CallDelayed | packets.CallContinued) else ""
+            self.delay = (
+                describe(packet)
+                if isinstance(packet, packets.CallDelayed | packets.CallContinued)
+                else ""
+            )
         match packet:
             case packets.PlanStart():
                 self.plan = ""
@@ -101,7 +115,9 @@ class LiveView(ProgressView):
                 self.researchers[branch].task = packet.title
             case packets.StepStarted():
                 self.activity = ""
-                self.researchers[branch] = Researcher(shorten(f"{packet.step_id} {packet.title}"), is_step=True)
+                self.researchers[branch] = Researcher(
+                    shorten(f"{packet.step_id} {packet.title}"), is_step=True
+                )
             case packets.Activity() if branch not in self.researchers:
                 self.activity = describe(packet)
             case _ if is_report_start(packet):
@@ -113,20 +129,29 @@ class LiveView(ProgressView):
                 if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
                     researcher.sources |= {document.document_id for document in packet.documents}
                 # A step continues after an error.
-                last = packets.StepDone if researcher.is_step else packets.FindingCitedDocuments | packets.PacketError
+                last = (
+                    packets.StepDone
+                    if researcher.is_step
+                    else packets.FindingCitedDocuments | packets.PacketError
+                )
                 researcher.is_done = researcher.is_done or isinstance(packet, last)
 
     def recall(self, state: ResearchState) -> None:
-        """Show the plan of a resumed run, its findings for the question, and the tasks it was working on."""
+        """Show the plan of a resumed run, its findings for the question, and the tasks it was
+        working on."""
         self.plan = state.plan.text if state.plan else ""
         for finding in state.own_findings:
             # Negative turns sort before those of the resumed run, which begin at 1.
             branch = (finding.cycle - len(state.findings), finding.position)
-            self.researchers[branch] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
+            self.researchers[branch] = Researcher(
+                shorten(finding.task), finding.ended, True, set(finding.sources)
+            )
         for task in state.tasks:
             step = task.step if isinstance(task, StepTask) else None
             words = f"{step.id} {step.title}" if step else task.title or task.text
-            known = Researcher(shorten(words), "continues, or has finished", is_step=step is not None)
+            known = Researcher(
+                shorten(words), "continues, or has finished", is_step=step is not None
+            )
             self.researchers[task.turn, task.position] = known
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -135,7 +160,11 @@ class LiveView(ProgressView):
         spent = f", {self.costs}" if self.costs.calls else ""
         header = f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}"
         work = self._work()
-        words = [*Text(self.written.strip()).wrap(console, options.max_width)] if self.is_writing else []
+        words = (
+            [*Text(self.written.strip()).wrap(console, options.max_width)]
+            if self.is_writing
+            else []
+        )
         # If space is short, the text being written comes first, then current work, then the plan.
         words = words[-max(room // 2, room - 1 - len(work)) :]
         work = work[-(room - 1 - len(words)) :] if room - 1 > len(words) else []
@@ -149,7 +178,10 @@ class LiveView(ProgressView):
         work: list[Text] = []
         for researcher in list(self.researchers.values())[-_SHOWN_RESEARCHERS:]:
             style = "green" if researcher.is_done else "yellow"
-            work += [Text.assemble(("● ", style), researcher.task), Text(f"  {researcher.doing}", style="dim")]
+            work += [
+                Text.assemble(("● ", style), researcher.task),
+                Text(f"  {researcher.doing}", style="dim"),
+            ]
         if self.plan and self.activity:
             work.append(Text(self.activity, style="dim"))
         elif self.is_writing:
@@ -163,4 +195,6 @@ class LiveView(ProgressView):
             return [Text(self.activity or self.indexing or "starting", style="dim")]
         has_steps = any(researcher.is_step for researcher in self.researchers.values())
         lines = safe_text(self.plan).strip().splitlines()
-        return [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
+        return [
+            Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")
+        ]

@@ -40,11 +40,14 @@ def run_markdown(stored: StoredRun) -> str:
 
 
 def run_json(stored: StoredRun) -> str:
-    """Return a whole run as JSON: what `report_json` returns, and plan, steps, research and audit."""
+    """Return a whole run as JSON: what `report_json` returns, and plan, steps, research and
+    audit."""
     state = stored.state
     research = [
         {
-            **finding.model_dump(include={"cycle", "position", "task", "ended", "reason", "seconds"}),
+            **finding.model_dump(
+                include={"cycle", "position", "task", "ended", "reason", "seconds"}
+            ),
             "finding": safe_text(finding.numbered or finding.text),
             "actions": [action.model_dump(exclude={"id"}) for action in finding.actions],
             "sources": [_source_data(source) for source in _cited(state, finding)],
@@ -55,18 +58,31 @@ def run_json(stored: StoredRun) -> str:
     planned = {
         "strategy": stored.strategy,
         "plan": list(state.plan.steps) if state.plan else [],
-        "steps": [_step_data(step, state.outcomes.get(step.id, _NOT_BEGUN)) for step in state.steps],
-        "gaps": [{"question": gap.text, "relevance": gap.score, "step": gap.step} for gap in open_gaps(observed)],
+        "steps": [
+            _step_data(step, state.outcomes.get(step.id, _NOT_BEGUN)) for step in state.steps
+        ],
+        "gaps": [
+            {"question": gap.text, "relevance": gap.score, "step": gap.step}
+            for gap in open_gaps(observed)
+        ],
         "contradictions": _contradictions(state, observed),
     }
     audited: dict[str, Any] = {}
     if state.report and state.report.audit:
         claims = [
-            {"sentence": state.report.text[claim.start : claim.end], **claim.model_dump(mode="json")}
+            {
+                "sentence": state.report.text[claim.start : claim.end],
+                **claim.model_dump(mode="json"),
+            }
             for claim in state.report.claims
         ]
         audited = {"audit": state.report.audit.model_dump(mode="json"), "claims": claims}
-    data = {**_report_data(stored), **clean_nested(planned), "research": research, **clean_nested(audited)}
+    data = {
+        **_report_data(stored),
+        **clean_nested(planned),
+        "research": research,
+        **clean_nested(audited),
+    }
     return json.dumps(data, ensure_ascii=False, indent=2)
 
 
@@ -76,29 +92,43 @@ def run_line(stored: StoredRun, shown: str) -> str:
     words = " ".join(safe_text(name + stored.title).split())
     status = "running in another process" if stored.runner else stored.status
     changed = datetime.fromisoformat(stored.changed).astimezone() if stored.changed else None
-    return f"{shown}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
+    return (
+        f"{shown}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
+    )
 
 
 def run_page(stored: StoredRun, name: RunName) -> str:
-    """Return a run with its plan, research and report as text; if unfinished, with the command that resumes `name`."""
+    """Return a run with its plan, research and report as text; if unfinished, with the command that
+    resumes `name`."""
     state = stored.state
     lines = _head(stored, name)
     # The steps of a typed plan, below, show it in more detail.
     if state.plan and not state.steps:
-        lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
+        lines += [
+            "",
+            "Plan",
+            *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1)),
+        ]
     if state.steps:
         lines += ["", "Steps"]
         for step in state.steps:
             outcome, indent = state.outcomes.get(step.id, _NOT_BEGUN), "  " * (step.depth + 1)
             facts = [step.status.replace("_", " "), step.kind]
             if outcome.iterations:
-                facts += [counted(len(outcome.iterations), "iteration"), f"confidence {outcome.confidence:.2g}"]
+                facts += [
+                    counted(len(outcome.iterations), "iteration"),
+                    f"confidence {outcome.confidence:.2g}",
+                ]
             lines.append(f"{indent}{step.id} {step.title} – {', '.join(facts)}")
             lines += [f"{indent}    {step.reason}"] if step.reason else []
         if gaps := open_gaps(state.own_observations):
             lines += ["", "Not found", *(f"  - {gap.text}" for gap in gaps)]
     if findings := _findings(state):
-        lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
+        lines += [
+            "",
+            "Research",
+            *(line for finding in findings for line in _finding_lines(state, finding)),
+        ]
     if state.report and (audit := state.report.audit):
         engines = engines_line(state)
         lines += [
@@ -106,10 +136,12 @@ def run_page(stored: StoredRun, name: RunName) -> str:
             "Audit",
             f"  {counts_line(audit)}",
             f"  {counted(audit.removed_markers, 'citation')} removed that named no source",
-            f"  {counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
-            f"from {counted(audit.independent_sources, 'independent organisation')}, "
-            f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
-            f"  {counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
+            f"  {counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, from "
+            f"{counted(audit.independent_sources, 'independent organisation')}, "
+            f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not "
+            "readable",
+            f"  {counted(len(audit.disagreements), 'contradiction')}, "
+            f"{counted(len(audit.open_gaps), 'gap')} left open",
             *([f"  found by {engines}"] if engines else []),
             *([f"  {calls_line(audit)}"] if audit.model_calls else []),
         ]
@@ -180,7 +212,9 @@ def _step_data(step: PlanStep, outcome: StepOutcome) -> dict[str, Any]:
         "kind": step.kind,
         "iterations": [
             {
-                **iteration.model_dump(mode="json", include={"number", "queries", "confidence", "verdicts"}),
+                **iteration.model_dump(
+                    mode="json", include={"number", "queries", "confidence", "verdicts"}
+                ),
                 "learnings": len(iteration.learnings),
             }
             for iteration in outcome.iterations
@@ -199,14 +233,17 @@ def _contradictions(state: ResearchState, observed: Sequence[Observation]) -> li
         for side in dispute.sides:
             source = state.sources.get(side.source)
             location = source.location if source else ""
-            claims.append({"text": side.text, "source": location, "date": side.date, "origin": side.origin})
+            claims.append(
+                {"text": side.text, "source": location, "date": side.date, "origin": side.origin}
+            )
         shown.append(
             {
                 "claims": claims,
                 "about": dispute.about,
                 "resolution": dispute.resolution,
                 "step": found.step,
-                # `contradictions` merges equal ones, so the number stays the same for one that was confirmed.
+                # `contradictions` merges equal ones, so the number stays the same for one that was
+                # confirmed.
                 "is_confirmed": len(contradictions([*confirmed, found])) == len(confirmed),
             }
         )
@@ -227,7 +264,10 @@ def _head(stored: StoredRun, name: RunName) -> list[str]:
     if stored.asks or (stored.is_unfinished and not stored.runner):
         lines.append(f"Resume    {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
     if run.id:
-        lines.append(f"Time      {run.active_seconds:.1f} s active, started {run.date}, version {run.version}")
+        lines.append(
+            f"Time      {run.active_seconds:.1f} s active, started {run.date}, version "
+            f"{run.version}"
+        )
     return [*lines, f"Spent     {spent_line(state.spending)}"]
 
 
@@ -261,11 +301,15 @@ def _finding_lines(state: ResearchState, finding: Finding) -> Iterable[str]:
 
 
 def engines_line(state: ResearchState) -> str:
-    """Return how many sources each search engine found and how many of them are cited; empty if none found any."""
+    """Return how many sources each search engine found and how many of them are cited; empty if
+    none found any."""
     cited = set(state.report.sources) if state.report else set()
     found = Counter(engine for source in state.sources.values() for engine in source.engines)
     used = Counter(engine for key in cited for engine in state.sources[key].engines)
-    return "; ".join(f"{engine}: {counted(count, 'source')}, {used[engine]} cited" for engine, count in found.items())
+    return "; ".join(
+        f"{engine}: {counted(count, 'source')}, {used[engine]} cited"
+        for engine, count in found.items()
+    )
 
 
 def _findings(state: ResearchState) -> list[Finding]:

@@ -1,4 +1,5 @@
-"""Shows a run's progress as plain lines, or its packets (events for clients) as JSON; has the base of all views."""
+"""Shows a run's progress as plain lines, or its packets (events for clients) as JSON; has the base
+of all views."""
 
 from __future__ import annotations
 
@@ -60,7 +61,10 @@ def usual_cost_line(cost: UsualCost) -> str:
 
 def usual_cost_words(cost: UsualCost) -> str:
     """Return the median time and tokens of earlier runs: "4 min, 58 000 tokens (median of 5)"."""
-    return f"{in_words(cost.median_seconds)}, {rounded(cost.median_tokens)} tokens (median of {cost.runs})"
+    return (
+        f"{in_words(cost.median_seconds)}, {rounded(cost.median_tokens)} tokens (median of "
+        f"{cost.runs})"
+    )
 
 
 def rounded(count: float) -> str:
@@ -106,7 +110,8 @@ class ProgressView(ABC):
         self.take(packet)
 
     def steering(self) -> str:
-        """Return the typed lines as one hint for the running researchers, and clear them; empty if there are none."""
+        """Return the typed lines as one hint for the running researchers, and clear them; empty if
+        there are none."""
         if not self.is_researching or not self.typed:
             return ""
         words = "\n".join(self.typed)
@@ -141,11 +146,18 @@ def describe(packet: AnyPacket) -> str:
             return f"step {packet.step_id} ({packet.kind}): {shorten(packet.title)}"
         case packets.StepLearnings():
             count = len({learning.text for learning in packet.learnings})
-            return f"learned {counted(count, 'thing') if count else 'nothing new'}, confidence {packet.confidence:.2g}"
+            return (
+                f"learned {counted(count, 'thing') if count else 'nothing new'}, confidence "
+                f"{packet.confidence:.2g}"
+            )
         case packets.StepAssessed():
-            return "complete" if packet.is_complete else f"not complete: {shorten(packet.reasoning)}"
+            return (
+                "complete" if packet.is_complete else f"not complete: {shorten(packet.reasoning)}"
+            )
         case packets.StepDone():
-            return shorten(f"step {packet.step_id} {packet.status}{packet.reason and f': {packet.reason}'}")
+            return shorten(
+                f"step {packet.step_id} {packet.status}{packet.reason and f': {packet.reason}'}"
+            )
         case packets.ContradictionsFound():
             return f"found {counted(len(packet.contradictions), 'contradiction')} between sources"
         case packets.ReportFraming():
@@ -159,9 +171,15 @@ def describe(packet: AnyPacket) -> str:
         case packets.OpenUrlUrls():
             return f"reading: {shorten(', '.join(packet.urls))}"
         case packets.SearchToolDocuments():
-            return f"found {counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
+            return (
+                "found "
+                f"{counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
+            )
         case packets.OpenUrlDocuments():
-            return f"read {counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
+            return (
+                "read "
+                f"{counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
+            )
         case packets.FindingStart():
             return "writing its finding"
         case packets.FindingCitedDocuments():
@@ -173,8 +191,13 @@ def describe(packet: AnyPacket) -> str:
         case packets.PacketError():
             return shorten(packet.message)
         case packets.ReportGraded():
-            left = [shorten(grade.requirement) for grade in packet.grades if grade.verdict != "answered"]
-            line = f"{len(packet.grades) - len(left)} of {counted(len(packet.grades), 'point')} of the request answered"
+            left = [
+                shorten(grade.requirement) for grade in packet.grades if grade.verdict != "answered"
+            ]
+            line = (
+                f"{len(packet.grades) - len(left)} of {counted(len(packet.grades), 'point')} of "
+                "the request answered"
+            )
             intent = "looking for more on" if packet.is_researched else "open"
             return f"{line}; {intent}: {'; '.join(left)}" if left else line
         case packets.ReportAudited():
@@ -185,12 +208,15 @@ def describe(packet: AnyPacket) -> str:
 
 
 def describe_index(packet: packets.DocumentsIndexed) -> str:
-    """Return the progress of indexing; at its end also the number, and the first few, of the unreadable files."""
+    """Return the progress of indexing; at its end also the number, and the first few, of the
+    unreadable files."""
     if not packet.unread_total:
         return f"documents indexed: {packet.done} of {packet.total}"
     named = [f"{file.path} ({file.reason})" for file in packet.unread]
     more = packet.unread_total - len(named)
-    rest = f", and {more} more: `deep-research doctor` with the same --docs lists them" if more else ""
+    rest = (
+        f", and {more} more: `deep-research doctor` with the same --docs lists them" if more else ""
+    )
     count = f"documents indexed: {packet.readable} of {packet.readable + packet.unread_total}"
     return safe_text(f"{count}; {packet.unread_total} could not be read: {', '.join(named)}{rest}")
 
@@ -207,7 +233,8 @@ class PlainLines(ProgressView):
         self.clock = clock or SystemClock()
 
     async def during(self, work: Awaitable[Value]) -> Value:
-        """Await `work` and return its result; every `_WAIT_SECONDS`, print what it is waiting for."""
+        """Await `work` and return its result; every `_WAIT_SECONDS`, print what it is waiting
+        for."""
 
         async def report() -> None:
             while True:
@@ -230,7 +257,9 @@ class PlainLines(ProgressView):
                 self.plan.append(packet.content)
             case packets.SectionEnd() if turn == self.plan_turn:
                 self.print(f"plan:\n{''.join(self.plan).strip()}")
-            case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % _DOCUMENTS_PER_LINE == 0:
+            case packets.DocumentsIndexed() if (
+                packet.done == packet.total or packet.done % _DOCUMENTS_PER_LINE == 0
+            ):
                 self.print(describe_index(packet))
             case packets.EstimateMade():
                 self.print(describe(packet))
@@ -253,7 +282,8 @@ def is_completed(stop: packets.OverallStop) -> bool:
 
 
 def is_report_start(packet: AnyPacket) -> bool:
-    """Whether this packet starts the report; a question to the user starts with the same packet without sources."""
+    """Whether this packet starts the report; a question to the user starts with the same packet
+    without sources."""
     return isinstance(packet, packets.MessageStart) and packet.final_documents is not None
 
 
@@ -273,14 +303,16 @@ class PacketLines(ProgressView):
         self.start = time.monotonic()
 
     def take(self, packet: AnyPacket) -> None:
-        """Print a packet; raises `ReaderGone`, which stops the run, if the reader has closed the pipe."""
+        """Print a packet; raises `ReaderGone`, which stops the run, if the reader has closed the
+        pipe."""
         self.has_stopped = isinstance(packet, OverallStop)
         # Pure ASCII works with any encoding of the reader.
         if not print_output(json.dumps(packet.model_dump(mode="json"))):
             raise ReaderGone
 
     def close(self, message: str, *, is_cancelled: bool) -> None:
-        """Print a stop packet with this message unless there was one: a command can fail before its run begins."""
+        """Print a stop packet with this message unless there was one: a command can fail before its
+        run begins."""
         if self.has_stopped:
             return
         stop = OverallStop(

@@ -50,17 +50,23 @@ NOTES_KEY = "settings"
 
 
 class ThreadNotes(NamedTuple):
-    """A thread's name, label and chosen settings, kept in the store; deleted and copied with the thread."""
+    """A thread's name, label and chosen settings, kept in the store; deleted and copied with the
+    thread."""
 
     store: BaseStore
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were stored."""
-        return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), NOTES_KEY)) or {}
+        """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were
+        stored."""
+        return (
+            note_value(await self.store.aget(page_namespace(thread_id(self.thread)), NOTES_KEY))
+            or {}
+        )
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the given settings, completed with those chosen earlier for the thread that still exist."""
+        """Return the given settings, completed with those chosen earlier for the thread that still
+        exist."""
         earlier = _existing(json.loads((await self.read()).get("json", "{}")), Context)
         limits = _existing(earlier.get("limits", {}), Limits)
         return {**earlier, **given, "limits": {**limits, **given.get("limits", {})}}
@@ -102,7 +108,8 @@ class StoredRun(NamedTuple):
     changed: str
     """Time of the last change (ISO 8601)."""
     failure: str
-    """Why the run failed, as a message to the user; empty if it did not fail or has completed since."""
+    """Why the run failed, as a message to the user; empty if it did not fail or has completed
+    since."""
     runner: str = ""
     """The other process that is running it, in words; empty if there is none."""
     label: str = ""
@@ -128,7 +135,8 @@ class StoredRun(NamedTuple):
 
     @property
     def status(self) -> str:
-        """Status as one word; a run with steps left that neither runs, waits nor failed is "stopped"."""
+        """Status as one word; a run with steps left that neither runs, waits nor failed is
+        "stopped"."""
         if self.runner:
             return "running"
         if self.asks:
@@ -146,23 +154,29 @@ class StoredRun(NamedTuple):
     def title(self) -> str:
         """Title of the report, else the beginning of the question."""
         return safe_text(
-            self.state.title or shorten(question_line(self.question), PLAN_TITLE_CHARACTERS, placeholder="…")
+            self.state.title
+            or shorten(question_line(self.question), PLAN_TITLE_CHARACTERS, placeholder="…")
         )
 
     @property
     def question(self) -> str:
-        """The question, even if the run was stopped before its first step; empty if it was not stored."""
+        """The question, even if the run was stopped before its first step; empty if it was not
+        stored."""
         run, messages = self.state.run, self.state.messages
         return run.question if run.id else "".join(message.text for message in messages[-1:])
 
     def message(self, words: str) -> Any:
-        """Return the user's text as graph input: an answer, a hint, or a question; None for a hint already received."""
+        """Return the user's text as graph input: an answer, a hint, or a question; None for a hint
+        already received."""
         if self.waiting:
             return Command(resume=words)
         if not self.is_unfinished:
             return {"messages": [HumanMessage(words)]}
-        # New input would discard the results of researchers that have finished in this round; an update keeps them.
-        last = next(message for message in reversed(self.state.messages) if mark_of(message) != DRAFT)
+        # New input would discard the results of researchers that have finished in this round; an
+        # update keeps them.
+        last = next(
+            message for message in reversed(self.state.messages) if mark_of(message) != DRAFT
+        )
         is_repeated = isinstance(last, HumanMessage) and last.text == words
         return None if is_repeated else Command(update={"messages": [HumanMessage(words)]})
 
@@ -189,17 +203,19 @@ class RunBook(NamedTuple):
     ) -> StoredRun:
         """Send a question, a follow-up, an answer or a hint to a thread; raises `ThreadBusy`.
 
-        With `is_estimate` the run pauses at its plan. Settings that are not given keep the values chosen earlier on
-        the thread, except `clarify`, which applies to one question only. A new thread uses the given strategy, or
-        else that of the environment; an existing thread keeps its own. A refused call leaves no new thread behind.
+        With `is_estimate` the run pauses at its plan. Settings that are not given keep the values
+        chosen earlier on the thread, except `clarify`, which applies to one question only. A new
+        thread uses the given strategy, or else that of the environment; an existing thread keeps
+        its own. A refused call leaves no new thread behind.
         """
         # The lease prevents changes to the thread, whose state decides what the text means.
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             stored_strategy = await self._strategy_of(thread)
             if stored_strategy and strategy not in (None, stored_strategy):
                 raise UnknownSetting(
-                    f"The run {thread!r} was started with the strategy {stored_strategy!r} and cannot switch to "
-                    f"{strategy!r}: leave out --strategy, or start another run (--thread)."
+                    f"The run {thread!r} was started with the strategy {stored_strategy!r} and "
+                    f"cannot switch to {strategy!r}: leave out --strategy, or start another run "
+                    "(--thread)."
                 )
             graph = self.graph(stored_strategy or strategy or default_strategy())
             snapshot = await _snapshot(graph, thread)
@@ -212,7 +228,10 @@ class RunBook(NamedTuple):
             if not snapshot.values:
                 await asyncio.to_thread(list, open_roots(context))
             await load_models(context)
-            notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
+            notices = (
+                *check_models(ROLES, context),
+                *await asyncio.to_thread(check_language, context.language),
+            )
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             view.begin(notices)
@@ -228,12 +247,20 @@ class RunBook(NamedTuple):
                 raise
 
     async def resume(
-        self, thread: str, answer: str, given: Mapping[str, Any], view: ProgressView, *, is_estimate: bool = False
+        self,
+        thread: str,
+        answer: str,
+        given: Mapping[str, Any],
+        view: ProgressView,
+        *,
+        is_estimate: bool = False,
     ) -> StoredRun:
-        """Resume a stopped run, with `answer` as a hint, or answer a waiting run; return a finished run unchanged.
+        """Resume a stopped run, with `answer` as a hint, or answer a waiting run; return a finished
+        run unchanged.
 
-        Without an answer, a plan that was shown only for an estimate is approved. Given settings apply from now on; the
-        others keep the values chosen earlier on the thread. Raises `ThreadBusy`.
+        Without an answer, a plan that was shown only for an estimate is approved. Given settings
+        apply from now on; the others keep the values chosen earlier on the thread. Raises
+        `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             stored = await self.read(thread, lease)
@@ -243,7 +270,9 @@ class RunBook(NamedTuple):
             notices = (*(check_models(ROLES, context) if given else ()), *tracing_notices(context))
             if answer and not stored.asks and not stored.is_unfinished:
                 further = f'`deep-research ask "…" --thread {shlex.quote(thread)}`'
-                raise UnknownSetting(f"The run {thread!r} is finished; to ask a follow-up question: {further}.")
+                raise UnknownSetting(
+                    f"The run {thread!r} is finished; to ask a follow-up question: {further}."
+                )
             if answer:
                 check_question([HumanMessage(answer)], context.limits.question_characters)
             if given:
@@ -258,14 +287,18 @@ class RunBook(NamedTuple):
             return await self._run(self.graph(stored.strategy), lease, message, context, view)
 
     async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
-        """Return a stored run; raises `UnknownThread`. The caller, if it holds `lease`, is not reported as `runner`."""
+        """Return a stored run; raises `UnknownThread`. The caller, if it holds `lease`, is not
+        reported as `runner`."""
         strategy = await self._strategy_of(thread)
         if strategy is None:
             raise unknown_thread(thread)
         snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
-        notes, pages = await self._notes(thread).read(), Pages(self.database.store, thread_id(thread))
+        notes, pages = (
+            await self._notes(thread).read(),
+            Pages(self.database.store, thread_id(thread)),
+        )
         return StoredRun(
             thread=thread_id(thread),
             name=notes.get("name", ""),
@@ -275,16 +308,20 @@ class RunBook(NamedTuple):
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
             failure=await read_failure(pages),
-            runner=str(await self.database.saver.leases.other_holder(thread_id(thread), lease) or ""),
+            runner=str(
+                await self.database.saver.leases.other_holder(thread_id(thread), lease) or ""
+            ),
             label=notes.get("label", ""),
         )
 
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
-        """Return the earlier questions of a run's thread, oldest first, each with its final state."""
+        """Return the earlier questions of a run's thread, oldest first, each with its final
+        state."""
         graph, config = self.graph(stored.strategy), thread_config(stored.thread)
         config["configurable"]["checkpoint_ns"] = ""
         ended = dict[str, StoredRun]()
-        # The checkpoint before the input of a question contains the final state of the previous question.
+        # The checkpoint before the input of a question contains the final state of the previous
+        # question.
         async for begun in self.database.saver.alist(config, filter={"source": "input"}):
             snapshot = await graph.aget_state(begun.parent_config) if begun.parent_config else None
             state = ResearchState(**snapshot.values) if snapshot and snapshot.values else None
@@ -300,18 +337,21 @@ class RunBook(NamedTuple):
         return [*reversed(ended.values())]
 
     async def rename(self, stored: StoredRun, label: str) -> None:
-        """Set the name that the web page shows for a run; if `label` is empty, it shows the question."""
+        """Set the name that the web page shows for a run; if `label` is empty, it shows the
+        question."""
         await self._notes(stored.thread).add(label=safe_text(label).strip())
 
     async def delete(self, thread: str) -> None:
-        """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is running."""
+        """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is
+        running."""
         async with self.database.saver.leases.hold(thread):
             await self.database.saver.adelete_thread(thread)
         page = self.data_dir / "pages" / f"{thread}.html"
         await asyncio.to_thread(page.unlink, missing_ok=True)
 
     async def settings(self, stored: StoredRun, given: Mapping[str, Any]) -> Context:
-        """Return the settings for a stored run: the given ones, and for the others those chosen when it was run."""
+        """Return the settings for a stored run: the given ones, and for the others those chosen
+        when it was run."""
         return self._context(await self._notes(stored.thread).choices(given))
 
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
@@ -325,8 +365,11 @@ class RunBook(NamedTuple):
         return await search_read([words], pages, self._context({}), most, lambda _: True)
 
     async def _strategy_of(self, thread: str) -> Strategy | None:
-        """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for another user's."""
-        found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
+        """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for
+        another user's."""
+        found = await self.database.saver.aget_tuple(
+            {"configurable": {"thread_id": thread_id(thread)}}
+        )
         owner: Any = found.metadata if found else {}
         if found and self.user and self.user != (owner.get(OWNER) or LOCAL_USER):
             raise unknown_thread(thread)
@@ -335,11 +378,14 @@ class RunBook(NamedTuple):
     async def _run(
         self, graph: ResearchGraph, lease: Lease, message: Any, context: Context, view: ProgressView
     ) -> StoredRun:
-        """Run the graph until it ends or pauses, restarting it for each hint that the user types; return the run."""
+        """Run the graph until it ends or pauses, restarting it for each hint that the user types;
+        return the run."""
         config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
         while True:
             # `sync` stores each step immediately: after a kill, only pending calls are repeated.
-            packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
+            packets = apackets(
+                graph, message, {"configurable": config}, context=context, durability="sync"
+            )
             hint = ""
             try:
                 async with aclosing(packets):
@@ -364,7 +410,8 @@ class RunBook(NamedTuple):
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether there may be runs; to be checked before `open_runs`, which creates a missing database."""
+    """Whether there may be runs; to be checked before `open_runs`, which creates a missing
+    database."""
     location = runs_location(data_dir)
     return isinstance(location, str) or location.exists()
 
@@ -388,7 +435,8 @@ async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:
 
 
 async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
-    """Whether a run has begun on the thread and can be resumed; after a refused call, only its input is stored."""
+    """Whether a run has begun on the thread and can be resumed; after a refused call, only its
+    input is stored."""
     snapshot = await _snapshot(graph, thread)
     return _is_unfinished(snapshot) and snapshot.values.get("run") is not None
 

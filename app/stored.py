@@ -42,11 +42,17 @@ def list_runs(data_dir: Path | None) -> int:
         async with open_runs(folder) as book:
             ids = await book.database.saver.thread_ids()
             # The shortest beginnings that are unique.
-            shown = next(n for n in count(SHOWN_ID_CHARACTERS) if len({thread[:n] for thread in ids}) == len(ids))
+            shown = next(
+                n
+                for n in count(SHOWN_ID_CHARACTERS)
+                if len({thread[:n] for thread in ids}) == len(ids)
+            )
             return [await _line(book, thread, thread[:shown]) for thread in ids]
 
     found = run_interruptibly(lines())
-    print_output("\n".join(found)) if found else say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
+    print_output("\n".join(found)) if found else say(
+        'No runs yet; start one: deep-research ask "…" --docs FOLDER'
+    )
     return DONE
 
 
@@ -58,13 +64,15 @@ def search_runs(words: str, data_dir: Path | None) -> int:
     async def lines() -> list[str]:
         async with open_runs(folder) as book:
             return [
-                f"{source.title} (read on {source.read_at[:10]} by {thread[:SHOWN_ID_CHARACTERS]})\n"
-                f"{source.location}\n{passage}"
+                f"{source.title} (read on {source.read_at[:10]} by "
+                f"{thread[:SHOWN_ID_CHARACTERS]})\n{source.location}\n{passage}"
                 for source, thread, _, passage in await book.search(words)
             ]
 
     found = run_interruptibly(lines()) if has_runs(folder) else []
-    print_output(safe_text("\n\n".join(found))) if found else say("No finished run has read anything about that.")
+    print_output(safe_text("\n\n".join(found))) if found else say(
+        "No finished run has read anything about that."
+    )
     return DONE
 
 
@@ -72,7 +80,9 @@ def search_runs(words: str, data_dir: Path | None) -> int:
 def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
     """Print a run with its plan, research and report."""
     stored = run_interruptibly(_read(RunName(thread, data_dir)))
-    print_output(run_json(stored) if output_format == "json" else run_page(stored, RunName(thread, data_dir)))
+    print_output(
+        run_json(stored) if output_format == "json" else run_page(stored, RunName(thread, data_dir))
+    )
     return DONE
 
 
@@ -104,16 +114,20 @@ def export_run(
     content = export_content(stored, chosen, name, evidence)
     if path is None and isinstance(content, bytes):
         raise OutputUnusable(
-            f"--format {chosen.name} cannot be printed: name a file with --out FILE{chosen.suffixes[0]}"
+            f"--format {chosen.name} cannot be printed: name a file with --out "
+            f"FILE{chosen.suffixes[0]}"
         )
     if not is_as_checked:
         which = name.command("audit")
-        say(f"Warning: a source text of this report is gone or has changed since the check: {which}")
+        say(
+            f"Warning: a source text of this report is gone or has changed since the check: {which}"
+        )
     return DONE if deliver(content, path) else FAILED
 
 
 def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
-    """Return the format named `wanted`, or else the one for the suffix of the file; without both, the default.
+    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
+    the default.
 
     Raises `OutputUnusable` for an unknown suffix.
     """
@@ -123,14 +137,23 @@ def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
         return FORMATS[0]
     if chosen := format_of_file(path.name):
         return chosen
-    known = ", ".join(suffix for export_format in export_formats().values() for suffix in export_format.suffixes)
-    raise OutputUnusable(f"--out {str(path)!r}: unknown suffix; use one of {known}, or choose the format with --format")
+    known = ", ".join(
+        suffix for export_format in export_formats().values() for suffix in export_format.suffixes
+    )
+    raise OutputUnusable(
+        f"--out {str(path)!r}: unknown suffix; use one of {known}, or choose the format with "
+        "--format"
+    )
 
 
 def export_content(
-    stored: StoredRun, export_format: ExportFormat, name: RunName, evidence: EvidenceShown | None = None
+    stored: StoredRun,
+    export_format: ExportFormat,
+    name: RunName,
+    evidence: EvidenceShown | None = None,
 ) -> str | bytes:
-    """Return a run's report, or the whole run, in an export format; raises `NoReportYet` or `ExtraMissing`.
+    """Return a run's report, or the whole run, in an export format; raises `NoReportYet` or
+    `ExtraMissing`.
 
     `evidence` replaces the format's default amount of verdicts.
     """
@@ -139,14 +162,20 @@ def export_content(
 
 
 def report_of(stored: StoredRun, name: RunName) -> Report:
-    """Return the report of a run; raises `NoReportYet`, whose message says how to continue the run by its `name`."""
+    """Return the report of a run; raises `NoReportYet`, whose message says how to continue the run
+    by its `name`."""
     if stored.state.report:
         return stored.state.report
     if stored.status == "ended":
-        raise NoReportYet(f"The run {name.thread!r} was closed without a report; ask it another question.")
+        raise NoReportYet(
+            f"The run {name.thread!r} was closed without a report; ask it another question."
+        )
     status = "it is waiting for an answer" if stored.asks else f"its status is {stored.status!r}"
     answer = " --answer TEXT" if stored.asks else ""
-    raise NoReportYet(f"The run {name.thread!r} has no report yet: {status}. Resume: {name.command('resume')}{answer}")
+    raise NoReportYet(
+        f"The run {name.thread!r} has no report yet: {status}. Resume: "
+        f"{name.command('resume')}{answer}"
+    )
 
 
 @reports_errors
@@ -165,15 +194,21 @@ def open_run(thread: str, data_dir: Path | None) -> int:
 
 @reports_errors
 def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int:
-    """Delete a run, even if its stored data cannot be read; asks for confirmation unless `is_confirmed`."""
+    """Delete a run, even if its stored data cannot be read; asks for confirmation unless
+    `is_confirmed`."""
     name = RunName(safe_text(thread), data_dir)
     stored = run_interruptibly(_read_if_readable(name))
     shown, about = name.shown, ", which cannot be read"
     if stored:
-        shown, about = stored.name or RunName(stored.thread, None).shown, f': "{stored.question[:80]}"'
+        shown, about = (
+            stored.name or RunName(stored.thread, None).shown,
+            f': "{stored.question[:80]}"',
+        )
     if not is_confirmed:
         if not can_ask():
-            raise UnknownSetting("Deleting a run needs confirmation, but there is no terminal to ask on: use --yes.")
+            raise UnknownSetting(
+                "Deleting a run needs confirmation, but there is no terminal to ask on: use --yes."
+            )
         if not click.confirm(f"Delete {shown}{about}?", err=True):
             return DONE
 
@@ -188,7 +223,8 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
 
 @asynccontextmanager
 async def open_stored_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
-    """Open the data folder of a run and yield its runs, and the run itself; raises `UnknownThread`."""
+    """Open the data folder of a run and yield its runs, and the run itself; raises
+    `UnknownThread`."""
     folder = data_folder(name.data_dir)
     if not has_runs(folder):
         raise unknown_thread(name.thread)

@@ -34,7 +34,8 @@ class ReaderGone(DeepResearchError):
 
 
 def print_output(text: str) -> bool:
-    """Print to standard output; returns False if its reader has closed the pipe, raises `Unprintable` if it fails."""
+    """Print to standard output; returns False if its reader has closed the pipe, raises
+    `Unprintable` if it fails."""
     try:
         click.echo(safe_text(text))
         return True
@@ -60,9 +61,11 @@ def print_error(words: object) -> None:
 
 
 def ask_at_terminal(words: str, *, is_plan: bool) -> str:
-    """Print a question and return the answer that the user types; empty at the end of the input (Ctrl-D).
+    """Print a question and return the answer that the user types; empty at the end of the input
+    (Ctrl-D).
 
-    An answer is one line, but an edited plan (`is_plan`), a numbered list, goes on until an empty line.
+    An answer is one line, but an edited plan (`is_plan`), a numbered list, goes on until an empty
+    line.
     """
     say(f"\n{words}{' End a list with an empty line.' if is_plan else ''}\n")
     lines = list[str]()
@@ -123,7 +126,8 @@ def supports_styles(stream: TextIO | None) -> bool:
 
 
 def _abandon(stream: TextIO) -> None:
-    """Discard what is still printed to a stream; otherwise Python would report an error when it flushes it at exit."""
+    """Discard what is still printed to a stream; otherwise Python would report an error when it
+    flushes it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -147,14 +151,18 @@ def check_output(path: Path | None) -> None:
     if path.is_dir():
         raise OutputUnusable(f"--out {str(path)!r}: this is a folder; name a file.")
     if not path.parent.is_dir():
-        raise OutputUnusable(f"--out {str(path)!r}: the folder {str(path.parent)!r} does not exist.")
+        raise OutputUnusable(
+            f"--out {str(path)!r}: the folder {str(path.parent)!r} does not exist."
+        )
     is_new = not path.exists()
     try:
         # Checking permissions is not enough.
         if is_new or path.is_file():
             path.open("ab").close()
     except OSError as error:
-        raise OutputUnusable(f"--out {str(path)!r}: the file cannot be written ({error.strerror}).") from None
+        raise OutputUnusable(
+            f"--out {str(path)!r}: the file cannot be written ({error.strerror})."
+        ) from None
     if is_new:
         path.unlink()
 
@@ -182,7 +190,8 @@ def print_report(text: str) -> None:
 
 
 def deliver(report: str | bytes, path: Path | None) -> bool:
-    """Write a report to a file, or print it if `path` is None; returns False if the file could not be written.
+    """Write a report to a file, or print it if `path` is None; returns False if the file could not
+    be written.
 
     Text that could not be written is printed instead; bytes are not.
     """
@@ -193,7 +202,10 @@ def deliver(report: str | bytes, path: Path | None) -> bool:
         path.write_bytes(report if isinstance(report, bytes) else f"{report}\n".encode())
     except OSError as error:
         is_printed = isinstance(report, str)
-        print_error(f"--out {str(path)!r}: {error.strerror}.{' The report is printed instead.' if is_printed else ''}")
+        print_error(
+            f"--out {str(path)!r}: "
+            f"{error.strerror}.{' The report is printed instead.' if is_printed else ''}"
+        )
         if is_printed:
             print_output(str(report))
         return False

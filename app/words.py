@@ -1,4 +1,5 @@
-"""Exit codes, output formats and strategies, and the wording of counts and times, shared by all interfaces."""
+"""Exit codes, output formats and strategies, and the wording of counts and times, shared by all
+interfaces."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ NOTHING_BEGAN = "Stopped before anything began."
 Format = Literal["md", "json"]
 """Formats in which a report is printed."""
 EvidenceShown = Literal["none", "short", "full"]
-"""Which verdicts an export shows: none, those on statements that were corrected, marked or not verified, or all."""
+"""Which verdicts an export shows: none, those on statements that were corrected, marked or not
+verified, or all."""
 STRATEGIES: tuple[Strategy, ...] = ("orchestrated", "planned")
 GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
 """Name of each strategy's graph, as clients of LangGraph's server use it."""
@@ -62,7 +64,9 @@ def check_strategy(name: str, setting: str = "strategy") -> Strategy:
     from ..core.run.limits import nearest
 
     there_are = " and ".join(map(repr, STRATEGIES))
-    raise UnknownSetting(f"{setting}: unknown strategy {name!r}{nearest(name, STRATEGIES)}; choose from {there_are}.")
+    raise UnknownSetting(
+        f"{setting}: unknown strategy {name!r}{nearest(name, STRATEGIES)}; choose from {there_are}."
+    )
 
 
 def default_strategy() -> Strategy:
@@ -76,7 +80,8 @@ def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
 
 
 def counts_line(audit: Audit) -> str:
-    """Return the number of checked statements per verdict: "3 statements checked: 2 supported, 1 marked"."""
+    """Return the number of checked statements per verdict: "3 statements checked: 2 supported, 1
+    marked"."""
     parts = {
         "supported": audit.supported,
         "corrected": audit.corrected,
@@ -85,4 +90,8 @@ def counts_line(audit: Audit) -> str:
         "that need no source": audit.reasoning,
     }
     shown = ", ".join(f"{count} {words}" for words, count in parts.items() if count)
-    return f"{counted(audit.checked, 'statement')} checked: {shown}" if shown else "no statement checked"
+    return (
+        f"{counted(audit.checked, 'statement')} checked: {shown}"
+        if shown
+        else "no statement checked"
+    )

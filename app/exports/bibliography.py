@@ -38,7 +38,8 @@ def report_csl_json(finished: Finished) -> str:
 
 
 def bibtex(sources: Iterable[Source]) -> str:
-    """Return a BibTeX entry for each source (`@misc`, with biblatex date fields, not escaped to ASCII)."""
+    """Return a BibTeX entry for each source (`@misc`, with biblatex date fields, not escaped to
+    ASCII)."""
     entries = list[str]()
     for source in sources:
         day, read_on = _DATE.match(source.date), _DATE.match(source.read_at)
@@ -74,9 +75,12 @@ def csl_json(sources: Iterable[Source]) -> str:
 
 
 def reference_id(source: Source) -> str:
-    """Return a source id that is the same in every export: file name or site, and the beginning of a hash."""
+    """Return a source id that is the same in every export: file name or site, and the beginning of
+    a hash."""
     origin = (
-        _path(source).rpartition("/")[2].rpartition(".")[0] if source.kind == "document" else short_location(source)
+        _path(source).rpartition("/")[2].rpartition(".")[0]
+        if source.kind == "document"
+        else short_location(source)
     )
     words = re.sub(r"[^a-z0-9]+", "-", origin.lower()).strip("-")[:40].rstrip("-") or "source"
     return f"{words}-{short_hash(source.key)[:_DIGITS]}"

@@ -1,4 +1,5 @@
-"""Renders a report's Markdown as an element tree: sentences with verdicts, citations, headings with anchors."""
+"""Renders a report's Markdown as an element tree: sentences with verdicts, citations, headings with
+anchors."""
 
 from __future__ import annotations
 
@@ -18,14 +19,17 @@ from ...core.records.report import ClaimCheck, Report
 from .chart import add_charts, mark_numbers
 from .finished import Finished, SourceQuote, readable, safe_tree
 
-# Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the same way.
+# Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the
+# same way.
 _OPEN, _CLOSE = "⁅", "⁆"
 _MARK = re.compile(rf"{_OPEN}([bce])([0-9]+){_CLOSE}")
-"""A mark for the beginning (b) or end (e) of a sentence or for a citation (c), with the index of either."""
+"""A mark for the beginning (b) or end (e) of a sentence or for a citation (c), with the index of
+either."""
 _REPLACED = str.maketrans({_OPEN: "[", _CLOSE: "]"})
 """Rare brackets in the report itself become ordinary ones."""
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
-"""Markdown layout at the beginning of a sentence: table bars, and markers of list items, headings and quotes."""
+"""Markdown layout at the beginning of a sentence: table bars, and markers of list items, headings
+and quotes."""
 _TOP = 2
 """Level of the report's highest headings; level 1 is the question."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
@@ -34,7 +38,8 @@ _LINES = {"p", "li", "tr", "pre"}
 _GAP = re.compile(r"^\s+(?=[.,;:!?)\]…。，；：！？])")
 """Space before a punctuation mark, removed after a citation."""
 _DENSE, _TIGHT = 75, 100
-"""Table widths (sum of each column's longest word, in characters) above which type shrinks, then words hyphenate."""
+"""Table widths (sum of each column's longest word, in characters) above which type shrinks, then
+words hyphenate."""
 _TOGETHER = 6
 """Maximum number of rows, including the header, of a table that is kept on one page."""
 BodyPart: TypeAlias = "str | lxml.html.HtmlElement"
@@ -50,11 +55,13 @@ class Citation(NamedTuple):
 
 
 def _mark_report(report: Report) -> tuple[str, list[Citation]]:
-    """Return the report's Markdown with `_MARK`s, and its citations; markers without a source stay unchanged."""
+    """Return the report's Markdown with `_MARK`s, and its citations; markers without a source stay
+    unchanged."""
     text, starts = report.text.translate(_REPLACED), [claim.start for claim in report.claims]
     citations: list[Citation] = []
     edits: list[tuple[int, int, int, str]] = []
-    """Offset, order at the same offset (an end, a start, a citation), end of the replaced text, and marks."""
+    """Offset, order at the same offset (an end, a start, a citation), end of the replaced text, and
+    marks."""
     for number, claim in enumerate(report.claims):
         # Sentences are marked without surrounding Markdown layout.
         begin = _BLOCK.match(text, claim.start, claim.end)
@@ -95,12 +102,18 @@ class _MarkRenderer:
     """Replaces `_MARK`s with HTML elements; must be called in the order of the text."""
 
     def __init__(
-        self, finished: Finished, quotes: Sequence[SourceQuote], citations: Sequence[Citation], is_on_paper: bool
+        self,
+        finished: Finished,
+        quotes: Sequence[SourceQuote],
+        citations: Sequence[Citation],
+        is_on_paper: bool,
     ) -> None:
         self._claims = finished.report.claims
         self._titles = {source.number: readable(shown_title(source)) for source in finished.cited}
         self._labels = labels(finished.language_code)
-        self._quote_indexes = {(quote.number, quote.claim): index for index, quote in enumerate(quotes)}
+        self._quote_indexes = {
+            (quote.number, quote.claim): index for index, quote in enumerate(quotes)
+        }
         self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
         self.claim: ClaimCheck | None = None
         """The checked sentence to which the next words belong; None between sentences."""
@@ -128,13 +141,17 @@ class _MarkRenderer:
         if self.claim is None or not words.strip():
             return [words]
         bare = words.rstrip()
-        shown = builder.SPAN(bare, {"class": f"claim {self.claim.verdict}", "data-claim": str(self._number)})
+        shown = builder.SPAN(
+            bare, {"class": f"claim {self.claim.verdict}", "data-claim": str(self._number)}
+        )
         return [shown, words[len(bare) :]]
 
     def _citation(self, citation: Citation) -> lxml.html.HtmlElement:
         index = self._quote_indexes.get((citation.number, citation.claim))
         if index is None or self._is_on_paper:
-            shown = builder.A(href=f"#source-{citation.number}" if index is None else f"#evidence-{index}")
+            shown = builder.A(
+                href=f"#source-{citation.number}" if index is None else f"#evidence-{index}"
+            )
         else:
             shown = builder.BUTTON(type="button", popovertarget=f"quote-{index}")
         verdict = "" if index is None else self._quotes[index].verdict
@@ -150,8 +167,8 @@ def report_body(
 ) -> tuple[lxml.html.HtmlElement, list[Heading]]:
     """Render the text of a report; return the element and its headings.
 
-    Citations open their quote (on paper, link to it in the table of evidence); without a quote, they link to the list
-    of sources.
+    Citations open their quote (on paper, link to it in the table of evidence); without a quote,
+    they link to the list of sources.
     """
     text, citations = _mark_report(finished.report)
     tree = safe_tree(text)
@@ -159,7 +176,9 @@ def report_body(
     _fill(tree, _MarkRenderer(finished, quotes, citations, is_on_paper))
     for table in list(tree.iter("table")):
         mark_numbers(table, finished.language_code)
-        columns = zip_longest(*([cell.text_content() for cell in row] for row in table.iter("tr")), fillvalue="")
+        columns = zip_longest(
+            *([cell.text_content() for cell in row] for row in table.iter("tr")), fillvalue=""
+        )
         width = sum(max(map(len, " ".join(cells).split()), default=0) for cells in columns)
         if width > _DENSE:
             table.set("class", "dense tight" if width > _TIGHT else "dense")

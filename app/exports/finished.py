@@ -33,7 +33,8 @@ _UNREADABLE = re.compile(
 _LINE_MARK = re.compile(r"^\s*(?:(?:#{1,6}|[-*+•>])\s+)+")
 """Markers of headings, list items and quotes at the beginning of a line."""
 _LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
-"""Emphasis or code markup without its other half, as in a shortened passage, and the line below a table header."""
+"""Emphasis or code markup without its other half, as in a shortened passage, and the line below a
+table header."""
 
 
 class Finished(NamedTuple):
@@ -80,12 +81,14 @@ def finished_report(stored: StoredRun) -> Finished:
 
 
 def readable(text: str) -> str:
-    """Remove control characters, invisible characters, and characters that change the text direction."""
+    """Remove control characters, invisible characters, and characters that change the text
+    direction."""
     return _UNREADABLE.sub("", text)
 
 
 def safe_tree(markdown: str) -> lxml.html.HtmlElement:
-    """Render Markdown as a `div` of harmless elements; raw HTML is shown as text, links and images as their words."""
+    """Render Markdown as a `div` of harmless elements; raw HTML is shown as text, links and images
+    as their words."""
     html = _markdown().render(sanitized(readable(markdown)))
     # Applied again for characters written as entities.
     tree = lxml.html.fragment_fromstring(readable(html), create_parent="div")
@@ -96,7 +99,8 @@ def safe_tree(markdown: str) -> lxml.html.HtmlElement:
 
 
 def plain_words(markdown: str, joint: str = " ") -> str:
-    """Return the words of Markdown text or table rows without markup; `joint` separates the lines."""
+    """Return the words of Markdown text or table rows without markup; `joint` separates the
+    lines."""
     lines = list[str]()
     for line in sanitized(readable(markdown)).splitlines():
         tokens = _markdown().parseInline(_LINE_MARK.sub("", line))
@@ -125,7 +129,8 @@ def _markdown() -> MarkdownIt:
 
 
 def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[str, str]:
-    """Return the figures of an audit that are not zero, as text by label; calls, tokens, cost, time if `has_costs`."""
+    """Return the figures of an audit that are not zero, as text by label; calls, tokens, cost, time
+    if `has_costs`."""
     counts = {
         labels.checked: audit.checked,
         labels.supported: audit.supported,
@@ -136,11 +141,15 @@ def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> di
         labels.removed_markers: audit.removed_markers,
         labels.sources_read: audit.sources_read,
         labels.sources_cited: audit.sources_cited,
-        labels.independent_sources: audit.independent_sources if audit.independent_sources > 1 else 0,
+        labels.independent_sources: audit.independent_sources
+        if audit.independent_sources > 1
+        else 0,
         labels.excerpt_only: audit.excerpts_cited,
         labels.model_calls: audit.model_calls if has_costs else 0,
     }
-    figures = {name[:1].upper() + name[1:]: _grouped(count) for name, count in counts.items() if count}
+    figures = {
+        name[:1].upper() + name[1:]: _grouped(count) for name, count in counts.items() if count
+    }
     if has_costs and audit.model_calls:
         figures[labels.tokens] = f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"
     if has_costs and audit.usd:
@@ -183,7 +192,9 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
     units = [unit for unit in report_units(report.text, report.keys) if unit.kind == "cell"]
     above = {unit.start: unit.text.removesuffix(unit.raw_words) for unit in units}
     # Table cells are shown with their row and column names.
-    cells = {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in units}
+    cells = {
+        unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in units
+    }
     quotes: list[SourceQuote] = []
     for number, claim in enumerate(report.claims):
         words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
@@ -192,7 +203,16 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
             source = cited[passage.source]
             link, day = link_to(source, passage.quote, passage.page), source.read_at[:10]
             quotes.append(
-                SourceQuote(number, words, source.number, shown_title(source), link, day, claim.verdict, passage)
+                SourceQuote(
+                    number,
+                    words,
+                    source.number,
+                    shown_title(source),
+                    link,
+                    day,
+                    claim.verdict,
+                    passage,
+                )
             )
         if not known:
             quotes.append(SourceQuote(number, words, 0, "", "", "", claim.verdict, None))
@@ -201,4 +221,6 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
 
 def sentence_words(markdown: str) -> str:
     """Return the words of a sentence or table row, without citations, verdict marks or markup."""
-    return " ".join(plain_words(sentence.text) for sentence in sentences_of(without_marks(markdown)))
+    return " ".join(
+        plain_words(sentence.text) for sentence in sentences_of(without_marks(markdown))
+    )

@@ -1,4 +1,5 @@
-"""Converts the printable HTML page of a report to a Word document with native headings, lists, tables and links."""
+"""Converts the printable HTML page of a report to a Word document with native headings, lists,
+tables and links."""
 
 from __future__ import annotations
 
@@ -42,10 +43,15 @@ _FONTS: Mapping[str, tuple[str, Any]] = {
     "remarks": ("size", Pt(9)), "dense": ("size", Pt(8)), "dense tight": ("size", Pt(7)),
 }  # fmt: skip
 """Font attributes by tag or class."""
-_LINK_COLOUR, _INK, _QUIET = RGBColor(0x12, 0x3F, 0x73), RGBColor(0x1D, 0x20, 0x22), RGBColor(0x5B, 0x61, 0x67)
+_LINK_COLOUR, _INK, _QUIET = (
+    RGBColor(0x12, 0x3F, 0x73),
+    RGBColor(0x1D, 0x20, 0x22),
+    RGBColor(0x5B, 0x61, 0x67),
+)
 _SIZES: Mapping[str, tuple[float, RGBColor]] = {
     "Normal": (10.5, _INK), "Title": (22, _INK), "Subtitle": (9, _QUIET), "Caption": (9, _QUIET),
-    "Heading 1": (15, _INK), "Heading 2": (12.5, _INK), "Heading 3": (11, _INK), "TOC Heading": (11, _QUIET),
+    "Heading "
+    "1": (15, _INK), "Heading 2": (12.5, _INK), "Heading 3": (11, _INK), "TOC Heading": (11, _QUIET),
 }  # fmt: skip
 _CELL = "Table Text"
 _TABLE = f"""<w:tblPr {nsdecls("w")}><w:tblBorders>
@@ -53,10 +59,12 @@ _TABLE = f"""<w:tblPr {nsdecls("w")}><w:tblBorders>
 </w:tblBorders><w:tblCellMar><w:left w:w="0" w:type="dxa"/><w:right w:w="115" w:type="dxa"/></w:tblCellMar></w:tblPr>"""
 """Table properties: lines between the rows and below the last one."""
 _TOC = r' TOC \o "1-2" \n \h \z \u '
-"""Table of contents: two heading levels as links, without page numbers, which only a layout program knows."""
+"""Table of contents: two heading levels as links, without page numbers, which only a layout program
+knows."""
 _DEEPEST_LIST, _TABLE_INCHES = 3, 6.4
 _WIDEST_COLUMN, _LINE = 24, 90
-"""Maximum characters of a cell that count towards its column's width, and characters per line of a table."""
+"""Maximum characters of a cell that count towards its column's width, and characters per line of a
+table."""
 _TOGETHER = 12
 """Maximum number of rows of a table that is kept on one page."""
 
@@ -77,7 +85,9 @@ class _Target(NamedTuple):
 
 def report_docx(finished: Finished, evidence: EvidenceShown = "short") -> bytes:
     """Return the report as a Word document."""
-    page = lxml.html.document_fromstring(report_page(finished, evidence, is_on_paper=True, picture="png"))
+    page = lxml.html.document_fromstring(
+        report_page(finished, evidence, is_on_paper=True, picture="png")
+    )
     document, language = Document(), finished.language_code
     about = document.core_properties
     about.title, about.author, about.comments = page.findtext(".//title"), "", ""
@@ -102,7 +112,11 @@ def _set_styles(document: WordDocument, language: str) -> None:
     for name, (size, colour) in _SIZES.items():
         styles[name].font.size, styles[name].font.color.rgb = Pt(size), colour
     normal, title = styles["Normal"], styles["Title"].element.pPr
-    normal.font.name, normal.paragraph_format.space_after, normal.paragraph_format.line_spacing = "Calibri", Pt(6), 1.12
+    normal.font.name, normal.paragraph_format.space_after, normal.paragraph_format.line_spacing = (
+        "Calibri",
+        Pt(6),
+        1.12,
+    )
     normal.element.get_or_add_rPr().append(_element("w:lang", val=language, bidi=language))
     if is_right_to_left(language):
         normal.element.get_or_add_pPr().append(_element("w:bidi"))
@@ -114,7 +128,11 @@ def _set_styles(document: WordDocument, language: str) -> None:
         styles[f"Heading {level}"].paragraph_format.space_after = Pt(4)
     for name, size, indent in ((_CELL, 9, 0), ("toc 1", 10, 0), ("toc 2", 10, 0.5)):
         style = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
-        style.base_style, style.font.size, style.paragraph_format.space_after = normal, Pt(size), Pt(2)
+        style.base_style, style.font.size, style.paragraph_format.space_after = (
+            normal,
+            Pt(size),
+            Pt(2),
+        )
         style.paragraph_format.left_indent = Cm(indent)
     styles.add_style("Report Table", WD_STYLE_TYPE.TABLE).element.append(parse_xml(_TABLE))
 
@@ -146,7 +164,11 @@ class _Writer:
                 self._contents(child, target)
             case tag if tag in _STYLES:
                 style = _STYLES.get(child.get("class", ""), _STYLES[tag])
-                self._begin(target := target._replace(style=style if style and target.style != _CELL else target.style))
+                self._begin(
+                    target := target._replace(
+                        style=style if style and target.style != _CELL else target.style
+                    )
+                )
                 self._bookmark(child.get("id"))
                 self.write(child, target)
                 self._end()
@@ -196,22 +218,34 @@ class _Writer:
 
     def _list(self, items: lxml.html.HtmlElement, target: _Target) -> None:
         level = min(target.depth + 1, _DEEPEST_LIST)
-        style = f"List {'Bullet' if items.tag == 'ul' else 'Number'}{f' {level}' if level > 1 else ''}"
+        style = (
+            f"List {'Bullet' if items.tag == 'ul' else 'Number'}{f' {level}' if level > 1 else ''}"
+        )
         style = "" if "sources" in items.classes else style
         if "Number" in style:
-            # Each list gets its own numbering; otherwise Word would continue the last list with this style.
-            numbering, base = self._document.part.numbering_part.element, self._document.styles[style].element
-            number = numbering.add_num(numbering.num_having_numId(base.pPr.numPr.numId.val).abstractNumId.val)
+            # Each list gets its own numbering; otherwise Word would continue the last list with
+            # this style.
+            numbering, base = (
+                self._document.part.numbering_part.element,
+                self._document.styles[style].element,
+            )
+            number = numbering.add_num(
+                numbering.num_having_numId(base.pPr.numPr.numId.val).abstractNumId.val
+            )
             number.add_lvlOverride(0).add_startOverride(int(items.get("start", "1")))
         for item in items:
             self._begin(target._replace(style=style))
             if "Number" in style:
-                self._paragraph._p.get_or_add_pPr().get_or_add_numPr().get_or_add_numId().val = number.numId
+                self._paragraph._p.get_or_add_pPr().get_or_add_numPr().get_or_add_numId().val = (
+                    number.numId
+                )
             self._bookmark(item.get("id"))
             self.write(item, target._replace(style="", depth=target.depth + 1))
         self._end()
 
-    def _table(self, rows: Sequence[lxml.html.HtmlElement], shares: Sequence[int], target: _Target) -> None:
+    def _table(
+        self, rows: Sequence[lxml.html.HtmlElement], shares: Sequence[int], target: _Target
+    ) -> None:
         """Write a table whose header repeats on each page and whose rows are not split."""
         self._end()
         table = self._document.add_table(0, max(map(len, rows)), "Report Table")
@@ -226,7 +260,9 @@ class _Writer:
             for cell, element in zip(made.cells, row, strict=False):
                 self._paragraph = cell.paragraphs[0]
                 self._paragraph.style = _CELL
-                self._paragraph.paragraph_format.keep_with_next = row is not rows[-1] and len(rows) <= _TOGETHER
+                self._paragraph.paragraph_format.keep_with_next = (
+                    row is not rows[-1] and len(rows) <= _TOGETHER
+                )
                 self._bookmark(row.get("id") if element is row[0] else None)
                 if "figure" in element.classes:
                     self._paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
@@ -267,14 +303,17 @@ class _Writer:
             if target.link.startswith("#"):
                 link.set(qn("w:anchor"), target.link[1:].replace("-", "_"))
             else:
-                relation = self._document.part.relate_to(target.link, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
+                relation = self._document.part.relate_to(
+                    target.link, RELATIONSHIP_TYPE.HYPERLINK, is_external=True
+                )
                 link.set(qn("r:id"), relation)
             self._run.font.color.rgb = _LINK_COLOUR
             link.append(self._run._r)
             self._paragraph._p.append(link)
 
     def _bookmark(self, name: str | None) -> None:
-        """Add a bookmark of this name at the current position, as a target for links in the document."""
+        """Add a bookmark of this name at the current position, as a target for links in the
+        document."""
         if name:
             # Word allows no hyphens in names.
             number, name = str(next(self._bookmarks)), name.replace("-", "_")
@@ -283,9 +322,12 @@ class _Writer:
 
 
 def _shares_of(rows: Sequence[lxml.html.HtmlElement]) -> list[int]:
-    """Return relative column widths for a table: space for the longest words first, the rest by text length."""
+    """Return relative column widths for a table: space for the longest words first, the rest by
+    text length."""
     columns = [*zip_longest(*([cell.text_content() for cell in row] for row in rows), fillvalue="")]
-    words = [round(1.25 * max(map(len, " ".join(cells).split()), default=0)) + 4 for cells in columns]
+    words = [
+        round(1.25 * max(map(len, " ".join(cells).split()), default=0)) + 4 for cells in columns
+    ]
     more = [min(max(map(len, cells)), _WIDEST_COLUMN) for cells in columns]
     share = max(_LINE - sum(words), 0) / max(sum(more), 1)
     return [word + round(share * text) for word, text in zip(words, more, strict=True)]

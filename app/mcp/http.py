@@ -86,12 +86,14 @@ def _server() -> ResearchServer | None:
     from .tools import ResearchServer
 
     return ResearchServer(
-        lambda request: ServedRuns(request.user.username, request.user.access_token.token), UserSettings().operator
+        lambda request: ServedRuns(request.user.username, request.user.access_token.token),
+        UserSettings().operator,
     )
 
 
 class ServedRuns(NamedTuple):
-    """Implements `Runs` for a user of LangGraph's server, through its API, so that access rules and limits apply."""
+    """Implements `Runs` for a user of LangGraph's server, through its API, so that access rules and
+    limits apply."""
 
     user: str
     token: str
@@ -107,11 +109,21 @@ class ServedRuns(NamedTuple):
         return opened_books[-1]._replace(user=self.user)
 
     async def begin(
-        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
+        self,
+        thread: str,
+        question: str,
+        strategy: Strategy | None,
+        given: dict[str, Any],
+        view: PlainLines,
     ) -> StoredRun:
         """See `Runs.begin`."""
         return await self._run(
-            thread, strategy or default_strategy(), question, view, input=_said(question), context=given
+            thread,
+            strategy or default_strategy(),
+            question,
+            view,
+            input=_said(question),
+            context=given,
         )
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
@@ -126,11 +138,15 @@ class ServedRuns(NamedTuple):
             sent = {"command": {"resume": words} if message.resume else {"update": _said(words)}}
         return await self._run(thread, stored.strategy, words, view, context=context, **sent)
 
-    async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
+    async def check(
+        self, report: bytes, name: str, on_notice: Callable[[str], None]
+    ) -> CheckedFile:
         """See `Runs.check`."""
         return await check_for(self.user, report, name, on_notice)
 
-    async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
+    async def _run(
+        self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any
+    ) -> StoredRun:
         from langgraph_api.asgi_transport import ASGITransport
         from langgraph_api.server import app
 

@@ -1,4 +1,5 @@
-"""The app in front of LangGraph's server; `Guard` checks user, origin, path and size of each request."""
+"""The app in front of LangGraph's server; `Guard` checks user, origin, path and size of each
+request."""
 
 from __future__ import annotations
 
@@ -57,13 +58,17 @@ _PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
 _PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
 """Paths of the web page's files, which need no token because they contain no user data."""
-_SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
-"""The only paths that are served; LangGraph's other paths are for deployment, metrics, resets and other protocols."""
+_SERVED = re.compile(
+    r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)"
+)
+"""The only paths that are served; LangGraph's other paths are for deployment, metrics, resets and
+other protocols."""
 _ALLOW_ORIGIN = "its operator can allow them with DEEP_RESEARCH_SERVER_ORIGINS."
 _STATE_WRITES = re.compile(r"/threads/[^/]+/state")
 """Path at which LangGraph lets clients write a thread's state."""
 _REFUSED_STATE = (
-    "Clients cannot write the state of a thread or of one of its branches: send a message as the input of a run, or "
+    "Clients cannot write the state of a thread or of one of its branches: send a message as the "
+    "input of a run, or "
     'steer an active run with the command {"update": {"messages": [...]}}.'
 )
 
@@ -72,7 +77,8 @@ _streams = Counter[str | None]()
 
 
 class Guard:
-    """ASGI middleware that passes on only requests by known users, within the limits, to served paths."""
+    """ASGI middleware that passes on only requests by known users, within the limits, to served
+    paths."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -80,7 +86,9 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the reason."""
         # LangGraph's internal calls; external requests cannot have this root path.
-        if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith("/noauth"):
+        if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith(
+            "/noauth"
+        ):
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
@@ -90,7 +98,11 @@ class Guard:
         refused = _refused(scope, headers, user, is_public=is_page or scope["path"] in _PUBLIC)
         if refused is None and is_page:
             return await serve_page(scope, receive, send)
-        if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
+        if (
+            refused is None
+            and scope["type"] == "http"
+            and scope["method"] in ("POST", "PUT", "PATCH", "DELETE")
+        ):
             body = None
             with suppress(TimeoutError):
                 async with asyncio.timeout(_BODY_SECONDS):
@@ -115,14 +127,23 @@ class Guard:
         return await JSONResponse({"detail": refused[1]}, refused[0], wait)(scope, receive, send)
 
 
-def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: bool) -> tuple[int, str] | None:
+def _refused(
+    scope: Scope, headers: Headers, user: str | None, *, is_public: bool
+) -> tuple[int, str] | None:
     """Return status and reason if the path or headers of a request are refused, else None."""
-    if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > _HEAD_BYTES:
+    if (
+        sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"])
+        > _HEAD_BYTES
+    ):
         return 431, f"The head of the request is longer than {_HEAD_BYTES} bytes."
     settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
     name = urlsplit(f"//{host}").hostname or ""
     if name not in LOOPBACK and name not in settings.hosts and host not in settings.hosts:
-        return 421, f"The host {host!r} is not allowed; the operator can allow it with DEEP_RESEARCH_SERVER_HOSTS."
+        return (
+            421,
+            f"The host {host!r} is not allowed; the operator can allow it with "
+            "DEEP_RESEARCH_SERVER_HOSTS.",
+        )
     if origin is not None and origin not in allowed_origins(host):
         return 403, f"Pages of {origin!r} may not use this server; {_ALLOW_ORIGIN}"
     if is_public:
@@ -134,18 +155,31 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
     if user is None:
         return (
             401,
-            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/guides/server.md.",
+            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see "
+            "docs/guides/server.md.",
         )
-    if _STREAM.fullmatch(scope["path"]) and (_streams[user] >= _USER_STREAMS or _streams.total() >= _STREAMS):
-        return 429, f"Too many open streams: {_USER_STREAMS} per user and {_STREAMS} in total are allowed; close one."
+    if _STREAM.fullmatch(scope["path"]) and (
+        _streams[user] >= _USER_STREAMS or _streams.total() >= _STREAMS
+    ):
+        return (
+            429,
+            f"Too many open streams: {_USER_STREAMS} per user and {_STREAMS} in total are allowed; "
+            "close one.",
+        )
     return None
 
 
-def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str | None) -> tuple[int, str] | None:
-    """Return status and reason if the body of a request is refused, else None; `body` is None if it was not read."""
+def _refused_body(
+    scope: Scope, headers: Headers, body: bytes | None, user: str | None
+) -> tuple[int, str] | None:
+    """Return status and reason if the body of a request is refused, else None; `body` is None if it
+    was not read."""
     if body is None:
         longest = f"{server_settings().body_bytes} bytes (DEEP_RESEARCH_SERVER_BODY_BYTES)"
-        return 413, f"The request is longer than {longest}, or did not arrive within {_BODY_SECONDS} s."
+        return (
+            413,
+            f"The request is longer than {longest}, or did not arrive within {_BODY_SECONDS} s.",
+        )
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     # Without a preflight, browsers let pages of other sites send bodies of other types.
     is_of_page = "origin" in headers or "sec-fetch-site" in headers
@@ -155,7 +189,9 @@ def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str 
     if isinstance(webhook := _read(body, "webhook"), str) and (words := refused_webhook(webhook)):
         return 422, words
     path = scope["path"].rstrip("/")
-    if _STATE_WRITES.fullmatch(path) and (user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")):
+    if _STATE_WRITES.fullmatch(path) and (
+        user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")
+    ):
         return 403, _REFUSED_STATE
     if path == "/threads" and _read(body, "supersteps") is not None:
         return 403, _REFUSED_STATE
@@ -227,7 +263,8 @@ def limit_heads() -> None:
 
 
 async def _greet(address: SplitResult, token: str) -> None:
-    """Print where to open the server once it is listening; `token` is empty if it needs none or users have their own.
+    """Print where to open the server once it is listening; `token` is empty if it needs none or
+    users have their own.
 
     Without a port, as behind a tunnel, only the token is printed.
     """
@@ -244,7 +281,9 @@ async def _greet(address: SplitResult, token: str) -> None:
         lines.append(f"Token of this server, for clients on this machine: {token}")
     if address.port:
         own = f"Web page: {url}/#token={token}"
-        lines.append(own if token else f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}")
+        lines.append(
+            own if token else f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}"
+        )
     if lines:
         words = "\n".join(lines)
         sys.stderr.write(f"\n{words}\n\n")
@@ -277,7 +316,9 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
     def without_traceback(record: logging.LogRecord) -> bool:
         # Our own errors need no traceback in LangGraph's log.
         logged = record.msg
-        if isinstance(logged, dict) and f"<class '{UserMistake.__module__}." in str(logged.get("event")):
+        if isinstance(logged, dict) and f"<class '{UserMistake.__module__}." in str(
+            logged.get("event")
+        ):
             logged.pop("exception", None)
         return True
 
@@ -298,7 +339,9 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
 
 
 async def _answer_mistake(_: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": str(error)}, status_code=409 if isinstance(error, ThreadBusy) else 422)
+    return JSONResponse(
+        {"detail": str(error)}, status_code=409 if isinstance(error, ThreadBusy) else 422
+    )
 
 
 app = Starlette(

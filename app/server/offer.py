@@ -30,7 +30,8 @@ _FOLDERS = 200
 _EXAMPLES = 3
 """Maximum number of example questions."""
 _EXAMPLE_FILES, _EXAMPLE_DOCUMENTS, _EXAMPLE_BYTES = 200, 12, 200_000
-"""Limits for example questions: files considered, documents used, and bytes of a file that is read."""
+"""Limits for example questions: files considered, documents used, and bytes of a file that is
+read."""
 _LIKE = 0.3
 """Title similarity (`_likeness`) above which an example question compares two documents."""
 _DEPTHS: tuple[Depth, ...] = ("quick", "standard", "deep")
@@ -48,14 +49,17 @@ class DocumentOutline(NamedTuple):
 
 
 def offer_to(user: str, context: Context) -> dict[str, Any]:
-    """Return what a user may choose within the operator's settings, and what a run would use; blocks."""
+    """Return what a user may choose within the operator's settings, and what a run would use;
+    blocks."""
     files, fault, outlines = 0, "", list[DocumentOutline]()
     try:
         for root in open_roots(context):
             found = scan_folder(root.path, context.limits.max_document_bytes).files
             files += len(found)
             outlines += _outlines(root, found)
-        engines = [engine.title for engine in (*choose_engines(context), *fallback_engines(context))]
+        engines = [
+            engine.title for engine in (*choose_engines(context), *fallback_engines(context))
+        ]
         has_model = not all(is_extractive(role, context) for role in ROLES)
     except (OSError, DeepResearchError) as error:
         engines, has_model, fault = [], True, str(error)
@@ -68,14 +72,17 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
         "depths": get_args(Depth),
         "depth": context.depth,
         "tracing": traced_to() if context.tracing else "",
-        "formats": [{"name": name, "label": found.label} for name, found in export_formats().items()],
+        "formats": [
+            {"name": name, "label": found.label} for name, found in export_formats().items()
+        ],
         "uses": {"files": files, "engines": engines, "has_model": has_model, "fault": fault},
         "examples": _examples(outlines),
     }
 
 
 async def usual_costs(pages: Pages, context: Context) -> dict[Depth, str]:
-    """Return what the user's runs usually cost, in words, by depth; without depths at which too few have finished.
+    """Return what the user's runs usually cost, in words, by depth; without depths at which too few
+    have finished.
 
     Empty if no usable model is configured.
     """
@@ -88,7 +95,8 @@ async def usual_costs(pages: Pages, context: Context) -> dict[Depth, str]:
 
 
 def _outlines(root: Root, files: Sequence[FoundFile]) -> Iterable[DocumentOutline]:
-    """Yield the outlines of some files, Markdown first; other files have no headings, and their name as the title."""
+    """Yield the outlines of some files, Markdown first; other files have no headings, and their
+    name as the title."""
     first = sorted(files[:_EXAMPLE_FILES], key=lambda file: not file.path.lower().endswith(_TEXT))
     for file in first[:_EXAMPLE_DOCUMENTS]:
         headings = list[str]()
@@ -101,29 +109,45 @@ def _outlines(root: Root, files: Sequence[FoundFile]) -> Iterable[DocumentOutlin
 
 
 def _examples(documents: Sequence[DocumentOutline]) -> list[str]:
-    """Return up to `_EXAMPLES` questions: how the two documents with the most similar titles differ, then others."""
+    """Return up to `_EXAMPLES` questions: how the two documents with the most similar titles
+    differ, then others."""
     pairs = sorted(combinations(documents, 2), key=lambda pair: -_likeness(*pair))
     alike = [pair for pair in pairs[:1] if _likeness(*pair) > _LIKE]
     # Headings found in several documents, such as "Notes", do not name a subject.
     times = Counter(heading for found in documents for heading in {*found.headings})
-    own = {found: [heading for heading in found.headings if times[heading] == 1] for found in documents}
-    about = {found: [f"What does “{found.title}” say about {heading}?" for heading in own[found]] for found in own}
+    own = {
+        found: [heading for heading in found.headings if times[heading] == 1] for found in documents
+    }
+    about = {
+        found: [f"What does “{found.title}” say about {heading}?" for heading in own[found]]
+        for found in own
+    }
     plain = {found: f"What are the main points of “{found.title}”?" for found in documents}
     questions = [f"How do “{first.title}” and “{second.title}” differ?" for first, second in alike]
     # A document's only heading is often just "Remarks".
     questions += [
-        about[found][0] if len(own[found]) > 1 else plain[found] for found in own if found not in chain(*alike)
+        about[found][0] if len(own[found]) > 1 else plain[found]
+        for found in own
+        if found not in chain(*alike)
     ]
     return list(dict.fromkeys((*questions, *plain.values(), *chain(*about.values()))))[:_EXAMPLES]
 
 
 def _likeness(first: DocumentOutline, second: DocumentOutline) -> float:
     """Return the share of words that two titles have in common, from 0 to 1; 0 for equal titles."""
-    words, others = ({*re.findall(r"\w+", document.title.casefold())} for document in (first, second))
+    words, others = (
+        {*re.findall(r"\w+", document.title.casefold())} for document in (first, second)
+    )
     return len(words & others) / len(words | others) if words != others else 0.0
 
 
 def _folder(path: Path) -> dict[str, Any]:
-    """Return the name of one of the operator's folders or files, and the names of its visible subfolders."""
-    below = sorted(folder.name for folder in path.iterdir() if folder.is_dir()) if path.is_dir() else []
-    return {"name": path.name, "folders": [name for name in below if not name.startswith(".")][:_FOLDERS]}
+    """Return the name of one of the operator's folders or files, and the names of its visible
+    subfolders."""
+    below = (
+        sorted(folder.name for folder in path.iterdir() if folder.is_dir()) if path.is_dir() else []
+    )
+    return {
+        "name": path.name,
+        "folders": [name for name in below if not name.startswith(".")][:_FOLDERS],
+    }

@@ -1,4 +1,5 @@
-"""Our routes in addition to LangGraph's: runs with their packets, exports and sources, and checks of reports."""
+"""Our routes in addition to LangGraph's: runs with their packets, exports and sources, and checks
+of reports."""
 
 from __future__ import annotations
 
@@ -24,7 +25,13 @@ from ...core.run.conversation import DRAFT, attached_to, clean_nested, mark_of, 
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
 from ...core.run.events.log import LogTail, read_log
 from ...core.run.spending import check_account, total
-from ...core.run.store.pages import LOCAL_USER, Pages, announce_change, followed_threads, next_change
+from ...core.run.store.pages import (
+    LOCAL_USER,
+    Pages,
+    announce_change,
+    followed_threads,
+    next_change,
+)
 from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
@@ -46,7 +53,8 @@ _LABEL_CHARACTERS = 200
 BEGIN_SECONDS = 30
 """Seconds that a packet stream waits for a run to start."""
 _GAP_SECONDS, _OTHERS_SECONDS = 0.3, 1.0
-"""Minimum seconds between two reads of a run, and seconds between two polls for changes by other processes."""
+"""Minimum seconds between two reads of a run, and seconds between two polls for changes by other
+processes."""
 _HEARTBEAT_SECONDS = 15.0
 """Seconds of silence after which a comment keeps the stream of a check open."""
 _REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
@@ -68,7 +76,8 @@ async def opened_book() -> AsyncIterator[None]:
 
 
 async def offer(request: Request) -> Response:
-    """Return the strategies, documents, engines, models and formats that the user may choose, and usual costs."""
+    """Return the strategies, documents, engines, models and formats that the user may choose, and
+    usual costs."""
     user = _user(request)
     context = await asyncio.to_thread(UserSettings().context_of, user)
     offered = await asyncio.to_thread(offer_to, user, context)
@@ -77,14 +86,17 @@ async def offer(request: Request) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """List the user's latest runs, newest first; `search` limits them to runs that contain all its words."""
+    """List the user's latest runs, newest first; `search` limits them to runs that contain all its
+    words."""
     book, user = opened_books[-1], _user(request)
     words = request.query_params.get("search", "").casefold().split()
     listed = list[dict[str, Any]]()
     for thread in await book.database.saver.thread_ids():
         if await asyncio.to_thread(owner_of_checkpoints, thread) == user:
             line = await _line(book, thread)
-            text = " ".join(str(line.get(name, "")) for name in ("label", "title", "question", "asked")).casefold()
+            text = " ".join(
+                str(line.get(name, "")) for name in ("label", "title", "question", "asked")
+            ).casefold()
             listed += [line] if all(word in text for word in words) else []
         if len(listed) == _LISTED:
             break
@@ -92,14 +104,17 @@ async def list_runs(request: Request) -> Response:
 
 
 async def rename_run(request: Request) -> Response:
-    """Set the label of a run to the `label` in the body; an empty label shows the question again."""
+    """Set the label of a run to the `label` in the body; an empty label shows the question
+    again."""
     stored = await _run(request)
     try:
         label = (await request.json())["label"]
     except (ValueError, TypeError, KeyError):
         label = None
     if not isinstance(label, str) or len(label) > _LABEL_CHARACTERS:
-        raise HTTPException(422, f'label: send {{"label": "..."}} with at most {_LABEL_CHARACTERS} characters.')
+        raise HTTPException(
+            422, f'label: send {{"label": "..."}} with at most {_LABEL_CHARACTERS} characters.'
+        )
     await opened_books[-1].rename(stored, label)
     return JSONResponse({"label": label})
 
@@ -123,7 +138,8 @@ async def delete_run(request: Request) -> Response:
 
 
 async def list_earlier(request: Request) -> Response:
-    """Return the thread's earlier questions, oldest first, each with its final state and packets."""
+    """Return the thread's earlier questions, oldest first, each with its final state and
+    packets."""
     book, stored = opened_books[-1], await _run(request)
     pages = Pages(book.database.store, stored.thread)
     ended = [
@@ -136,9 +152,10 @@ async def list_earlier(request: Request) -> Response:
 async def stream_packets(request: Request) -> Response:
     """Stream the status and packets of a run's latest question, first from its log, then live.
 
-    Waits up to `BEGIN_SECONDS` for a run on the thread. An event `run` contains the status and the conversation. An
-    event `packets` contains new packets of the question `question_id`; keep the first `held` packets of this stream
-    and replace the rest with them. An event `refused` says why the stream ends.
+    Waits up to `BEGIN_SECONDS` for a run on the thread. An event `run` contains the status and the
+    conversation. An event `packets` contains new packets of the question `question_id`; keep the
+    first `held` packets of this stream and replace the rest with them. An event `refused` says why
+    the stream ends.
     """
     thread, user = request.path_params["thread"], _user(request)
     if await asyncio.to_thread(owner_of_checkpoints, thread) not in (None, user):
@@ -149,7 +166,8 @@ async def stream_packets(request: Request) -> Response:
 async def check_report(request: Request) -> Response:
     """Check a report and stream events, `notice` for progress, then `checked` or `refused`.
 
-    The body is JSON with the `name` of the file, whose suffix determines the format, and its content as `base64`.
+    The body is JSON with the `name` of the file, whose suffix determines the format, and its
+    content as `base64`.
     """
     try:
         sent = await request.json()
@@ -157,27 +175,44 @@ async def check_report(request: Request) -> Response:
     except (ValueError, TypeError, KeyError):
         raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
     if not name.lower().endswith(_REPORT_SUFFIXES):
-        raise HTTPException(422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)}).")
+        raise HTTPException(
+            422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)})."
+        )
     return _stream(_check_events(_user(request), data, name))
 
 
-async def check_for(user: str, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
-    """Check a report with a user's settings, one at a time, and charge the user's account; see `check_file`."""
+async def check_for(
+    user: str, report: bytes, name: str, on_notice: Callable[[str], None]
+) -> CheckedFile:
+    """Check a report with a user's settings, one at a time, and charge the user's account; see
+    `check_file`."""
     settings = await asyncio.to_thread(UserSettings().context_of, user)
     account = Pages(opened_books[-1].database.store, "", user)
     async with account.lock(f"check of {user}"):
         await check_account(account, settings)
-        return await check_file(report, name, settings.model_copy(update={"verify": "check"}), on_notice, account)
+        return await check_file(
+            report, name, settings.model_copy(update={"verify": "check"}), on_notice, account
+        )
 
 
 async def export_run(request: Request) -> Response:
-    """Return a run's report in a format of `deep-research export`; `question` selects an earlier question by id."""
+    """Return a run's report in a format of `deep-research export`; `question` selects an earlier
+    question by id."""
     formats = await asyncio.to_thread(export_formats)
     wanted = request.query_params.get("format", FORMATS[0].name)
     export_format = formats.get(wanted)
     if export_format is None:
-        raise HTTPException(422, f"format: unknown format {wanted!r}; choose from {', '.join(formats)}.")
-    evidence = next((level for level in get_args(EvidenceShown) if level == request.query_params.get("evidence")), None)
+        raise HTTPException(
+            422, f"format: unknown format {wanted!r}; choose from {', '.join(formats)}."
+        )
+    evidence = next(
+        (
+            level
+            for level in get_args(EvidenceShown)
+            if level == request.query_params.get("evidence")
+        ),
+        None,
+    )
     stored = await _run(request)
     name = RunName(stored.thread, None)
     try:
@@ -194,10 +229,12 @@ async def export_run(request: Request) -> Response:
 
 
 async def show_source(request: Request) -> Response:
-    """Return a source of a run by number, with title, link, the text that was read, and the quoted passages.
+    """Return a source of a run by number, with title, link, the text that was read, and the quoted
+    passages.
 
-    The number is the one in the latest report, or in the report on the earlier question with the id `question`; with
-    `of=thread`, it is the number in the thread, where uncited sources have numbers too.
+    The number is the one in the latest report, or in the report on the earlier question with the id
+    `question`; with `of=thread`, it is the number in the thread, where uncited sources have numbers
+    too.
     """
     stored, number = await _run(request), request.path_params["number"]
     report, sources = stored.state.report, stored.state.sources
@@ -206,13 +243,19 @@ async def show_source(request: Request) -> Response:
     key = (in_thread if request.query_params.get("of") == "thread" else keys).get(number)
     if key is None:
         raise HTTPException(404, f"Source {number} does not exist.")
-    texts = await source_texts(sources, [key], Pages(opened_books[-1].database.store, stored.thread))
-    passages = [passage for claim in (report.claims if report else ()) for passage in claim.passages]
+    texts = await source_texts(
+        sources, [key], Pages(opened_books[-1].database.store, stored.thread)
+    )
+    passages = [
+        passage for claim in (report.claims if report else ()) for passage in claim.passages
+    ]
     source, link = sources[key], link_to(sources[key])
     shown = {
         "number": next((own for own, cited in keys.items() if cited == key), 0),
         "title": shown_title(source),
-        "quotes": [passage.quote for passage in passages if passage.source == key and passage.quote],
+        "quotes": [
+            passage.quote for passage in passages if passage.source == key and passage.quote
+        ],
         # Browsers do not open local files from a web page.
         "link": link if link.startswith(("http://", "https://")) else "",
         "read_at": source.read_at,
@@ -246,7 +289,14 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "label": stored.label,
         "title": stored.title,
         "question": stored.question,
-        "asked": next((safe_text(message.text) for message in state.messages if isinstance(message, HumanMessage)), ""),
+        "asked": next(
+            (
+                safe_text(message.text)
+                for message in state.messages
+                if isinstance(message, HumanMessage)
+            ),
+            "",
+        ),
         "graph": GRAPHS[stored.strategy],
         "status": stored.status,
         "is_unfinished": stored.is_unfinished,
@@ -260,7 +310,11 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "seconds": run.active_seconds,
         "stop_reason": run.stop_reason,
         "estimate": usual_cost_line(run.usual_cost) if run.usual_cost else "",
-        "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
+        "spent": {
+            "calls": spent.calls,
+            "tokens": spent.input_tokens + spent.output_tokens,
+            "usd": spent.usd,
+        },
         "has_report": state.report is not None,
         "sources": _sources(state),
         "checked": counts_line(audit) if audit else "",
@@ -282,19 +336,35 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
 def _sources(state: ResearchState) -> list[dict[str, Any]]:
     words, shown = labels(state.run.language_code), list[dict[str, Any]]()
     for source in state.report.cited(state.sources) if state.report else ():
-        facts = (words.origin(source) if source.kind == "web" else "", time_line(source), words.remark(source))
-        card = {"number": source.number, "title": shown_title(source), "kind": source.kind, "extent": source.extent}
-        shown.append({**card, "place": short_location(source), "facts": [fact for fact in facts if fact]})
+        facts = (
+            words.origin(source) if source.kind == "web" else "",
+            time_line(source),
+            words.remark(source),
+        )
+        card = {
+            "number": source.number,
+            "title": shown_title(source),
+            "kind": source.kind,
+            "extent": source.extent,
+        }
+        shown.append(
+            {**card, "place": short_location(source), "facts": [fact for fact in facts if fact]}
+        )
     return shown
 
 
 async def _watch_others(book: RunBook) -> None:
-    """Notify all streams of changes by other processes; runs in this process send their own notifications."""
+    """Notify all streams of changes by other processes; runs in this process send their own
+    notifications."""
     known = dict[str, tuple[Any, ...]]()
     while True:
         await asyncio.sleep(_OTHERS_SECONDS)
         try:
-            versions = await book.database.saver.versions(threads) if (threads := followed_threads()) else {}
+            versions = (
+                await book.database.saver.versions(threads)
+                if (threads := followed_threads())
+                else {}
+            )
         except Exception as error:  # noqa: BLE001 - the database may be readable again later
             log_failure(__name__, error, "Changes by other processes cannot be read")
             continue
@@ -316,7 +386,11 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
                 change = next_change(thread)
     if owner != user:
         # Another user may have started a run on this thread in the meantime.
-        words = _no_run(thread).detail if owner else f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
+        words = (
+            _no_run(thread).detail
+            if owner
+            else f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
+        )
         yield _event("refused", {"detail": words})
         return
     tail, question_id, last = LogTail(Pages(book.database.store, thread), ""), "", ""
@@ -356,7 +430,10 @@ async def _check_events(user: str, data: bytes, name: str) -> AsyncIterator[str]
             else:
                 yield _event("notice", {"words": words}) if words else ""
         found = await check
-        yield _event("checked", {"summary": found.summary, "html": await asyncio.to_thread(html_of, found, name)})
+        yield _event(
+            "checked",
+            {"summary": found.summary, "html": await asyncio.to_thread(html_of, found, name)},
+        )
     except DeepResearchError as error:
         yield _refusal(error)
     finally:
@@ -365,7 +442,9 @@ async def _check_events(user: str, data: bytes, name: str) -> AsyncIterator[str]
 
 
 def _stream(events: AsyncIterator[str]) -> Response:
-    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return StreamingResponse(
+        events, media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    )
 
 
 def _refusal(error: DeepResearchError) -> str:
@@ -388,7 +467,18 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
             "question": safe_text(" ".join(str(error).split())),
         }
     data = run_data(stored)
-    names = ("thread", "name", "label", "title", "first_title", "question", "asked", "graph", "status", "changed")
+    names = (
+        "thread",
+        "name",
+        "label",
+        "title",
+        "first_title",
+        "question",
+        "asked",
+        "graph",
+        "status",
+        "changed",
+    )
     return {name: data[name] for name in names} | {"open": len(data["open_gaps"])}
 
 

@@ -1,4 +1,5 @@
-"""The `serve` command: runs LangGraph's server with our web page, as configured in `langgraph.json`."""
+"""The `serve` command: runs LangGraph's server with our web page, as configured in
+`langgraph.json`."""
 
 from __future__ import annotations
 
@@ -33,17 +34,22 @@ _JOBS = 50
 
 @reports_errors
 def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
-    """Run the server until it is stopped; raises `UserMistake` before it starts if a setting or an extra is wrong."""
+    """Run the server until it is stopped; raises `UserMistake` before it starts if a setting or an
+    extra is wrong."""
     given = settings_from_options(data_dir=data_dir and data_dir.absolute(), **options)
     # Absolute paths, because the server runs in another working directory.
     context = with_absolute_paths(read_context(given))
     folder, docs = context.data_dir.absolute(), context.docs
     demo = folder / "demo" / "lighthouses"
     if not docs and demo.is_dir():
-        say("No documents are given (--docs): the server searches the documents of `deep-research demo`.")
+        say(
+            "No documents are given (--docs): the server searches the documents of `deep-research "
+            "demo`."
+        )
         docs = (demo,)
     shared = tuple(path for path in docs if USER_PLACEHOLDER not in str(path))
-    # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that user asks.
+    # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that
+    # user asks.
     list(open_roots(context.model_copy(update={"docs": shared})))
     if notice := quotes_only(ROLES, context):
         say(f"Note: {notice}")
@@ -60,15 +66,19 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         from langgraph_api.cli import run_server
     except ImportError:
         raise ExtraMissing(
-            '`serve` needs LangGraph\'s server: pip install ".[serve]" in the checkout of deep_research.'
+            '`serve` needs LangGraph\'s server: pip install ".[serve]" in the checkout of '
+            "deep_research."
         ) from None
     _set_environment({**given, "docs": docs, "data_dir": folder})
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # LangGraph stores its list of threads and runs in the working directory, so this is the data folder.
+    # LangGraph stores its list of threads and runs in the working directory, so this is the data
+    # folder.
     os.chdir(folder)
     # Hides LangGraph's start-up message; `guard` prints ours when the server is ready.
     logging.getLogger("langgraph_api.cli").setLevel(logging.ERROR)
-    config = json.loads(resources.files("deep_research").joinpath("langgraph.json").read_text("utf-8"))
+    config = json.loads(
+        resources.files("deep_research").joinpath("langgraph.json").read_text("utf-8")
+    )
     # In private networks, LangGraph calls webhooks only on these hosts.
     names = [re.sub(r":\d+$", "", name).strip("[]") for name in server_settings().webhook_hosts]
     config["webhooks"]["url"]["allowed_domains"] = names
@@ -83,7 +93,8 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
 
 
 def _free_port(host: str, wanted: int | None) -> int:
-    """Return the wanted port, or one that is free if none is wanted; raises `UnknownSetting` if it is taken."""
+    """Return the wanted port, or one that is free if none is wanted; raises `UnknownSetting` if it
+    is taken."""
     # The system chooses a free port for 0.
     for port in [wanted] if wanted else [_PORT, 0]:
         try:
