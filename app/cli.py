@@ -221,7 +221,8 @@ def cli(log: TextIO | None) -> None:
     Every setting can also be set as an environment variable DEEP_RESEARCH_<NAME>, or in a .env file
     in the working directory. API keys such as OPENAI_API_KEY can be set there too.
     """
-    if fault := load_env_file():
+    fault = load_env_file()
+    if fault:
         click.echo(f"Error: {fault}", err=True)
         click.get_current_context().exit(REFUSED)
     if log:

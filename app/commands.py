@@ -110,10 +110,9 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
         step = _ask_step(name.thread, QUESTION, given, "orchestrated")
         code = _research(name, read_context(given).data_dir, output, step)
         say(
-            f"\nOpen it in the browser:  {name.command('open')}\nAsk your own documents:  "
-            'deep-research ask "…" '
-            "--docs FOLDER\nUse a language model:    set OPENAI_API_KEY, or OPENAI_BASE_URL for "
-            "your own server"
+            f"\nOpen it in the browser:  {name.command('open')}\n"
+            'Ask your own documents:  deep-research ask "…" --docs FOLDER\n'
+            "Use a language model:    set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server"
         )
         return code
 
@@ -121,8 +120,10 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
 
 
 def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
+    if thread is None:
+        return RunName(str(uuid.uuid4()), data_dir)
     # Invalid Unicode in an argument cannot be stored in a database.
-    return RunName(str(uuid.uuid4()) if thread is None else safe_text(thread).strip(), data_dir)
+    return RunName(safe_text(thread).strip(), data_dir)
 
 
 def _ask_step(
@@ -171,7 +172,9 @@ def _research(
                 outlet(packet)
         if is_estimate and stored.is_planned:
             return DONE
-        return _wait(name, stored.asks) if stored.asks else _exit_code(stored)
+        if stored.asks:
+            return _wait(name, stored.asks)
+        return _exit_code(stored)
     # Fails before anything is spent.
     export_format = chosen_format(outlet.format, outlet.path)
     export_format.check_libraries()
@@ -181,21 +184,17 @@ def _research(
         answer = ask_at_terminal(stored.asks, is_plan=stored.is_planned)
         if not answer:
             break
-        stored = _run_step(
-            name, data_dir, _resume_step(name.thread, answer, {}, is_estimate=is_estimate)
-        )
+        step = _resume_step(name.thread, answer, {}, is_estimate=is_estimate)
+        stored = _run_step(name, data_dir, step)
     if is_estimate and stored.is_planned:
         return _deliver_plan(stored, outlet, name)
-    is_json = outlet.format == "json"
     if stored.asks:
-        if is_json:
+        if outlet.format == "json":
             print_output(report_json(stored))
         return _wait(name, "" if can_ask() else stored.asks)
-    return _deliver(
-        stored,
-        report_json(stored) if is_json else export_content(stored, export_format, name),
-        outlet,
-    )
+    if outlet.format == "json":
+        return _deliver(stored, report_json(stored), outlet)
+    return _deliver(stored, export_content(stored, export_format, name), outlet)
 
 
 def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:
@@ -203,8 +202,13 @@ def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:
     code."""
     if outlet.path:
         say(end_line(stored))
-        return _exit_code(stored) if deliver(content, outlet.path) else FAILED
-    print_output(str(content)) if outlet.format == "json" else print_report(str(content))
+        if not deliver(content, outlet.path):
+            return FAILED
+        return _exit_code(stored)
+    if outlet.format == "json":
+        print_output(str(content))
+    else:
+        print_report(str(content))
     # Printed below the report, where the user sees it.
     say(end_line(stored))
     return _exit_code(stored)
@@ -215,15 +219,13 @@ def _exit_code(stored: StoredRun) -> int:
     and found nothing."""
     report = stored.state.report
     searches = [action for action in stored.state.own_actions if action.tool != tool_names.OPEN_URL]
-    failed = [action for action in searches if action.fault or action.broken or action.failed]
-    if (
-        not failed
-        or failed != searches
-        or any(action.found for action in searches)
-        or (report and report.sources)
-    ):
+    if not searches or (report and report.sources):
         return DONE
-    why = " ".join(failed[-1].broken or failed[-1].problems)
+    for search in searches:
+        has_failed = search.fault or search.broken or search.failed
+        if not has_failed or search.found:
+            return DONE
+    why = " ".join(searches[-1].broken or searches[-1].problems)
     print_error(f"All searches failed, so the report has no sources: {why}")
     return FAILED
 
@@ -235,9 +237,9 @@ def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
     assert state.plan is not None
     if output.format == "json":
         return DONE if deliver(report_json(stored), output.path) else FAILED
-    text, cost = state.plan.text, state.run.usual_cost
-    if cost:
-        text += f"\n\n{usual_cost_line(cost)}"
+    text = state.plan.text
+    if state.run.usual_cost:
+        text += f"\n\n{usual_cost_line(state.run.usual_cost)}"
     is_delivered = deliver(text, output.path)
     say(f"Execute the plan: {name.command('resume')}")
     return DONE if is_delivered else FAILED
@@ -260,15 +262,15 @@ def _run_step(
 
     async def main() -> StoredRun:
         async with open_runs(data_dir) as book:
-            shown = lines or progress_view(f"Run {name.shown}")
-            with shown as view, typed_lines() as view.typed:
+            progress = lines or progress_view(f"Run {name.shown}")
+            with progress as view, typed_lines() as view.typed:
                 work = step(book, view)
-                stored = await (view.during(work) if isinstance(view, PlainLines) else work)
+                if isinstance(view, PlainLines):
+                    work = view.during(work)
+                stored = await work
                 if view.typed:
-                    say(
-                        "Not sent, since you typed it too late for this report: "
-                        f"{' '.join(view.typed)}"
-                    )
+                    typed = " ".join(view.typed)
+                    say(f"Not sent, since you typed it too late for this report: {typed}")
                 return stored
 
     return run_interruptibly(main(), name)

@@ -38,9 +38,11 @@ def check_nothing_is_lost(latest: StateSnapshot, checkpoint_id: str | None) -> N
     `checkpoint_id` is that of the edited checkpoint, None for the latest. LangGraph restarts the
     step after an edited checkpoint; editing an earlier one keeps the later ones.
     """
-    is_latest = checkpoint_id in (None, latest.config["configurable"].get("checkpoint_id"))
-    if is_latest and (finished := sum(task.result is not None for task in latest.tasks)):
-        raise EditRefused(_RESULTS_WAIT.format(finished=finished, all=len(latest.tasks)))
+    if checkpoint_id not in (None, latest.config["configurable"].get("checkpoint_id")):
+        return
+    finished = [task for task in latest.tasks if task.result is not None]
+    if finished:
+        raise EditRefused(_RESULTS_WAIT.format(finished=len(finished), all=len(latest.tasks)))
 
 
 def read_values(values: Any, current: Mapping[str, Any]) -> Any:
@@ -55,10 +57,11 @@ def read_values(values: Any, current: Mapping[str, Any]) -> Any:
         return [[read_values(pair[0], current), *pair[1:]] for pair in values]
     if not isinstance(values, Mapping):
         return values
-    read = {name: _read(name, value) for name, value in values.items()}
-    changed = {
-        name: value for name, value in read.items() if name not in current or value != current[name]
-    }
+    changed = dict[str, Any]()
+    for name, given in values.items():
+        value = _read(name, given)
+        if name not in current or value != current[name]:
+            changed[name] = value
     scope = current.get("run", NO_RUN).scope
     for name in changed.keys() & {"run", "tasks"}:
         # Only JSON clients are restricted; Python callers pass records.
@@ -85,14 +88,13 @@ def _read(name: str, value: Any) -> Any:
         # LangGraph accepts other forms of messages too, such as a dict with role and content.
         if name == "messages":
             return value
-        fault = (
-            error.errors()[0]
-            if isinstance(error, ValidationError)
-            else {"loc": (), "msg": error, "input": value}
-        )
-        where = ".".join(map(str, (name, *fault["loc"])))
+        where, reason, given = name, str(error), value
+        if isinstance(error, ValidationError):
+            fault = error.errors()[0]
+            where = ".".join(map(str, (name, *fault["loc"])))
+            reason, given = fault["msg"], fault["input"]
         raise EditRefused(
-            f"The state was not changed: {where}: {fault['msg']} (given: {fault['input']!r})."
+            f"The state was not changed: {where}: {reason} (given: {given!r})."
         ) from None
 
 

@@ -40,7 +40,7 @@ from ..core.run.errors import (
 )
 from ..core.run.events.log import flush
 from ..core.run.store.database import Database, open_database, resolve_location
-from ..core.run.store.lease import TOKEN, Lease
+from ..core.run.store.lease import TOKEN, Lease, Leases
 from ..core.run.store.pages import Pages, attachments_folder, delete_files
 from ..core.run.store.saver import usable_saver
 from ..core.run.store.serializer import code_version
@@ -86,27 +86,33 @@ class LeasedGraph(DrawableGraph):
                 raise QuestionRefused(NOT_WAITING)
             input = replace(input, goto=(), resume=END_RUN)
         input, config, clear = await self._without_files(input, config, settings.get("context"))
-        is_seen = self._is_traced(config, settings.get("context"))
-        own = config if is_seen or not config else without_tracers(config)
+        is_traceable = self._is_traced(config, settings.get("context"))
+        stream_config = config
+        if config and not is_traceable:
+            stream_config = without_tracers(config)
         # LangGraph annotates the result as an iterator.
-        stream = cast(AsyncGenerator[Any, None], super().astream(input, own, **settings))
-        stream = stream if is_seen else untraced(stream, is_run=True)
-        failure = ""
+        stream = cast(AsyncGenerator[Any, None], super().astream(input, stream_config, **settings))
+        if not is_traceable:
+            stream = untraced(stream, is_run=True)
+        failure: str | None = ""
         async with self._lease(config) as lease, aclosing(stream):
             try:
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
             except Exception as error:
                 # A nested graph pauses its parent by raising an interrupt.
-                failure = "" if isinstance(error, GraphInterrupt) else stop_message(error)
+                if not isinstance(error, GraphInterrupt):
+                    failure = stop_message(error)
                 # User mistakes are reported to the user and need no entry in the operator's log.
                 if failure and not isinstance(error, UserMistake):
                     log_failure(__name__, error, "A run failed with an error")
                 raise
             finally:
                 thread = str(self._configurable(config).get("thread_id", ""))
-                # If another process has taken over the run, that process records the failure.
-                await flush(thread, None if lease and lease.is_lost else failure, self.store)
+                if lease and lease.is_lost:
+                    # The process that has taken over the run records the failure.
+                    failure = None
+                await flush(thread, failure, self.store)
                 if clear:
                     await in_thread(clear)
 
@@ -122,16 +128,10 @@ class LeasedGraph(DrawableGraph):
                 thread = {name: value for name, value in given.items() if name != "checkpoint_id"}
                 latest = await self.aget_state({"configurable": thread})
                 check_nothing_is_lost(latest, given.get("checkpoint_id"))
-                values = (
-                    await self.aget_state(config) if given.get("checkpoint_id") else latest
-                ).values
-                supersteps = [
-                    [
-                        update._replace(values=read_values(update.values, values))
-                        for update in updates
-                    ]
-                    for updates in supersteps
-                ]
+                edited = latest
+                if given.get("checkpoint_id"):
+                    edited = await self.aget_state(config)
+                supersteps = [_with_records(updates, edited.values) for updates in supersteps]
             with tracing_if(self._is_traced(config)):
                 return await super().abulk_update_state(config, supersteps)
 
@@ -143,46 +143,50 @@ class LeasedGraph(DrawableGraph):
         Also returns the config, with a thread id, and a function that deletes the files after the
         run; None if a checkpointer stores the thread, and so the files must stay.
         """
-        holder: Any = (
-            given.update if isinstance(given, Command) else getattr(given, "__dict__", given)
-        )
-        if not (messages := messages_with_files(holder)):
+        values: Any = getattr(given, "__dict__", given)
+        if isinstance(given, Command):
+            values = given.update
+        messages = messages_with_files(values)
+        if not messages:
             return given, config, None
-        own = self._configurable(config)
-        runtime, saver = own.get(_PARENT_RUNTIME), own.get(_PARENT_SAVER, self.checkpointer)
-        thread = str(own.get("thread_id") or uuid.uuid4())
-        contexts = (context, getattr(runtime, "context", None))
+        configurable = self._configurable(config)
+        runtime = configurable.get(_PARENT_RUNTIME)
+        if not isinstance(context, Context):
+            context = getattr(runtime, "context", None)
         settings = with_configurable(
-            next((found for found in contexts if isinstance(found, Context)), None), own
+            context if isinstance(context, Context) else None, configurable
         )
-        pages = Pages(getattr(runtime, "store", None) or self.store or InMemoryStore(), thread)
-        update = {**holder, "messages": await take_files(messages, pages, settings)}
-        clear = partial(
-            delete_files, await in_thread(attachments_folder, settings.data_dir), thread
-        )
-        if isinstance(saver, InMemorySaver):
-            atexit.register(clear)
+        thread = str(configurable.get("thread_id") or uuid.uuid4())
+        store = getattr(runtime, "store", None) or self.store or InMemoryStore()
+        messages = await take_files(messages, Pages(store, thread), settings)
+        update = {**values, "messages": messages}
         given = replace(given, update=update) if isinstance(given, Command) else update
         config = config or {}
         config = {**config, "configurable": {**config.get("configurable", {}), "thread_id": thread}}
-        return given, config, None if isinstance(saver, BaseCheckpointSaver) else clear
+        folder = await in_thread(attachments_folder, settings.data_dir)
+        clear = partial(delete_files, folder, thread)
+        saver = configurable.get(_PARENT_SAVER, self.checkpointer)
+        if isinstance(saver, InMemorySaver):
+            atexit.register(clear)
+        if isinstance(saver, BaseCheckpointSaver):
+            return given, config, None
+        return given, config, clear
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
         """Return a context that holds the thread's lease; None instead if a parent holds it or none
         is needed."""
         given = self._configurable(config)
-        leases = getattr(given.get(_PARENT_SAVER, self.checkpointer), "leases", None)
+        saver = given.get(_PARENT_SAVER, self.checkpointer)
+        leases: Leases | None = getattr(saver, "leases", None)
         # In a node, the thread belongs to the parent graph.
         if leases is None or not given.get("thread_id") or _PARENT_TASK in given:
             return nullcontext()
-        held: AbstractAsyncContextManager[Lease] = leases.hold(
-            str(given["thread_id"]), given.get(TOKEN, "")
-        )
-        return held
+        return leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
 
     def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
         given = self._configurable(config)
-        return is_traced(context, getattr(given.get(_PARENT_RUNTIME), "context", None), given)
+        parent_context = getattr(given.get(_PARENT_RUNTIME), "context", None)
+        return is_traced(context, parent_context, given)
 
     def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
         """Return the config, with our store added if the parent graph has none."""
@@ -201,7 +205,14 @@ class LeasedGraph(DrawableGraph):
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         # LangGraph passes the parent's saver here, for runs and for reading their state.
         saver = super()._resolve_checkpointer(config)
-        return usable_saver(saver) if isinstance(saver, BaseCheckpointSaver) else saver
+        if isinstance(saver, BaseCheckpointSaver):
+            return usable_saver(saver)
+        return saver
+
+
+def _with_records(updates: Sequence[StateUpdate], current: Mapping[str, Any]) -> list[StateUpdate]:
+    """Return the updates of a superstep with their values as records; raises `EditRefused`."""
+    return [update._replace(values=read_values(update.values, current)) for update in updates]
 
 
 def _sync_and_async(
@@ -221,7 +232,9 @@ def _sync_and_async(
     async def async_method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
         coroutine = method(self, *args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
-        return await (coroutine if home is None else hand_over(coroutine, home))
+        if home is not None:
+            coroutine = hand_over(coroutine, home)
+        return await coroutine
 
     return sync_method, async_method
 
@@ -252,9 +265,9 @@ def _sync_and_async_streams(
 def _config_in(
     args: tuple[Any, ...], settings: Mapping[str, Any], position: int
 ) -> RunnableConfig | None:
-    config: RunnableConfig | None = (
-        args[position] if len(args) > position else settings.get("config")
-    )
+    config: RunnableConfig | None = settings.get("config")
+    if len(args) > position:
+        config = args[position]
     return config
 
 
@@ -291,8 +304,8 @@ class ResearchGraph(LeasedGraph):
         if not loop.is_running() or loop is asyncio._get_running_loop():
             raise SyncCallRefused(
                 "This checkpointer belongs to an event loop that a sync call cannot wait for: use "
-                "the graph's async "
-                'methods, or let the graph open the file: build_graph(checkpointer="runs.sqlite").'
+                "the graph's async methods, or let the graph open the file: "
+                'build_graph(checkpointer="runs.sqlite").'
             )
         return loop
 
@@ -323,7 +336,8 @@ def build_graph(
     if isinstance(checkpointer, str | Path):
         location = resolve_location(checkpointer)
         database = _opened(location.resolve() if isinstance(location, Path) else location)
-        checkpointer, store = database.saver, store or database.store
+        checkpointer = database.saver
+        store = store or database.store
     elif isinstance(checkpointer, BaseCheckpointSaver):
         checkpointer = usable_saver(checkpointer)
     return ResearchGraph.of(
@@ -361,7 +375,8 @@ def thread_id(name: str) -> str:
 def _opened(location: Path | str) -> Database:
     """Return the database of a file or URL, opened once per process; closed only at exit, since
     graphs cannot be."""
-    resources, loop = AsyncExitStack(), background_loop()
+    resources = AsyncExitStack()
+    loop = background_loop()
     database = wait_for(resources.enter_async_context(open_database(location)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
     return database

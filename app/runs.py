@@ -78,8 +78,10 @@ class ThreadNotes(NamedTuple):
         """
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
-        name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
-        await self.add(json=context.model_dump_json(include=chosen), **name)
+        notes = {"json": context.model_dump_json(include=chosen)}
+        if self.thread != thread_id(self.thread):
+            notes["name"] = self.thread
+        await self.add(**notes)
 
     async def add(self, **notes: str) -> None:
         """Add or replace notes."""
@@ -124,13 +126,11 @@ class StoredRun(NamedTuple):
     def asks(self) -> str:
         """The question that the run asks the user, or its plan; empty if it is not waiting."""
         if self.is_planned:
-            cost = self.state.run.usual_cost
-            parts = [
-                self.waiting["plan"],
-                usual_cost_line(cost) if cost else "",
-                self.waiting.get("note") or _REVIEW,
-            ]
-            return "\n\n".join(part for part in parts if part)
+            parts = [self.waiting["plan"]]
+            if self.state.run.usual_cost:
+                parts.append(usual_cost_line(self.state.run.usual_cost))
+            parts.append(self.waiting.get("note") or _REVIEW)
+            return "\n\n".join(filter(None, parts))
         return str(self.waiting.get("question", ""))
 
     @property
@@ -143,27 +143,34 @@ class StoredRun(NamedTuple):
             return "waiting"
         if self.failure:
             return "failed"
-        return "stopped" if self.is_unfinished or not self.state.run.id else self.state.run.status
+        if self.is_unfinished or not self.state.run.id:
+            return "stopped"
+        return self.state.run.status
 
     @property
     def report(self) -> str:
         """The report as Markdown, as the user sees it; empty if there is none."""
-        return safe_text(self.state.messages[-1].text) if self.state.report else ""
+        if not self.state.report:
+            return ""
+        return safe_text(self.state.messages[-1].text)
 
     @property
     def title(self) -> str:
         """Title of the report, else the beginning of the question."""
-        return safe_text(
-            self.state.title
-            or shorten(question_line(self.question), PLAN_TITLE_CHARACTERS, placeholder="…")
-        )
+        if self.state.title:
+            return safe_text(self.state.title)
+        line = question_line(self.question)
+        return safe_text(shorten(line, PLAN_TITLE_CHARACTERS, placeholder="…"))
 
     @property
     def question(self) -> str:
         """The question, even if the run was stopped before its first step; empty if it was not
         stored."""
-        run, messages = self.state.run, self.state.messages
-        return run.question if run.id else "".join(message.text for message in messages[-1:])
+        if self.state.run.id:
+            return self.state.run.question
+        if not self.state.messages:
+            return ""
+        return str(self.state.messages[-1].text)
 
     def message(self, words: str) -> Any:
         """Return the user's text as graph input: an answer, a hint, or a question; None for a hint
@@ -177,8 +184,9 @@ class StoredRun(NamedTuple):
         last = next(
             message for message in reversed(self.state.messages) if mark_of(message) != DRAFT
         )
-        is_repeated = isinstance(last, HumanMessage) and last.text == words
-        return None if is_repeated else Command(update={"messages": [HumanMessage(words)]})
+        if isinstance(last, HumanMessage) and last.text == words:
+            return None
+        return Command(update={"messages": [HumanMessage(words)]})
 
 
 class RunBook(NamedTuple):
@@ -228,14 +236,13 @@ class RunBook(NamedTuple):
             if not snapshot.values:
                 await asyncio.to_thread(list, open_roots(context))
             await load_models(context)
-            notices = (
-                *check_models(ROLES, context),
-                *await asyncio.to_thread(check_language, context.language),
-            )
+            notices = [*check_models(ROLES, context)]
+            notices += await asyncio.to_thread(check_language, context.language)
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             view.begin(notices)
-            context = context.model_copy(update={"review_plan": True}) if is_estimate else context
+            if is_estimate:
+                context = context.model_copy(update={"review_plan": True})
             message: Any = {"messages": [HumanMessage(words)]}
             if snapshot.values:
                 message = (await self.read(thread, lease)).message(words)
@@ -266,8 +273,11 @@ class RunBook(NamedTuple):
             stored = await self.read(thread, lease)
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
-            # Without new settings, warnings about models were already shown when the run started.
-            notices = (*(check_models(ROLES, context) if given else ()), *tracing_notices(context))
+            notices = list[str]()
+            if given:
+                # Otherwise, warnings about models were already shown when the run started.
+                notices += check_models(ROLES, context)
+            notices += tracing_notices(context)
             if answer and not stored.asks and not stored.is_unfinished:
                 further = f'`deep-research ask "…" --thread {shlex.quote(thread)}`'
                 raise UnknownSetting(
@@ -281,7 +291,8 @@ class RunBook(NamedTuple):
                 answer = _APPROVED
             if not answer and (stored.asks or not stored.is_unfinished):
                 return stored
-            context = context.model_copy(update={"review_plan": True}) if is_estimate else context
+            if is_estimate:
+                context = context.model_copy(update={"review_plan": True})
             view.begin(notices)
             message = stored.message(answer) if answer else None
             return await self._run(self.graph(stored.strategy), lease, message, context, view)
@@ -295,10 +306,10 @@ class RunBook(NamedTuple):
         snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
-        notes, pages = (
-            await self._notes(thread).read(),
-            Pages(self.database.store, thread_id(thread)),
-        )
+        notes = await self._notes(thread).read()
+        pages = Pages(self.database.store, thread_id(thread))
+        failure = await read_failure(pages)
+        runner = await self.database.saver.leases.other_holder(thread_id(thread), lease)
         return StoredRun(
             thread=thread_id(thread),
             name=notes.get("name", ""),
@@ -307,34 +318,38 @@ class RunBook(NamedTuple):
             waiting=snapshot.interrupts[0].value if snapshot.interrupts else {},
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
-            failure=await read_failure(pages),
-            runner=str(
-                await self.database.saver.leases.other_holder(thread_id(thread), lease) or ""
-            ),
+            failure=failure,
+            runner=str(runner or ""),
             label=notes.get("label", ""),
         )
 
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
         """Return the earlier questions of a run's thread, oldest first, each with its final
         state."""
-        graph, config = self.graph(stored.strategy), thread_config(stored.thread)
+        graph = self.graph(stored.strategy)
+        config = thread_config(stored.thread)
         config["configurable"]["checkpoint_ns"] = ""
         ended = dict[str, StoredRun]()
-        # The checkpoint before the input of a question contains the final state of the previous
-        # question.
         async for begun in self.database.saver.alist(config, filter={"source": "input"}):
-            snapshot = await graph.aget_state(begun.parent_config) if begun.parent_config else None
-            state = ResearchState(**snapshot.values) if snapshot and snapshot.values else None
-            if snapshot and state and state.run.id not in {"", stored.state.run.id, *ended}:
-                ended[state.run.id] = stored._replace(
-                    state=state,
-                    changed=snapshot.created_at or "",
-                    waiting={},
-                    is_unfinished=False,
-                    failure="",
-                    runner="",
-                )
-        return [*reversed(ended.values())]
+            # The checkpoint before the input of a question contains the final state of the previous
+            # question.
+            if not begun.parent_config:
+                continue
+            snapshot = await graph.aget_state(begun.parent_config)
+            if not snapshot.values:
+                continue
+            state = ResearchState(**snapshot.values)
+            if state.run.id in {"", stored.state.run.id, *ended}:
+                continue
+            ended[state.run.id] = stored._replace(
+                state=state,
+                changed=snapshot.created_at or "",
+                waiting={},
+                is_unfinished=False,
+                failure="",
+                runner="",
+            )
+        return list(reversed(ended.values()))
 
     async def rename(self, stored: StoredRun, label: str) -> None:
         """Set the name that the web page shows for a run; if `label` is empty, it shows the
@@ -367,20 +382,24 @@ class RunBook(NamedTuple):
     async def _strategy_of(self, thread: str) -> Strategy | None:
         """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for
         another user's."""
-        found = await self.database.saver.aget_tuple(
+        checkpoint = await self.database.saver.aget_tuple(
             {"configurable": {"thread_id": thread_id(thread)}}
         )
-        owner: Any = found.metadata if found else {}
-        if found and self.user and self.user != (owner.get(OWNER) or LOCAL_USER):
+        if not checkpoint:
+            return None
+        metadata: Any = checkpoint.metadata
+        if self.user and self.user != (metadata.get(OWNER) or LOCAL_USER):
             raise unknown_thread(thread)
-        return strategy_of(found.metadata) if found else None
+        return strategy_of(metadata)
 
     async def _run(
         self, graph: ResearchGraph, lease: Lease, message: Any, context: Context, view: ProgressView
     ) -> StoredRun:
         """Run the graph until it ends or pauses, restarting it for each hint that the user types;
         return the run."""
-        config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
+        config = dict(lease.config["configurable"])
+        if self.user:
+            config[OWNER] = self.user
         while True:
             # `sync` stores each step immediately: after a kill, only pending calls are repeated.
             packets = apackets(
@@ -391,7 +410,8 @@ class RunBook(NamedTuple):
                 async with aclosing(packets):
                     async for packet in packets:
                         view(packet)
-                        if hint := view.steering():
+                        hint = view.steering()
+                        if hint:
                             break
             except UserMistake as error:
                 if await _has_begun(graph, lease.thread_id):

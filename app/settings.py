@@ -45,13 +45,17 @@ def settings_from_options(
         raise UnknownSetting(
             "--docs, --attach and --model need a name, but one is empty; is a shell variable unset?"
         )
-    folders, files = [_expanded(path) for path in docs], [_expanded(path) for path in attach]
+    folders = [_expanded(path) for path in docs]
+    files = [_expanded(path) for path in attach]
     for file in files:
         if file.is_dir():
             raise UnknownSetting(
                 f"--attach {str(file)!r}: this is a folder; use --docs for folders."
             )
-    given = {_SETTINGS.get(name, name): value for name, value in options.items() if value}
+    given = dict[str, Any]()
+    for name, value in options.items():
+        if value:
+            given[_SETTINGS.get(name, name)] = value
     if docs or attach:
         # Absolute, since a run may be resumed from another folder.
         given["docs"] = tuple(path.absolute() for path in (*folders, *files))
@@ -66,10 +70,10 @@ def settings_from_options(
     if given.pop("yes", False):
         given["clarify"] = "assume"
     for pair in limit:
-        name, sign, value = pair.partition("=")
+        limit_name, sign, number = pair.partition("=")
         if not sign:
             raise UnknownSetting(f"--limit takes NAME=VALUE, not {pair!r}.")
-        given.setdefault("limits", {})[name.strip().lower()] = value.strip()
+        given.setdefault("limits", {})[limit_name.strip().lower()] = number.strip()
     return given
 
 
@@ -85,7 +89,8 @@ def _expanded(path: str) -> Path:
 def data_folder(data_dir: Path | None) -> Path:
     """Return the data folder: that of the option `--data-dir`, else of the environment, else the
     default."""
-    return read_context({"data_dir": data_dir} if data_dir else {}).data_dir
+    given = {"data_dir": data_dir} if data_dir else {}
+    return read_context(given).data_dir
 
 
 class RunName(NamedTuple):
@@ -99,12 +104,16 @@ class RunName(NamedTuple):
     @property
     def shown(self) -> str:
         """The name, or the first characters of the id, which commands accept too."""
-        return self.thread[:SHOWN_ID_CHARACTERS] if _ID.fullmatch(self.thread) else self.thread
+        if _ID.fullmatch(self.thread):
+            return self.thread[:SHOWN_ID_CHARACTERS]
+        return self.thread
 
     def command(self, verb: str) -> str:
         """Return the command line that applies a command, such as `resume`, to this run."""
         words = ["deep-research", verb, self.shown]
-        return shlex.join([*words, "--data-dir", str(self.data_dir)] if self.data_dir else words)
+        if self.data_dir:
+            words += ["--data-dir", str(self.data_dir)]
+        return shlex.join(words)
 
     def is_stored(self) -> bool:
         """Whether the run has a stored state, so that it can be resumed."""

@@ -83,10 +83,10 @@ def texts_at_hand(texts: Texts) -> ReadSources:
     (by source key)."""
 
     async def read(sources: Sequence[Source]) -> SourceReadings:
-        readings = {
-            source.key: SourceReading(source, texts.get(source.key, ()), is_same=True)
-            for source in sources
-        }
+        readings = dict[str, SourceReading]()
+        for source in sources:
+            known = texts.get(source.key, ())
+            readings[source.key] = SourceReading(source, known, is_same=True)
         return SourceReadings(readings, Spent(role=tool_names.OPEN_URL))
 
     return read
@@ -105,15 +105,15 @@ def current_texts(
         tool_context = ToolContext(
             Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {})
         )
-        unasked = {source.key: _unread(source, _NOT_ASKED) for source in sources}
         documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
-        found = await asyncio.to_thread(_read_documents, documents, context)
-        found += await _read_pages(
-            [source for source in sources if source.address.startswith(_WEB)], context, tool_context
-        )
+        pages = [source for source in sources if source.address.startswith(_WEB)]
+        readings = {source.key: _unread(source, _NOT_ASKED) for source in sources}
+        for reading in await asyncio.to_thread(_read_documents, documents, context):
+            readings[reading.source.key] = reading
+        for reading in await _read_pages(pages, context, tool_context):
+            readings[reading.source.key] = reading
         for note in asked_notes(tool_context.meter.asked):
             on_notice(f"Note: {note}")
-        readings = unasked | {reading.source.key: reading for reading in found}
         return SourceReadings(readings, tool_context.meter.spent(tool_names.OPEN_URL))
 
     return read
@@ -123,29 +123,23 @@ async def _read_pages(
     pages: Sequence[Source], context: Context, tool_context: ToolContext
 ) -> list[SourceReading]:
     """Read web pages, as many at once as one call of the tool may open."""
-    await Addresses(tool_context.pages, tool_context.question_id).allow(
-        page.address for page in pages
-    )
-    web, most, found = (
-        WebPages(context, tool_context),
-        context.limits.max_open,
-        list[SourceReading](),
-    )
+    addresses = Addresses(tool_context.pages, tool_context.question_id)
+    await addresses.allow(page.address for page in pages)
+    web = WebPages(context, tool_context)
+    most = context.limits.max_open
+    readings = list[SourceReading]()
     async with WebReader(context) as reader:
         for start in range(0, len(pages), most):
             batch = pages[start : start + most]
-            read = await gather_or_cancel(web.read(page.address, reader) for page in batch)
-            for page, result in zip(batch, read, strict=True):
+            results = await gather_or_cancel(web.read(page.address, reader) for page in batch)
+            for page, result in zip(batch, results, strict=True):
                 if isinstance(result, Hit):
-                    found.append(_reading(page, result.source, result.text))
+                    readings.append(_reading(page, result.source, result.text))
+                elif isinstance(result, NotRead):
+                    readings.append(_unread(page, f"{result.reason} ({result.code})"))
                 else:
-                    reason = (
-                        f"{result.reason} ({result.code})"
-                        if isinstance(result, NotRead)
-                        else result
-                    )
-                    found.append(_unread(page, reason))
-    return found
+                    readings.append(_unread(page, result))
+    return readings
 
 
 def _read_documents(sources: Sequence[Source], context: Context) -> list[SourceReading]:
@@ -157,18 +151,19 @@ def _read_documents(sources: Sequence[Source], context: Context) -> list[SourceR
         status = library.refresh()
     except DocumentsUnreadable as error:
         return [_unread(source, str(error)) for source in sources]
-    reasons = {f"{DOCUMENT_SCHEME}{left.path}": left.reason for left in status.left_out}
-    found = {source.key: library.read(source.address) for source in sources}
-    if not all(found.values()):
+    reasons = dict[str, str]()
+    for unread in status.left_out:
+        reasons[f"{DOCUMENT_SCHEME}{unread.path}"] = unread.reason
+    documents = {source.key: library.read(source.address) for source in sources}
+    if not all(documents.values()):
         by_text = {document.source.content_hash: document for document in library.documents()}
-        found |= {
-            source.key: by_text.get(source.content_hash)
-            for source in sources
-            if not found[source.key]
-        }
+        for source in sources:
+            if not documents[source.key]:
+                documents[source.key] = by_text.get(source.content_hash)
     readings = list[SourceReading]()
     for source in sources:
-        if document := found[source.key]:
+        document = documents[source.key]
+        if document:
             readings.append(_reading(source, document.source, document.text))
         else:
             readings.append(_unread(source, reasons.get(source.address, _NO_DOCUMENT)))
@@ -177,10 +172,9 @@ def _read_documents(sources: Sequence[Source], context: Context) -> list[SourceR
 
 def _reading(source: Source, now: Source, text: str) -> SourceReading:
     """Return a source that could be read, with its description and text as they are `now`."""
-    known = now.model_copy(update={"key": source.key, "number": source.number})
-    return SourceReading(
-        known, [SourceText(now.content_hash, text)], is_same=now.content_hash == source.content_hash
-    )
+    described = now.model_copy(update={"key": source.key, "number": source.number})
+    texts = [SourceText(now.content_hash, text)]
+    return SourceReading(described, texts, is_same=now.content_hash == source.content_hash)
 
 
 def _unread(source: Source, reason: str) -> SourceReading:
@@ -225,7 +219,9 @@ class SourceCheck:
         """`sources` are all that the report may cite, by key, described as they were read."""
         self.readings = readings.by_key
         """The sources as they were read, by key."""
-        self._draft, self._run, self._sources = draft, run, sources
+        self._draft = draft
+        self._run = run
+        self._sources = sources
         self._context = fitted_settings(context)
         self._reading_cost = readings.spent
         self._events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
@@ -292,10 +288,13 @@ async def begin_check(
     `text` is Markdown with citations `[n]`, without a list of sources; `keys` are the source keys
     by n, and `sources` the sources by key. The verifier must have been loaded (`load_verifier`).
     """
-    cited = dict.fromkeys(key for key in keys.values() if key)
-    others = (key for key, source in sources.items() if source.number)
-    readings = await read([sources[key] for key in dict.fromkeys([*cited, *others])])
-    described = {**sources, **{key: reading.source for key, reading in readings.by_key.items()}}
+    # The cited sources first, then the others that have a number.
+    wanted = list(filter(None, keys.values()))
+    wanted += [key for key, source in sources.items() if source.number]
+    readings = await read([sources[key] for key in dict.fromkeys(wanted)])
+    described = dict(sources)
+    for key, reading in readings.by_key.items():
+        described[key] = reading.source
     draft = Draft(
         text=text,
         sources=tuple(keys.values()),

@@ -67,7 +67,9 @@ def ask_at_terminal(words: str, *, is_plan: bool) -> str:
     An answer is one line, but an edited plan (`is_plan`), a numbered list, goes on until an empty
     line.
     """
-    say(f"\n{words}{' End a list with an empty line.' if is_plan else ''}\n")
+    if is_plan:
+        words += " End a list with an empty line."
+    say(f"\n{words}\n")
     lines = list[str]()
     while True:
         try:
@@ -79,7 +81,8 @@ def ask_at_terminal(words: str, *, is_plan: bool) -> str:
         if not line:
             say("")
             return "\n".join(lines)
-        if typed := safe_text(line).strip():
+        typed = safe_text(line).strip()
+        if typed:
             lines.append(typed)
         if lines and not (typed and is_plan and _LIST_ITEM.match(lines[0])):
             return "\n".join(lines)
@@ -88,7 +91,8 @@ def ask_at_terminal(words: str, *, is_plan: bool) -> str:
 @contextmanager
 def typed_lines() -> Iterator[list[str]]:
     """Yield a list that collects the lines that the user types while the event loop runs."""
-    lines, loop = list[str](), asyncio.get_running_loop()
+    lines = list[str]()
+    loop = asyncio.get_running_loop()
     if not can_ask():
         yield lines
         return
@@ -98,7 +102,9 @@ def typed_lines() -> Iterator[list[str]]:
         typed = os.read(terminal, _LINE_BYTES)
         if not typed:
             loop.remove_reader(terminal)
-        lines.extend(filter(None, [safe_text(typed.decode(errors="replace")).strip()]))
+        line = safe_text(typed.decode(errors="replace")).strip()
+        if line:
+            lines.append(line)
 
     # Not supported by the event loop on Windows.
     with suppress(NotImplementedError):
@@ -177,9 +183,10 @@ def print_report(text: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    rendered, parser = Markdown(""), MarkdownIt().enable("table")
+    rendered = Markdown("")
+    parser = MarkdownIt().enable("table")
     # Links of reports are safe, but the parser would reject `file:` links.
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 - its own way
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
     rendered.parsed = parser.parse(safe_text(text))
     for token in rendered.parsed:
         for opening, words in pairwise(token.children or ()):
@@ -201,13 +208,12 @@ def deliver(report: str | bytes, path: Path | None) -> bool:
     try:
         path.write_bytes(report if isinstance(report, bytes) else f"{report}\n".encode())
     except OSError as error:
-        is_printed = isinstance(report, str)
-        print_error(
-            f"--out {str(path)!r}: "
-            f"{error.strerror}.{' The report is printed instead.' if is_printed else ''}"
-        )
-        if is_printed:
-            print_output(str(report))
+        failure = f"--out {str(path)!r}: {error.strerror}."
+        if isinstance(report, str):
+            print_error(f"{failure} The report is printed instead.")
+            print_output(report)
+        else:
+            print_error(failure)
         return False
     say(f"Report written to {path}")
     return True

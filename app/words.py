@@ -43,15 +43,19 @@ STRATEGY_KEY = "research_strategy"
 
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun, in the plural if needed: "1 source", "2 searches"."""
-    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
-    return f"{count} {noun}{ending}"
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun}es" if noun.endswith("ch") else f"{count} {noun}s"
 
 
 def in_words(seconds: float) -> str:
     """Return a duration in words: "40 s", "2 min", "2 min 5 s"."""
     minutes, rest = divmod(round(seconds), 60)
-    parts = [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest or not minutes)
-    return " ".join(parts)
+    if not minutes:
+        return f"{rest} s"
+    if not rest:
+        return f"{minutes} min"
+    return f"{minutes} min {rest} s"
 
 
 def check_strategy(name: str, setting: str = "strategy") -> Strategy:
@@ -89,9 +93,7 @@ def counts_line(audit: Audit) -> str:
         "not verified": audit.not_verified,
         "that need no source": audit.reasoning,
     }
-    shown = ", ".join(f"{count} {words}" for words, count in parts.items() if count)
-    return (
-        f"{counted(audit.checked, 'statement')} checked: {shown}"
-        if shown
-        else "no statement checked"
-    )
+    counts = [f"{count} {words}" for words, count in parts.items() if count]
+    if not counts:
+        return "no statement checked"
+    return f"{counted(audit.checked, 'statement')} checked: {', '.join(counts)}"
