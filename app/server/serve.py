@@ -39,7 +39,8 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     given = settings_from_options(data_dir=data_dir and data_dir.absolute(), **options)
     # Absolute paths, because the server runs in another working directory.
     context = with_absolute_paths(read_context(given))
-    folder, docs = context.data_dir.absolute(), context.docs
+    folder = context.data_dir.absolute()
+    docs = context.docs
     demo = folder / "demo" / "lighthouses"
     if not docs and demo.is_dir():
         say(
@@ -51,13 +52,14 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that
     # user asks.
     list(open_roots(context.model_copy(update={"docs": shared})))
-    if notice := quotes_only(ROLES, context):
-        say(f"Note: {notice}")
+    limitation = quotes_only(ROLES, context)
+    if limitation:
+        say(f"Note: {limitation}")
     if host not in LOOPBACK and LOCAL_USER in users().values():
         raise UnknownSetting(
             f"--host {host} lets other machines reach the server, so tokens are required: set "
-            "DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and "
-            "DEEP_RESEARCH_SERVER_HOSTS to the host name by which they reach this machine."
+            "DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and DEEP_RESEARCH_SERVER_HOSTS to the "
+            "host name by which they reach this machine."
         )
     for notice in tracing_notices(context):
         say(notice)
@@ -76,9 +78,8 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     os.chdir(folder)
     # Hides LangGraph's start-up message; `guard` prints ours when the server is ready.
     logging.getLogger("langgraph_api.cli").setLevel(logging.ERROR)
-    config = json.loads(
-        resources.files("deep_research").joinpath("langgraph.json").read_text("utf-8")
-    )
+    config_file = resources.files("deep_research").joinpath("langgraph.json")
+    config = json.loads(config_file.read_text("utf-8"))
     # In private networks, LangGraph calls webhooks only on these hosts.
     names = [re.sub(r":\d+$", "", name).strip("[]") for name in server_settings().webhook_hosts]
     config["webhooks"]["url"]["allowed_domains"] = names
@@ -87,7 +88,11 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         chosen,
         graphs=config["graphs"],
         n_jobs_per_worker=_JOBS,
-        **{name: config[name] for name in ("auth", "http", "webhooks", "checkpointer", "store")},
+        auth=config["auth"],
+        http=config["http"],
+        webhooks=config["webhooks"],
+        checkpointer=config["checkpointer"],
+        store=config["store"],
     )
     return DONE
 
