@@ -57,9 +57,8 @@ class LocalRuns(NamedTuple):
         self, report: bytes, name: str, on_notice: Callable[[str], None]
     ) -> CheckedFile:
         """See `Runs.check`."""
-        return await check_file(
-            report, name, self.settings.model_copy(update={"verify": "check"}), on_notice
-        )
+        settings = self.settings.model_copy(update={"verify": "check"})
+        return await check_file(report, name, settings, on_notice)
 
 
 @reports_errors
@@ -72,8 +71,7 @@ def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:
     except ImportError:
         raise ExtraMissing(
             'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the '
-            "checkout of "
-            "deep_research."
+            "checkout of deep_research."
         ) from None
 
     async def serve() -> None:

@@ -71,7 +71,8 @@ class Sessions:
         from mcp.server.auth.provider import AccessToken
 
         headers = Headers(scope=scope)
-        user = user_of(headers, (scope.get("client") or [""])[0]) or ""
+        client, *_ = scope.get("client") or ("",)
+        user = user_of(headers, client) or ""
         owner = AuthenticatedUser(AccessToken(token=token_in(headers), client_id=user, scopes=[]))
         await self._manager.handle_request({**scope, "user": owner}, receive, send)
 
@@ -129,13 +130,20 @@ class ServedRuns(NamedTuple):
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """See `Runs.go_on`."""
         stored = await self.book.read(thread)
-        run, message = stored.state.run, stored.message(words)
-        # A follow-up does not inherit the documents of the earlier question by itself.
-        context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run.id else {}
+        run = stored.state.run
+        context = dict[str, Any]()
+        if run.id:
+            # A follow-up does not inherit the documents of the earlier question by itself.
+            context["docs"] = names_below(self.settings.docs, run.scope.docs)
         # Converts the message to arguments of LangGraph's API.
-        sent: dict[str, Any] = {"input": None if message is None else _said(words)}
-        if isinstance(message, Command):
-            sent = {"command": {"resume": words} if message.resume else {"update": _said(words)}}
+        message = stored.message(words)
+        sent: dict[str, Any] = {"input": _said(words)}
+        if message is None:
+            sent = {"input": None}
+        elif isinstance(message, Command) and message.resume:
+            sent = {"command": {"resume": words}}
+        elif isinstance(message, Command):
+            sent = {"command": {"update": _said(words)}}
         return await self._run(thread, stored.strategy, words, view, context=context, **sent)
 
     async def check(

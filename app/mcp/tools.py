@@ -141,9 +141,12 @@ class ResearchResult(BaseModel):
     """Id of the research, for `answer`, `follow_up` and `read_report`."""
     status: Literal[
         "completed", "completed_with_gaps", "waiting", "running", "stopped", "failed", "ended"
-    ]
-    """`waiting`: it has a question for you. `stopped`, `failed`: `follow_up` resumes it. `ended`:
-    it was closed without a report; `follow_up` asks another question."""
+    ] = Field(
+        description=(
+            "`waiting`: it has a question for you. `stopped`, `failed`: `follow_up` resumes it. "
+            "`ended`: it was closed\nwithout a report; `follow_up` asks another question."
+        )
+    )
     reason: str
     """The limit that stopped the research, or why it failed; empty if neither applies."""
     question: str
@@ -214,7 +217,8 @@ class ResearchServer(FastMCP[Any]):
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._mcp_server.version = version("deep-research")
-        self._runs_of, self._heartbeat = runs_of, settings.limits.heartbeat_seconds
+        self._runs_of = runs_of
+        self._heartbeat = settings.limits.heartbeat_seconds
         reading = (self.read_report, self.search_documents, self.search_earlier, self.check_report)
         for tool in (self.research, self.answer, self.follow_up, *reading):
             self.add_tool(
@@ -226,7 +230,8 @@ class ResearchServer(FastMCP[Any]):
     @override
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
         known = {tool.name: tool.inputSchema["properties"] for tool in await self.list_tools()}
-        if unknown := sorted(arguments.keys() - known.get(name, arguments).keys()):
+        unknown = sorted(arguments.keys() - known.get(name, arguments).keys())
+        if unknown:
             raise ToolError(
                 f"{name} has no argument {', '.join(map(repr, unknown))}; choose from "
                 f"{', '.join(known[name])}."
@@ -238,10 +243,10 @@ class ResearchServer(FastMCP[Any]):
             cause = error.__cause__
             words = f"{failure_of(cause)}." if cause else str(error)
             if isinstance(cause, ValidationError) and cause.title == f"{name}Arguments":
-                words = "; ".join(
-                    f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-                    for fault in cause.errors()
-                )
+                faults = list[str]()
+                for fault in cause.errors():
+                    faults.append(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
+                words = "; ".join(faults)
             raise ToolError(" ".join(safe_text(words).split())) from None
 
     @override
@@ -251,10 +256,9 @@ class ResearchServer(FastMCP[Any]):
         sent = os.fdopen(os.dup(1), "w", encoding="utf-8")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
-        async with stdio_server(anyio.wrap_file(received), anyio.wrap_file(sent)) as streams:
-            await self._mcp_server.run(
-                streams[0], streams[1], self._mcp_server.create_initialization_options()
-            )
+        server = self._mcp_server
+        async with stdio_server(anyio.wrap_file(received), anyio.wrap_file(sent)) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
 
     async def research(
         self,
@@ -270,20 +274,25 @@ class ResearchServer(FastMCP[Any]):
         Returns a report in Markdown that cites its sources by numbers in brackets, or a question
         that you must answer with `answer` first. It cannot see this conversation.
         """
-        runs, thread = self._runs(call), str(uuid.uuid4())
-        given = {"docs": documents, "depth": depth}
-        given = {name: value for name, value in given.items() if value is not None}
+        runs = self._runs(call)
+        thread = str(uuid.uuid4())
+        given = dict[str, Any]()
+        if documents is not None:
+            given["docs"] = documents
+        if depth is not None:
+            given["depth"] = depth
         view = CallProgress(f"Research {thread}")
-        return await self._run(
-            call, thread, view, runs.begin(thread, question, strategy, given, view)
-        )
+        work = runs.begin(thread, question, strategy, given, view)
+        return await self._run(call, thread, view, work)
 
     async def answer(
         self, call: Call[Any, Any], thread: ThreadId, answer: AnswerWords
     ) -> Annotated[CallToolResult, ResearchResult]:
         """Answer the question of a research; it continues and returns its report."""
-        runs, view = self._runs(call), CallProgress("")
-        if not (await runs.book.read(thread)).asks:
+        runs = self._runs(call)
+        view = CallProgress("")
+        stored = await runs.book.read(thread)
+        if not stored.asks:
             raise UnknownSetting(
                 f"Research {thread!r} has no open question; ask follow-up questions with "
                 "`follow_up`."
@@ -298,9 +307,13 @@ class ResearchServer(FastMCP[Any]):
 
         A research that was stopped or has failed resumes where it was, with your text as a hint.
         """
-        runs, view = self._runs(call), CallProgress("")
-        if asks := (await runs.book.read(thread)).asks:
-            raise UnknownSetting(f"Research {thread!r} has a question; reply with `answer`: {asks}")
+        runs = self._runs(call)
+        view = CallProgress("")
+        stored = await runs.book.read(thread)
+        if stored.asks:
+            raise UnknownSetting(
+                f"Research {thread!r} has a question; reply with `answer`: {stored.asks}"
+            )
         return await self._run(call, thread, view, runs.go_on(thread, question, view))
 
     async def read_report(
@@ -330,12 +343,10 @@ class ResearchServer(FastMCP[Any]):
                 )
             library = Library(settings.model_copy(update={"docs": docs}))
             library.refresh()
-            found = library.follow(query, passages)
-            return SearchResult(
-                passages=[
-                    _passage(hit.source, hit.text, heading=safe_text(hit.heading)) for hit in found
-                ]
-            )
+            found = list[FoundPassage]()
+            for hit in library.follow(query, passages):
+                found.append(_passage(hit.source, hit.text, heading=safe_text(hit.heading)))
+            return SearchResult(passages=found)
 
         # SQLite would block the server's event loop.
         return await asyncio.to_thread(search)
@@ -345,12 +356,11 @@ class ResearchServer(FastMCP[Any]):
     ) -> SearchResult:
         """Search what the user's finished research has read; returns passages with their sources,
         best first."""
-        found = await self._runs(call).book.search(query, passages)
-        passages_read = [
-            _passage(page.source, page.passage, read_at=page.source.read_at, thread=page.thread)
-            for page in found
-        ]
-        return SearchResult(passages=passages_read)
+        found = list[FoundPassage]()
+        for page in await self._runs(call).book.search(query, passages):
+            read_at = page.source.read_at
+            found.append(_passage(page.source, page.passage, read_at=read_at, thread=page.thread))
+        return SearchResult(passages=found)
 
     async def check_report(
         self, call: Call[Any, Any], report: ReportText, form: ReportForm = "markdown"
@@ -361,19 +371,19 @@ class ResearchServer(FastMCP[Any]):
         documents. Returns how many statements are supported, contradicted, not in their source and
         so on, and a table with the passages.
         """
-        view, name = CallProgress(""), "report.html" if form == "html" else "report.md"
-        found = (
-            await self._carry_out(
-                call, view, self._runs(call).check(report.encode(), name, view.print)
-            )
-        ).result()
-        more = f"The table shows {_ROWS} of {len(found.statements)} statements, wrong ones first."
-        notes = [*map(safe_text, found.notes), *([more] if len(found.statements) > _ROWS else [])]
-        result = CheckResult(counts=found.counts, table=found.table(_ROWS), notes=notes)
-        text = TextContent(
-            type="text", text="\n\n".join([f"{found.summary}.", result.table, *result.notes])
-        )
-        return CallToolResult(content=[text], structuredContent=result.model_dump(mode="json"))
+        view = CallProgress("")
+        name = "report.html" if form == "html" else "report.md"
+        work = self._runs(call).check(report.encode(), name, view.print)
+        task = await self._carry_out(call, view, work)
+        checked = task.result()
+        notes = [safe_text(note) for note in checked.notes]
+        number = len(checked.statements)
+        if number > _ROWS:
+            notes.append(f"The table shows {_ROWS} of {number} statements, wrong ones first.")
+        result = CheckResult(counts=checked.counts, table=checked.table(_ROWS), notes=notes)
+        text = "\n\n".join([f"{checked.summary}.", result.table, *result.notes])
+        content: list[ContentBlock] = [TextContent(type="text", text=text)]
+        return CallToolResult(content=content, structuredContent=result.model_dump(mode="json"))
 
     def _runs(self, call: Call[Any, Any]) -> Runs:
         return self._runs_of(call.request_context.request)
@@ -391,7 +401,8 @@ class ResearchServer(FastMCP[Any]):
         except Exception as error:
             status = ""
             with suppress(DeepResearchError):
-                status = (await self._runs(call).book.read(thread)).status
+                stored = await self._runs(call).book.read(thread)
+                status = stored.status
             if status not in ("failed", "stopped"):
                 raise
             kept = f"The research is saved: resume it with `follow_up` and the thread {thread}."
@@ -442,6 +453,7 @@ class CallProgress(PlainLines):
 
 
 def _result(stored: StoredRun) -> CallToolResult:
+    """Return the status and the report of a run, as data and as text."""
     state = stored.state
     result = ResearchResult(
         thread=stored.thread,
