@@ -100,7 +100,5 @@ def _read(name: str, value: Any) -> Any:
 
 @cache
 def _channels() -> dict[str, TypeAdapter[Any]]:
-    return {
-        name: TypeAdapter(kind)
-        for name, kind in get_type_hints(ResearchState, include_extras=True).items()
-    }
+    kinds = get_type_hints(ResearchState, include_extras=True)
+    return {name: TypeAdapter(kind) for name, kind in kinds.items()}

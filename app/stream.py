@@ -158,9 +158,10 @@ class PacketReader:
         loop = asyncio.get_running_loop()
         quiet_since = loop.time()
         try:
-            while not isinstance(
-                part := await _next(parts, quiet_since + silence_seconds), StreamEnd
-            ):
+            while True:
+                part = await _next(parts, quiet_since + silence_seconds)
+                if isinstance(part, StreamEnd):
+                    break
                 for packet in self._packets_of(part):
                     yield packet
                 if part is not _SECOND:
@@ -185,25 +186,30 @@ class PacketReader:
         passed before it."""
         placement = Placement(turn_index=0)
         if self._has_time:
-            before, self._seconds_sent = self._seconds_sent, int(self._elapsed() / _ELAPSED_SECONDS)
-            for number in range(before + 1, self._seconds_sent + 1):
+            first = self._seconds_sent + 1
+            self._seconds_sent = int(self._elapsed() / _ELAPSED_SECONDS)
+            for number in range(first, self._seconds_sent + 1):
                 yield ElapsedTime(placement=placement, elapsed_seconds=number * _ELAPSED_SECONDS)
         if part is _SILENCE:
             yield ChatHeartbeat(placement=placement, elapsed_seconds=self._elapsed())
-        elif part is not _SECOND and part["type"] == "values":
+            return
+        if part is _SECOND:
+            return
+        if part["type"] == "values":
             if not part["ns"]:
                 self._run = (part["data"] or {}).get("run")
                 self._is_waiting = bool(part["interrupts"])
-        # This reader sends its own stop, which includes elapsed time and errors.
-        elif part is not _SECOND and not isinstance(
-            packet := read_packet(part["data"]), OverallStop
-        ):
-            has_own_turn = not isinstance(
-                packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat
-            )
-            if packet.placement.sub_turn_index is None and has_own_turn:
-                self._turn = packet.placement.turn_index
-            yield packet
+            return
+        packet = read_packet(part["data"])
+        if isinstance(packet, OverallStop):
+            # This reader sends its own stop, which includes elapsed time and errors.
+            return
+        is_about_call = isinstance(
+            packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat
+        )
+        if packet.placement.sub_turn_index is None and not is_about_call:
+            self._turn = packet.placement.turn_index
+        yield packet
 
     def end(self) -> OverallStop:
         """Return the stop packet for a run that has ended or is waiting for an answer."""
@@ -242,7 +248,8 @@ async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
 def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
     """Let a cancelled generator yield once more; its caller is cancelled when it goes on, or at its
     next `await`."""
-    task, is_back = asyncio.current_task(), False
+    is_back = False
+    task = asyncio.current_task()
     assert task is not None
 
     def cancel() -> None:

@@ -273,7 +273,7 @@ def _insert(parent: lxml.html.HtmlElement, index: int, pieces: Sequence[BodyPart
 
 def _headings(tree: lxml.html.HtmlElement) -> list[Heading]:
     """Normalise heading levels, set anchors, and return the headings."""
-    elements = [element for element in tree.iter() if element.tag in _LEVELS]
+    elements = list(tree.iter(*_LEVELS))
     highest = min([_LEVELS[element.tag] for element in elements], default=1)
     headings = list[Heading]()
     level = _TOP - 1
