@@ -31,9 +31,11 @@ async def check_report(
     `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In
     the returned report, the keys of sources are these numbers as strings.
     """
-    known, texts = dict[str, Source](), dict[str, list[SourceText]]()
+    known = dict[str, Source]()
+    texts = dict[str, list[SourceText]]()
     for number, source in sources.items():
-        key, content_hash = str(number), text_hash(source.text)
+        key = str(number)
+        content_hash = text_hash(source.text)
         texts[key] = [SourceText(content_hash, source.text)]
         known[key] = Source(
             key=key,

@@ -104,7 +104,8 @@ def examine(*, is_trial: bool, **options: Any) -> int:
         tried = run_interruptibly(PlainLines().during(_try_out(context)))
         # The trial has stored how the models call tools.
         models = _models(context)
-        found = [*models, *found[len(models) :], *tried]
+        found[: len(models)] = models
+        found += tried
     elif is_trial:
         found.append(Diagnosis("note", "trial", "skipped: first fix what is missing"))
     print_output("\n".join(f"{state:7}  {what}: {text}" for state, what, text in found))

@@ -25,7 +25,8 @@ class StreamEnd(NamedTuple):
 def background_loop() -> asyncio.AbstractEventLoop:
     """Return the event loop of a background thread, which the first call starts; one for the whole
     process."""
-    loop, is_running = asyncio.new_event_loop(), threading.Event()
+    loop = asyncio.new_event_loop()
+    is_running = threading.Event()
     loop.call_soon(is_running.set)
     threading.Thread(target=loop.run_forever, name="deep-research", daemon=True).start()
     # Until its thread has started, the loop looks like a stopped one.

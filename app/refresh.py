@@ -245,10 +245,9 @@ class _Comparison:
             if citing is unit:
                 cited.append(unit)
             elif citing and "\n" not in text[unit.end : citing.start]:
-                is_quoted = self._then_verifier.is_quoted
-                keys = tuple(key for key in citing.sources if is_quoted(unit, key))
-                if keys:
-                    cited.append(unit._replace(sources=keys))
+                quoted = [key for key in citing.sources if self._then_verifier.is_quoted(unit, key)]
+                if quoted:
+                    cited.append(unit._replace(sources=tuple(quoted)))
         return cited
 
     def parts_to_judge(self) -> list[ReportUnit]:

@@ -133,8 +133,10 @@ class PacketReader:
     def __init__(self, clock: Clock, *, is_stored: bool, has_time: bool = False) -> None:
         """`is_stored`: the run can be resumed from a checkpointer; `has_time`: emit the elapsed
         time every second."""
-        self._clock, self._start = clock, clock.seconds()
-        self._is_stored, self._has_time = is_stored, has_time
+        self._clock = clock
+        self._start = clock.seconds()
+        self._is_stored = is_stored
+        self._has_time = has_time
         self._seconds_sent = 0
         """Number of elapsed-time packets so far."""
         self._turn = 0
@@ -292,18 +294,22 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
     not ended.
     """
     run = state.run
-    logged = await read_log(Pages(store, thread_id), run.id) if run.id and store else []
-    packets = [*map(read_packet, upgraded_packets(logged))]
+    packets = list[AnyPacket]()
+    if run.id and store:
+        logged = await read_log(Pages(store, thread_id), run.id)
+        packets += map(read_packet, upgraded_packets(logged))
     if packets and packets[-1].type == "stop":
         return packets
-    turns = [
-        packet.placement.turn_index for packet in packets if packet.placement.sub_turn_index is None
-    ]
+    last_turn = 0
+    for packet in packets:
+        if packet.placement.sub_turn_index is None:
+            last_turn = packet.placement.turn_index
     stop = OverallStop(
-        placement=Placement(turn_index=turns[-1] if turns else 0),
+        placement=Placement(turn_index=last_turn),
         stop_reason="failed",
         message=_UNFINISHED,
         is_resumable=True,
         elapsed_seconds=run.active_seconds,
     )
-    return [*packets, stop]
+    packets.append(stop)
+    return packets

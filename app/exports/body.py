@@ -153,7 +153,9 @@ class _MarkRenderer:
         for mark in _MARK.finditer(text):
             pieces += self._words(text[offset : mark.start()], is_after_citation)
             offset = mark.end()
-            kind, number, last = mark[1], int(mark[2]), pieces[-1]
+            kind = mark[1]
+            number = int(mark[2])
+            last = pieces[-1]
             if kind == "c":
                 if isinstance(last, str) and last.endswith(" "):
                     # Keeps the citation on the same line as the word before it.
@@ -190,7 +192,8 @@ class _MarkRenderer:
             element = builder.A(href=f"#evidence-{quote_index}")
         else:
             element = builder.BUTTON(type="button", popovertarget=f"quote-{quote_index}")
-        style, spoken = "cite", str(number)
+        style = "cite"
+        spoken = str(number)
         if quote_index is not None:
             verdict = self._quotes[quote_index].verdict
             style += f" {verdict}"

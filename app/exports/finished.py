@@ -63,9 +63,12 @@ class Finished(NamedTuple):
 def finished_report(stored: StoredRun) -> Finished:
     """Return the finished report of a run, which must have one."""
     state = stored.state
-    run, report = state.run, state.report
+    run = state.run
+    report = state.report
     assert report is not None
     gaps = report.audit.open_gaps if report.audit else ()
+    # The audit lists the gaps.
+    notes = [note for note in report_notes(state) if note.partition(": ")[2] not in gaps]
     return Finished(
         title=stored.title,
         question=run.question,
@@ -73,7 +76,7 @@ def finished_report(stored: StoredRun) -> Finished:
         language_code=run.language_code,
         report=report,
         cited=report.cited(state.sources),
-        notes=[note for note in report_notes(state) if note.partition(": ")[2] not in gaps],
+        notes=notes,
         contradictions=disputes_of(state, report),
         was_researched=bool(state.sources),
         sources=state.sources,

@@ -165,7 +165,8 @@ class _Writer:
         for child in element:
             names = {child.tag, child.get("class")}
             if _SKIPPED.isdisjoint(names):
-                font = [*target.font, *(_FONTS[name] for name in names & _FONTS.keys())]
+                font = list(target.font)
+                font += [_FONTS[name] for name in names if name in _FONTS]
                 self._child(child, target._replace(font=font))
             self._words(child.tail, target)
 

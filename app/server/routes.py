@@ -486,7 +486,7 @@ def _event(name: str, data: dict[str, Any]) -> str:
 async def _line(book: RunBook, thread: str) -> dict[str, Any]:
     try:
         stored = await book.read(thread)
-    except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
+    except Exception as error:  # noqa: BLE001 - an unreadable run must not hide others
         log_failure(__name__, error, "The run %s cannot be read", thread)
         return {
             "thread": thread,
