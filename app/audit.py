@@ -1,13 +1,16 @@
-"""The `audit` command: shows the verdicts on a finished report, or has a model judge it again by the stored texts."""
+"""The `audit` command: shows the verdicts on a finished report, or has a model judge it again by
+the stored texts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from ..core.evidence.checking.verification import Reaudit, compare_checks
+from ..core.evidence.checking.verification import Reaudit, Rechecked, compare_checks
 from ..core.evidence.citations.rendering import without_marks
 from ..core.models.resolve import profile_of
 from ..core.records.report import Audit
+from ..core.records.sources import Source
 from ..core.run.context import read_context
 from ..core.run.conversation import safe_text
 from .endings import reports_errors, run_interruptibly
@@ -23,35 +26,56 @@ from .words import DONE, FAILED, counted, counts_line
 
 @reports_errors
 def audit_run(thread: str, model: str | None, data_dir: Path | None) -> int:
-    """Print the verdicts on a finished report; a `model`, if given, judges its statements again first."""
+    """Print the verdicts on a finished report; a `model`, if given, judges its statements again
+    first."""
     work = _audited(RunName(safe_text(thread), data_dir), model)
     stored, found, audit, cost = run_interruptibly(PlainLines().during(work))
-    changes = counted(sum(claim.is_new for claim in found.claims), "verdict")
+    changed = [claim for claim in found.claims if claim.is_new]
     lines = [
         f"Run       {stored.thread}",
         f"Question  {stored.question}",
         f"Counts    {counts_line(audit) if audit else 'the report was not checked'}",
-        f"Changed   {changes} since the report was written",
-        *([f"Found by  {engines}"] if (engines := engines_line(stored.state)) else []),
-        *cost,
-        *(f"Fault     {fault}" for fault in found.faults),
+        f"Changed   {counted(len(changed), 'verdict')} since the report was written",
     ]
+    engines = engines_line(stored.state)
+    if engines:
+        lines.append(f"Found by  {engines}")
+    lines += cost
+    for fault in found.faults:
+        lines.append(f"Fault     {fault}")
     for claim in found.claims:
-        verdict, before = claim.check.verdict, f" (before: {claim.before})" if claim.is_new else ""
-        if verdict != "unsupported" and not claim.is_new:
-            continue
-        mark = ", marked" if claim.is_marked else ", not marked" if verdict == "unsupported" else ""
-        lines.append(f"\n{verdict}{mark}{before}: {safe_text(claim.words)}")
-        for passage in claim.check.passages:
-            title = stored.state.sources[passage.source].title
-            lines.append(f"  {safe_text(title)}: {' '.join(safe_text(passage.quote).split()) or 'no text'}")
-            lines += [f"    {safe_text(reason)}" for reason in passage.reasons]
+        lines += _claim_lines(claim, stored.state.sources)
     print_output("\n".join(lines))
     return FAILED if found.unmarked or found.faults else DONE
 
 
-async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit, Audit | None, list[str]]:
-    """Return the run, its verdicts compared with the stored ones, the audit they belong to, and lines on the costs."""
+def _claim_lines(claim: Rechecked, sources: Mapping[str, Source]) -> list[str]:
+    """Return the lines on a statement that is not supported or whose verdict has changed; none on
+    others."""
+    verdict = claim.check.verdict
+    if verdict != "unsupported" and not claim.is_new:
+        return []
+    heading: str = verdict
+    if claim.is_marked:
+        heading += ", marked"
+    elif verdict == "unsupported":
+        heading += ", not marked"
+    if claim.is_new:
+        heading += f" (before: {claim.before})"
+    lines = [f"\n{heading}: {safe_text(claim.words)}"]
+    for passage in claim.check.passages:
+        title = safe_text(sources[passage.source].title)
+        quote = " ".join(safe_text(passage.quote).split())
+        lines.append(f"  {title}: {quote or 'no text'}")
+        lines += [f"    {safe_text(reason)}" for reason in passage.reasons]
+    return lines
+
+
+async def _audited(
+    name: RunName, model: str | None
+) -> tuple[StoredRun, Reaudit, Audit | None, list[str]]:
+    """Return the run, its verdicts compared with the stored ones, the audit they belong to, and
+    lines on the costs."""
     async with open_stored_run(name) as (book, stored):
         report = report_of(stored, name)
         texts = await book.texts(stored, report)
@@ -60,9 +84,17 @@ async def _audited(name: RunName, model: str | None) -> tuple[StoredRun, Reaudit
     context = read_context({"models": model, "verify": "check"})
     await load_verifier(context)
     say(f"Checking with {profile_of('verifier', context).name} …")
-    run, sources = stored.state.run, stored.state.sources
-    check = await begin_check(without_marks(report.text), report.keys, sources, texts_at_hand(texts), run, context)
+    check = await begin_check(
+        without_marks(report.text),
+        report.keys,
+        stored.state.sources,
+        texts_at_hand(texts),
+        stored.state.run,
+        context,
+    )
     again = await check.report()
     assert again.audit
-    cost = [f"Cost      {calls_line(again.audit)}", *(f"Failed    {failure}" for failure in again.audit.failures)]
+    cost = [f"Cost      {calls_line(again.audit)}"]
+    for failure in again.audit.failures:
+        cost.append(f"Failed    {failure}")
     return stored, compare_checks(report, again, texts), again.audit, cost

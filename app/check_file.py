@@ -7,7 +7,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -49,11 +48,13 @@ StatementOutcome = Literal[
 ]
 """Verdict on a statement.
 
-`source not reachable`: a cited source could not be read, and the others neither support nor contradict the statement.
-`no source`: it cites no existing source. `numbers found`, `numbers not found`: without a model, only its numbers and
-quotations were looked up in the sources.
+`source not reachable`: a cited source could not be read, and the others neither support nor
+contradict the statement. `no source`: it cites no existing source. `numbers found`, `numbers not
+found`: without a model, only its numbers and quotations were looked up in the sources.
 """
 _WRONG = ("contradicted", "not in the source", "numbers not found")
+_FORMATS: Mapping[str, CheckFormat] = {".html": "html", ".htm": "html", ".json": "json"}
+"""Output format by the suffix of the output file; otherwise Markdown."""
 
 
 class CheckedStatement(NamedTuple):
@@ -86,8 +87,10 @@ class CheckedFile(NamedTuple):
     @property
     def summary(self) -> str:
         """The counts, in words."""
-        counts = (f"{count} {outcome}" for outcome, count in self.counts.items())
-        return "; ".join([counted(len(self.statements), "statement"), *counts])
+        parts = [counted(len(self.statements), "statement")]
+        for outcome, count in self.counts.items():
+            parts.append(f"{count} {outcome}")
+        return "; ".join(parts)
 
     @property
     def is_wrong(self) -> bool:
@@ -97,50 +100,64 @@ class CheckedFile(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """Notes on sources that were retracted, read as copies, or could not be read."""
-        unread = [f"Not read: source {number}, {reason.rstrip('.')}." for number, reason in self.unread.items()]
-        return [*source_notes(self.sources), *unread]
+        notes = list(source_notes(self.sources))
+        for number, reason in self.unread.items():
+            notes.append(f"Not read: source {number}, {reason.rstrip('.')}.")
+        return notes
 
     def table(self, most: int = sys.maxsize) -> str:
-        """Return at most `most` verdicts as a Markdown table; if some are left out, wrong statements come first."""
+        """Return at most `most` verdicts as a Markdown table; if some are left out, wrong
+        statements come first."""
         shown: Sequence[CheckedStatement] = self.statements
         if len(shown) > most:
             shown = sorted(shown, key=lambda statement: statement.outcome not in _WRONG)[:most]
-        rows = [
-            f"| {_cell(words)} | {outcome} | {', '.join(map(str, sources))} | {_cell(passage)} |"
-            for words, outcome, sources, passage in shown
-        ]
-        return safe_text("\n".join(["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|", *rows]))
+        rows = ["| Statement | Verdict | Sources | Passage |", "|---|---|---|---|"]
+        for words, outcome, sources, passage in shown:
+            numbers = ", ".join(map(str, sources))
+            rows.append(f"| {_cell(words)} | {outcome} | {numbers} | {_cell(passage)} |")
+        return safe_text("\n".join(rows))
 
     def markdown(self) -> str:
-        """Return the report as Markdown, with unsupported statements marked, its sources and a table of verdicts."""
+        """Return the report as Markdown, with unsupported statements marked, its sources and a
+        table of verdicts."""
         words = labels(self.language_code)
         document = write_document(self.report, self.sources, self.notes, words, was_researched=True)
         return f"{safe_text(document)}\n\n## Verdicts\n\n{self.summary}.\n\n{self.table()}"
 
     def data(self) -> dict[str, Any]:
         """Return the report and its verdicts as JSON data."""
-        shown = {"number", "title", "location"}
+        sources = list[dict[str, Any]]()
+        for source in self.sources:
+            fields = source.model_dump(include={"number", "title", "location"})
+            fields["not_read"] = self.unread.get(source.number, "")
+            sources.append(fields)
         return {
             "report": self.report.text,
             "counts": self.counts,
             "statements": [statement._asdict() for statement in self.statements],
-            "sources": [
-                {**source.model_dump(include=shown), "not_read": self.unread.get(source.number, "")}
-                for source in self.sources
-            ],
+            "sources": sources,
         }
 
 
 async def check_file(
-    data: bytes, name: str, context: Context, on_notice: Callable[[str], None] = say, account: Pages | None = None
+    data: bytes,
+    name: str,
+    context: Context,
+    on_notice: Callable[[str], None] = say,
+    account: Pages | None = None,
 ) -> CheckedFile:
-    """Check a report in Markdown, HTML or Word, depending on the suffix of its file `name`; raises `ReportUnreadable`.
+    """Check a report in Markdown, HTML or Word, depending on the suffix of its file `name`; raises
+    `ReportUnreadable`.
 
-    `on_notice` receives lines on the progress and warnings; the costs are added to the user's `account`, if given.
+    `on_notice` receives lines on the progress and warnings; the costs are added to the user's
+    `account`, if given.
     """
     await load_verifier(context, on_notice)
-    if not (is_judged := not is_extractive("verifier", context)):
-        on_notice("Note: without a language model (--model), only numbers and quotations are looked up.")
+    is_judged = not is_extractive("verifier", context)
+    if not is_judged:
+        on_notice(
+            "Note: without a language model (--model), only numbers and quotations are looked up."
+        )
     foreign = await asyncio.to_thread(lambda: read_foreign(_markdown_of(data, name, context)))
     if not foreign.text:
         raise ReportUnreadable(f"{name}: the file contains no text.")
@@ -149,50 +166,67 @@ async def check_file(
     on_notice(f"reading {counted(len(named), 'source')}")
     keys = {number: source.key for number, source in named.items()}
     sources = {source.key: source for source in named.values()}
-    check = await begin_check(foreign.text, keys, sources, current_texts(context, run, on_notice), run, context)
+    check = await begin_check(
+        foreign.text, keys, sources, current_texts(context, run, on_notice), run, context
+    )
     report = await check.report(account)
     units = await asyncio.to_thread(report_units, foreign.text, keys)
     known = {key: _known(reading) for key, reading in check.readings.items()}
-    outcome = partial(_outcome, sources=known, is_judged=is_judged)
-    statements = [
-        CheckedStatement(verdict.text, outcome(unit, verdict), tuple(map(int, unit.sources)), verdict.words)
-        for unit, verdict in zip(units, report.verdicts, strict=True)
-        if verdict.shown != "reasoning"
-    ]
-    readings = [check.readings[key] for key in keys.values()]
-    unread = {reading.source.number: reading.reason for reading in readings if not reading.texts}
-    return CheckedFile(report, run.language_code, statements, [reading.source for reading in readings], unread)
+    statements = list[CheckedStatement]()
+    for unit, verdict in zip(units, report.verdicts, strict=True):
+        if verdict.shown == "reasoning":
+            continue
+        outcome = _outcome(unit, verdict, sources=known, is_judged=is_judged)
+        cited = tuple(map(int, unit.sources))
+        statements.append(CheckedStatement(verdict.text, outcome, cited, verdict.words))
+    read = list[Source]()
+    unread = dict[int, str]()
+    for key in keys.values():
+        reading = check.readings[key]
+        read.append(reading.source)
+        if not reading.texts:
+            unread[reading.source.number] = reading.reason
+    return CheckedFile(report, run.language_code, statements, read, unread)
 
 
 def _markdown_of(data: bytes, name: str, context: Context) -> str:
     """Return a report as Markdown with its links; raises `ReportUnreadable`."""
-    most, kind = context.limits.max_document_bytes, Path(name).suffix.lower()
+    most = context.limits.max_document_bytes
     if len(data) > most:
-        raise ReportUnreadable(f"{name}: it is larger than {most} bytes (limit max_document_bytes).")
-    if kind not in (".html", ".htm", ".docx"):
+        raise ReportUnreadable(
+            f"{name}: it is larger than {most} bytes (limit max_document_bytes)."
+        )
+    if Path(name).suffix.lower() not in (".html", ".htm", ".docx"):
         return data.decode("utf-8", "replace")
     try:
-        return shared_parser(context.limits.parse_seconds, most).parse(data, Path(name).name, keeps_links=True).text
+        parser = shared_parser(context.limits.parse_seconds, most)
+        return parser.parse(data, Path(name).name, keeps_links=True).text
     except Unreadable as error:
         raise ReportUnreadable(f"{name}: it cannot be read: {error}.") from error
 
 
 def _named_sources(targets: Mapping[int, Target], context: Context) -> dict[int, Source]:
-    """Return the cited sources by number, their key too: web pages, and files that are looked up in `context.docs`."""
+    """Return the cited sources by number, their key too: web pages, and files that are looked up in
+    `context.docs`."""
     documents = dict[str, Source]()
     if context.docs:
         library = Library(context)
         library.refresh()
-        documents = {unquote(found.source.location).casefold(): found.source for found in library.documents()}
+        for document in library.documents():
+            documents[unquote(document.source.location).casefold()] = document.source
     named = dict[int, Source]()
     for number, target in sorted(targets.items()):
-        address, title = target.address, target.title or target.address
-        found = Source(key=address, title=title, location=address, address=address, kind="web")
+        address = target.address
+        title = target.title or address
+        source = Source(key=address, title=title, location=address, address=address, kind="web")
         if not address.startswith(("http://", "https://")):
             ending = f"/{address.casefold().lstrip('./')}"
-            found = next((document for path, document in documents.items() if path.endswith(ending)), found)
+            for path, document_source in documents.items():
+                if path.endswith(ending):
+                    source = document_source
+                    break
         # Two numbers may name the same source.
-        named[number] = found.model_copy(update={"key": str(number), "number": number})
+        named[number] = source.model_copy(update={"key": str(number), "number": number})
     return named
 
 
@@ -204,7 +238,8 @@ def _known(reading: SourceReading) -> Known:
 def _outcome(
     unit: ReportUnit, verdict: UnitVerdict, *, sources: Mapping[str, Known], is_judged: bool
 ) -> StatementOutcome:
-    """Return the verdict to show on a part of the report; `is_judged`: a model made the `verdict` of the check."""
+    """Return the verdict to show on a part of the report; `is_judged`: a model made the `verdict`
+    of the check."""
     if verdict.shown == "supported" or verdict.shown == "corrected":
         return verdict.shown
     if verdict.shown == "marked" and verdict.words:
@@ -217,8 +252,9 @@ def _outcome(
         return "numbers found"
     if len(read) < len(unit.sources):
         return "source not reachable"
-    wrong: StatementOutcome = "not in the source" if verdict.shown == "marked" else "not verified"
-    return "numbers not found" if is_looked_up else wrong
+    if is_looked_up:
+        return "numbers not found"
+    return "not in the source" if verdict.shown == "marked" else "not verified"
 
 
 def _cell(words: str) -> str:
@@ -227,26 +263,30 @@ def _cell(words: str) -> str:
 
 
 @reports_errors
-def check_path(path: str, output_format: CheckFormat | None, out: Path | None, **options: Any) -> int:
-    """Check the report in a file (`-`: standard input), and print it with its verdicts or write it to `out`."""
+def check_path(
+    path: str, output_format: CheckFormat | None, out: Path | None, **options: Any
+) -> int:
+    """Check the report in a file (`-`: standard input), and print it with its verdicts or write it
+    to `out`."""
     given = settings_from_options(**options)
     check_output(out)
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ReportUnreadable(f"{path}: {error.strerror or error}.") from error
-    found = run_interruptibly(PlainLines().during(check_file(data, path, read_context(given))))
-    suffix = out.suffix.lower() if out else ""
-    match output_format or {".html": "html", ".htm": "html", ".json": "json"}.get(suffix, "md"):
+    checked = run_interruptibly(PlainLines().during(check_file(data, path, read_context(given))))
+    if output_format is None and out:
+        output_format = _FORMATS.get(out.suffix.lower())
+    match output_format:
         case "json":
-            content = json.dumps(found.data(), ensure_ascii=False, indent=2)
+            content = json.dumps(checked.data(), ensure_ascii=False, indent=2)
         case "html":
-            content = html_of(found, path)
+            content = html_of(checked, path)
         case _:
-            content = found.markdown()
+            content = checked.markdown()
     is_delivered = deliver(content, out)
-    say(f"{found.summary}.")
-    return DONE if is_delivered and not found.is_wrong else FAILED
+    say(f"{checked.summary}.")
+    return DONE if is_delivered and not checked.is_wrong else FAILED
 
 
 def html_of(found: CheckedFile, path: str) -> str:
@@ -255,5 +295,16 @@ def html_of(found: CheckedFile, path: str) -> str:
     from .exports.page import report_page
 
     title = Path(path).stem if path != "-" else "Report"
-    shown = Finished(title, title, "", found.language_code, found.report, found.sources, found.notes, (), True, {})
-    return report_page(shown)
+    finished = Finished(
+        title=title,
+        question=title,
+        date="",
+        language_code=found.language_code,
+        report=found.report,
+        cited=found.sources,
+        notes=found.notes,
+        contradictions=(),
+        was_researched=True,
+        sources={},
+    )
+    return report_page(finished)

@@ -23,15 +23,19 @@ class SourceDocument(NamedTuple):
     """An ISO date or the beginning of one, such as `2024-05`; may be empty."""
 
 
-async def check_report(text: str, sources: Mapping[int, SourceDocument], context: Context) -> Report:
+async def check_report(
+    text: str, sources: Mapping[int, SourceDocument], context: Context
+) -> Report:
     """Check a report against its sources; correct it too if `context.verify` is "repair".
 
-    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In the returned report,
-    the keys of sources are these numbers as strings.
+    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In
+    the returned report, the keys of sources are these numbers as strings.
     """
-    known, texts = dict[str, Source](), dict[str, list[SourceText]]()
+    known = dict[str, Source]()
+    texts = dict[str, list[SourceText]]()
     for number, source in sources.items():
-        key, content_hash = str(number), text_hash(source.text)
+        key = str(number)
+        content_hash = text_hash(source.text)
         texts[key] = [SourceText(content_hash, source.text)]
         known[key] = Source(
             key=key,

@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     from .commands import Outlet
 
 
-_ENGINES = ", ".join(sorted(file.stem for file in Path(__file__).parents[1].glob("tools/engines/[!_]*.py")))
-"""Names of our search engines, read from their file names because importing them would slow down `--help`."""
+_ENGINES = ", ".join(
+    sorted(file.stem for file in Path(__file__).parents[1].glob("tools/engines/[!_]*.py"))
+)
+"""Names of our search engines, read from their file names because importing them would slow down
+`--help`."""
 _SUFFIXES = ", ".join(export_format.suffixes[0] for export_format in FORMATS)
 """The usual suffix of each of our export formats."""
 _LABELS = "; ".join(f"{export_format.name}: {export_format.label}" for export_format in FORMATS)
 _MODEL = click.option(
     "--model",
     metavar="NAME",
-    help="Model for all roles: `openai:NAME` (OpenAI, or the server at OPENAI_BASE_URL), `PROVIDER:NAME` for another "
-    "provider, or `extractive`, which needs no key and no network.",
+    help=(
+        "Model for all roles: `openai:NAME` (OpenAI, or the server at OPENAI_BASE_URL), "
+        "`PROVIDER:NAME` for another provider, or `extractive`, which needs no key and no network."
+    ),
 )
 _LIMIT = click.option(
     "--limit",
@@ -40,36 +45,71 @@ _LIMIT = click.option(
     help="Set a limit, e.g. max_cycles=4 (repeatable); `deep-research limits` lists them all.",
 )
 _NO_TRACE = click.option(
-    "--no-trace", is_flag=True, help="Do not send prompts and passages to the tracing service set in the environment."
+    "--no-trace",
+    is_flag=True,
+    help="Do not send prompts and passages to the tracing service set in the environment.",
 )
 _SETTINGS_OPTIONS = (
-    click.option("--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder to search (repeatable)."),
-    click.option("--attach", multiple=True, type=click.Path(), metavar="FILE", help="File to search (repeatable)."),
+    click.option(
+        "--docs",
+        multiple=True,
+        type=click.Path(),
+        metavar="DIR",
+        help="Folder to search (repeatable).",
+    ),
+    click.option(
+        "--attach",
+        multiple=True,
+        type=click.Path(),
+        metavar="FILE",
+        help="File to search (repeatable).",
+    ),
     click.option("--no-web", is_flag=True, help="Search your documents only."),
     click.option(
         "--engine",
         multiple=True,
         metavar="NAME",
-        help=f"Search with this engine (repeatable; results of several engines are merged): {_ENGINES}, an engine from "
-        "an installed package, or a LangChain retriever or tool as package.module:Class. Default: Tavily if "
-        "TAVILY_API_KEY is set; otherwise DuckDuckGo, or no web search if documents are given.",
+        help=(
+            "Search with this engine (repeatable; results of several engines are merged): "
+            f"{_ENGINES}, an engine from an installed package, or a LangChain retriever or tool as "
+            "package.module:Class. Default: Tavily if TAVILY_API_KEY is set; otherwise DuckDuckGo, "
+            "or no web search if documents are given."
+        ),
     ),
-    click.option("--domain", multiple=True, metavar="NAME", help="Only search and read this web domain (repeatable)."),
     click.option(
-        "--not-domain", multiple=True, metavar="NAME", help="Do not search or read this web domain (repeatable)."
+        "--domain",
+        multiple=True,
+        metavar="NAME",
+        help="Only search and read this web domain (repeatable).",
+    ),
+    click.option(
+        "--not-domain",
+        multiple=True,
+        metavar="NAME",
+        help="Do not search or read this web domain (repeatable).",
     ),
     click.option(
         "--mix-private",
         is_flag=True,
-        help="Allow web queries to contain a few of the words that only your documents contain. Default: no such word.",
+        help=(
+            "Allow web queries to contain a few of the words that only your documents contain. "
+            "Default: no such word."
+        ),
     ),
     click.option(
         "--no-open-copies",
         is_flag=True,
-        help="Do not look for open-access copies of paywalled papers, or for archived copies of pages that are gone.",
+        help=(
+            "Do not look for open-access copies of paywalled papers, or for archived copies of "
+            "pages that are gone."
+        ),
     ),
-    click.option("--earlier", is_flag=True, help="Also search the pages that your finished runs have read."),
-    click.option("--after", metavar="YYYY-MM-DD", help="Ignore web pages known to be older than this date."),
+    click.option(
+        "--earlier", is_flag=True, help="Also search the pages that your finished runs have read."
+    ),
+    click.option(
+        "--after", metavar="YYYY-MM-DD", help="Ignore web pages known to be older than this date."
+    ),
     click.option(
         "--language",
         metavar="NAME",
@@ -78,34 +118,48 @@ _SETTINGS_OPTIONS = (
     click.option(
         "--verify",
         type=click.Choice(["off", "check", "repair"]),
-        help="Whether to check each sentence of the report against its sources: off (no check), check (mark "
-        "unsupported sentences), or repair (correct them, and mark the rest; the default).",
+        help=(
+            "Whether to check each sentence of the report against its sources: off (no check), "
+            "check (mark unsupported sentences), or repair (correct them, and mark the rest; the "
+            "default)."
+        ),
     ),
     _MODEL,
     click.option(
-        "--window", metavar="TOKENS", help="Context window of the model in tokens, if deep-research does not know it."
+        "--window",
+        metavar="TOKENS",
+        help="Context window of the model in tokens, if deep-research does not know it.",
     ),
     click.option(
-        "--allow-small-window", is_flag=True, help="Allow models with a context window of 8 000 to 50 000 tokens."
+        "--allow-small-window",
+        is_flag=True,
+        help="Allow models with a context window of 8 000 to 50 000 tokens.",
     ),
     click.option(
         "--small",
         type=click.Choice(["auto", "on", "off"]),
-        help="Give the model small tasks (single facts, short forms, few rounds). Default: only if it seems to need "
-        "them.",
+        help=(
+            "Give the model small tasks (single facts, short forms, few rounds). Default: only if "
+            "it seems to need them."
+        ),
     ),
     _LIMIT,
     _NO_TRACE,
 )
 _DATA_DIR = click.option(
-    "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for runs and document indexes."
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for runs and document indexes.",
 )
 _REPORT_FORMAT = click.option(
     "--format",
     "output_format",
     type=click.Choice(["md", "json"]),
-    help="Output format: the report as Markdown, or the report and its sources as JSON. Default: from the suffix of "
-    f"the --out file, as for `export` ({_SUFFIXES}; .json then means the whole run), otherwise {FORMATS[0].name}.",
+    help=(
+        "Output format: the report as Markdown, or the report and its sources as JSON. Default: "
+        f"from the suffix of the --out file, as for `export` ({_SUFFIXES}; .json then means the "
+        f"whole run), otherwise {FORMATS[0].name}."
+    ),
 )
 _JSON = click.option(
     "--json",
@@ -121,8 +175,11 @@ _OUT = click.option(
 )
 
 
-def _known_format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
-    """Return the name of an export format; raises `BadParameter` if neither we nor an installed package has it."""
+def _known_format(
+    _context: click.Context, _option: click.Parameter, name: str | None
+) -> str | None:
+    """Return the name of an export format; raises `BadParameter` if neither we nor an installed
+    package has it."""
     if name is None:
         return None
     # Not looked up earlier, because reading the installed packages would slow down `--help`.
@@ -134,7 +191,9 @@ def _known_format(_context: click.Context, _option: click.Parameter, name: str |
 
 def _formats_showing(evidence: EvidenceShown) -> str:
     """Return the names of our formats that show this amount of verdicts by default."""
-    return " and ".join(export_format.name for export_format in FORMATS if export_format.evidence == evidence)
+    return " and ".join(
+        export_format.name for export_format in FORMATS if export_format.evidence == evidence
+    )
 
 
 def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,13 +215,14 @@ def cli(log: TextIO | None) -> None:
 
     The report goes to standard output, progress to standard error.
 
-    Exit codes: 0 done, 1 failed (`resume` continues it), 2 wrong usage or setting, 3 waiting for an answer, 4 running
-    in another process, 130 stopped.
+    Exit codes: 0 done, 1 failed (`resume` continues it), 2 wrong usage or setting, 3 waiting for an
+    answer, 4 running in another process, 130 stopped.
 
-    Every setting can also be set as an environment variable DEEP_RESEARCH_<NAME>, or in a .env file in the working
-    directory. API keys such as OPENAI_API_KEY can be set there too.
+    Every setting can also be set as an environment variable DEEP_RESEARCH_<NAME>, or in a .env file
+    in the working directory. API keys such as OPENAI_API_KEY can be set there too.
     """
-    if fault := load_env_file():
+    fault = load_env_file()
+    if fault:
         click.echo(f"Error: {fault}", err=True)
         click.get_current_context().exit(REFUSED)
     if log:
@@ -176,36 +236,53 @@ def cli(log: TextIO | None) -> None:
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
-    help="Strategy of a new run: orchestrated (the default; rounds of research until nothing is missing) or planned (a "
-    "plan of steps, executed within max_seconds_planned).",
+    help=(
+        "Strategy of a new run: orchestrated (the default; rounds of research until nothing is "
+        "missing) or planned (a plan of steps, executed within max_seconds_planned)."
+    ),
 )
 @click.option(
     "--depth",
     type=click.Choice(["quick", "standard", "deep", "auto"]),
-    help="How much effort to spend: quick (one search, two model calls), standard (the default), deep (higher limits), "
-    "or auto (quick for a small question, otherwise standard).",
+    help=(
+        "How much effort to spend: quick (one search, two model calls), standard (the default), "
+        "deep (higher limits), or auto (quick for a small question, otherwise standard)."
+    ),
 )
 @click.option(
-    "--thread", metavar="NAME", help="Name of the run. The name of an existing run continues its conversation."
+    "--thread",
+    metavar="NAME",
+    help="Name of the run. The name of an existing run continues its conversation.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask clarifying questions; state assumptions in the report.")
+@click.option(
+    "--yes", is_flag=True, help="Do not ask clarifying questions; state assumptions in the report."
+)
 @click.option("--review-plan", is_flag=True, help="Show the plan for approval first.")
 @click.option(
     "--estimate",
     "is_estimate",
     is_flag=True,
-    help="Stop after planning and print the plan, with what earlier runs like it took. `resume` executes the plan.",
+    help=(
+        "Stop after planning and print the plan, with what earlier runs like it took. `resume` "
+        "executes the plan."
+    ),
 )
 @_OUT
 @_REPORT_FORMAT
 @_JSON
 @_DATA_DIR
 def ask(
-    question: tuple[str, ...], out: Path | None, output_format: Format | None, as_json: bool, **options: Any
+    question: tuple[str, ...],
+    out: Path | None,
+    output_format: Format | None,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Research QUESTION and print the report."""
     if len(question) > 1:
-        raise click.UsageError(f'Put the question in quotes: deep-research ask "{" ".join(question)}" …')
+        raise click.UsageError(
+            f'Put the question in quotes: deep-research ask "{" ".join(question)}" …'
+        )
     if options["yes"] and options["review_plan"]:
         raise click.UsageError("--yes and --review-plan exclude each other: --yes never asks.")
     outlet = _outlet(out, output_format, as_json)
@@ -226,7 +303,13 @@ def ask(
 @_JSON
 @_DATA_DIR
 def resume(
-    thread: str, words: str, answer: str, out: Path | None, output_format: Format | None, as_json: bool, **options: Any
+    thread: str,
+    words: str,
+    answer: str,
+    out: Path | None,
+    output_format: Format | None,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """Resume a run that was stopped or failed, or answer one that is waiting.
 
@@ -253,7 +336,8 @@ def runs(data_dir: Path | None) -> int:
 @click.argument("words")
 @_DATA_DIR
 def search(words: str, data_dir: Path | None) -> int:
-    """Search the pages that your finished runs have read, and print passages with their sources, best first."""
+    """Search the pages that your finished runs have read, and print passages with their sources,
+    best first."""
     from .stored import search_runs
 
     return search_runs(words, data_dir)
@@ -270,13 +354,18 @@ def search(words: str, data_dir: Path | None) -> int:
     help="Output format.",
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print the packets of the run as JSON lines, as they were emitted."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the packets of the run as JSON lines, as they were emitted.",
 )
 @_DATA_DIR
 def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | None) -> int:
     """Show a run: its plan, research and report."""
     if as_json and output_format == "json":
-        raise click.UsageError("--json prints only packets: drop --format, or drop --json to get the run as data.")
+        raise click.UsageError(
+            "--json prints only packets: drop --format, or drop --json to get the run as data."
+        )
     from .stored import print_packets, show_run
 
     return print_packets(thread, data_dir) if as_json else show_run(thread, output_format, data_dir)
@@ -290,19 +379,25 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
     "export_format",
     metavar=f"[{'|'.join(export_format.name for export_format in FORMATS)}]",
     callback=_known_format,
-    help=f"Output format ({_LABELS}), or one that an installed package adds. Default: from the suffix of the --out "
-    f"file ({_SUFFIXES}, or that of an installed package), otherwise {FORMATS[0].name}.",
+    help=(
+        f"Output format ({_LABELS}), or one that an installed package adds. Default: from the "
+        f"suffix of the --out file ({_SUFFIXES}, or that of an installed package), otherwise "
+        f"{FORMATS[0].name}."
+    ),
 )
 @click.option(
     "--evidence",
     type=click.Choice(get_args(EvidenceShown)),
-    help="Verdicts to include, in formats that show them: none, short (on statements that were corrected, marked or "
-    f"not verified; default for {_formats_showing('short')}), or full (on each sentence, with its passages; default "
-    f"for {_formats_showing('full')}).",
+    help=(
+        "Verdicts to include, in formats that show them: none, short (on statements that were "
+        f"corrected, marked or not verified; default for {_formats_showing('short')}), or full (on "
+        f"each sentence, with its passages; default for {_formats_showing('full')})."
+    ),
 )
 @_DATA_DIR
 def export(thread: str, out: Path | None, **options: Any) -> int:
-    """Export a finished run: its report, its sources for a reference manager, or the whole run as data."""
+    """Export a finished run: its report, its sources for a reference manager, or the whole run as
+    data."""
     from .stored import export_run
 
     return export_run(thread, path=out, **options)
@@ -332,14 +427,16 @@ def delete(thread: str, yes: bool, data_dir: Path | None) -> int:
 @cli.command()
 @click.argument("thread")
 @click.option(
-    "--model", metavar="NAME", help="Judge each statement again with this model. Default: show the stored verdicts."
+    "--model",
+    metavar="NAME",
+    help="Judge each statement again with this model. Default: show the stored verdicts.",
 )
 @_DATA_DIR
 def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     """Show the verdicts on a finished report, and whether the stored source texts are unchanged.
 
-    Exit codes: 0 every sentence is supported by its source or marked; 1 at least one is neither, or a stored text has
-    changed.
+    Exit codes: 0 every sentence is supported by its source or marked; 1 at least one is neither, or
+    a stored text has changed.
     """
     from .audit import audit_run
 
@@ -349,10 +446,16 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 @cli.command()
 @click.argument("file")
 @click.option(
-    "--docs", multiple=True, type=click.Path(), metavar="DIR", help="Folder with the cited files (repeatable)."
+    "--docs",
+    multiple=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Folder with the cited files (repeatable).",
 )
 @click.option(
-    "--repair", is_flag=True, help="Rewrite statements that their sources contradict. Default: change nothing."
+    "--repair",
+    is_flag=True,
+    help="Rewrite statements that their sources contradict. Default: change nothing.",
 )
 @click.option(
     "--format",
@@ -364,14 +467,17 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
 @_LIMIT
 @_NO_TRACE
 @_OUT
-def check(file: str, output_format: CheckFormat | None, out: Path | None, repair: bool, **options: Any) -> int:
+def check(
+    file: str, output_format: CheckFormat | None, out: Path | None, repair: bool, **options: Any
+) -> int:
     """Check a report from elsewhere against the sources it cites.
 
-    FILE is Markdown, HTML or a Word document (`-`: Markdown from standard input). It cites its sources as numbered
-    markers with a list of sources, as footnotes, or as links. The output is the report with unsupported statements
-    marked, and a table of verdicts.
+    FILE is Markdown, HTML or a Word document (`-`: Markdown from standard input). It cites its
+    sources as numbered markers with a list of sources, as footnotes, or as links. The output is the
+    report with unsupported statements marked, and a table of verdicts.
 
-    Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong usage or setting.
+    Exit codes: 0 nothing is wrong; 1 a source contradicts a statement or does not say it; 2 wrong
+    usage or setting.
     """
     from .check_file import check_path
 
@@ -388,17 +494,24 @@ def check(file: str, output_format: CheckFormat | None, out: Path | None, repair
 @click.option(
     "--if-changed",
     is_flag=True,
-    help="Print and write nothing if there is nothing new: the --out file exists and the result is the same, or there "
-    "is no such file and all sentences still hold.",
+    help=(
+        "Print and write nothing if there is nothing new: the --out file exists and the result is "
+        "the same, or there is no such file and all sentences still hold."
+    ),
 )
-def refresh(thread: str, out: Path | None, data_dir: Path | None, if_changed: bool, **options: Any) -> int:
-    """Read the sources of a finished report again and list, as Markdown, the sentences that no longer hold.
+def refresh(
+    thread: str, out: Path | None, data_dir: Path | None, if_changed: bool, **options: Any
+) -> int:
+    """Read the sources of a finished report again and list, as Markdown, the sentences that no
+    longer hold.
 
-    Old and new passages are shown together. The run itself stays unchanged, and its settings apply. --model extractive
-    only compares the wording of the sources, and needs the network only for the web pages that the report cites.
+    Old and new passages are shown together. The run itself stays unchanged, and its settings apply.
+    --model extractive only compares the wording of the sources, and needs the network only for the
+    web pages that the report cites.
 
-    Exit codes: 0 all sentences hold; 1 a sentence changed or can no longer be checked; 2 wrong usage or setting. With
-    --if-changed: 0 nothing new; 5 something new; 1 failed; 2 wrong usage or setting.
+    Exit codes: 0 all sentences hold; 1 a sentence changed or can no longer be checked; 2 wrong
+    usage or setting. With --if-changed: 0 nothing new; 5 something new; 1 failed; 2 wrong usage or
+    setting.
     """
     from .refresh import refresh_run
 
@@ -426,15 +539,17 @@ def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) 
     help="Address to listen on. Any non-local address requires tokens.",
 )
 @click.option(
-    "--port", type=click.IntRange(1, 65535), help="Port to listen on. Default: 2024, or a free port if it is taken."
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="Port to listen on. Default: 2024, or a free port if it is taken.",
 )
 @_DATA_DIR
 def serve(**options: Any) -> int:
     """Start the server with the web page.
 
-    Prints the address of the page and runs until Ctrl-C; the address ends in an access token, unless you have set
-    tokens. The options apply to all runs on the server. Without --docs, the server searches the documents of
-    `deep-research demo`, if you have run it.
+    Prints the address of the page and runs until Ctrl-C; the address ends in an access token,
+    unless you have set tokens. The options apply to all runs on the server. Without --docs, the
+    server searches the documents of `deep-research demo`, if you have run it.
     """
     from .server.serve import serve
 
@@ -453,7 +568,8 @@ def limits() -> int:
 @_with_settings
 @_DATA_DIR
 def mcp(**options: Any) -> int:
-    """Serve research to other agents through the Model Context Protocol, over standard input and output.
+    """Serve research to other agents through the Model Context Protocol, over standard input and
+    output.
 
     `serve` offers the same over HTTP, at /mcp.
     """
@@ -468,11 +584,15 @@ def mcp(**options: Any) -> int:
     "--try",
     "is_trial",
     is_flag=True,
-    help="Have each model answer and call a tool, and search once with each engine (one credit each).",
+    help=(
+        "Have each model answer and call a tool, and search once with each engine (one credit "
+        "each)."
+    ),
 )
 @_DATA_DIR
 def doctor(is_trial: bool, **options: Any) -> int:
-    """Check whether a run with these options could start: what is set, what is missing, what to change.
+    """Check whether a run with these options could start: what is set, what is missing, what to
+    change.
 
     Exit codes: 0 a run can start, 2 something must be fixed first.
     """
@@ -482,7 +602,8 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
 
 def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:
-    """Return where the report or the packets go; raises `UsageError` for options that exclude each other."""
+    """Return where the report or the packets go; raises `UsageError` for options that exclude each
+    other."""
     from .progress import PacketLines
     from .terminal import Output
 
@@ -490,16 +611,20 @@ def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Ou
         return Output(out, output_format)
     if out:
         raise click.UsageError(
-            "--json prints only packets; to write the report: deep-research export THREAD --out FILE"
+            "--json prints only packets; to write the report: deep-research export THREAD --out "
+            "FILE"
         )
     if output_format == "json":
-        raise click.UsageError("--json prints packets only: drop --format, or drop --json to choose a format.")
+        raise click.UsageError(
+            "--json prints packets only: drop --format, or drop --json to choose a format."
+        )
     return PacketLines()
 
 
 def main() -> None:
     """Run the command; report usage errors in one line, without a traceback."""
-    # Imports create 250 000 objects and no garbage: the default thresholds would cost a tenth of the start-up time.
+    # Imports create 250 000 objects and no garbage: the default thresholds would cost a tenth of
+    # the start-up time.
     gc.set_threshold(50_000, 50)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -35,8 +35,8 @@ from .terminal import (
 from .words import DONE, FAILED, WAITING
 
 QUESTION = (
-    "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given up, and which "
-    "lighthouse is the tallest in Ireland?"
+    "When was the light on the Bell Rock shown for the first time, why was Smeaton's tower given "
+    "up, and which lighthouse is the tallest in Ireland?"
 )
 """The question that `demo` asks."""
 DOCUMENTS = Path(__file__).with_name("lighthouses")
@@ -58,7 +58,8 @@ def ask_question(
     outlet: Outlet,
     **options: Any,
 ) -> int:
-    """Research a question and print the report; with `is_estimate`, stop at the plan and print it."""
+    """Research a question and print the report; with `is_estimate`, stop at the plan and
+    print it."""
     name = _new_name(thread, data_dir)
 
     def work() -> int:
@@ -66,15 +67,20 @@ def ask_question(
         # Reports wrong settings before a database is created.
         context = read_context(given)
         if is_estimate and context.depth == "quick":
-            raise UnknownSetting("--estimate needs a plan, but depth quick makes none: choose another --depth.")
+            raise UnknownSetting(
+                "--estimate needs a plan, but depth quick makes none: choose another --depth."
+            )
         step = _ask_step(name.thread, safe_text(question), given, strategy, is_estimate=is_estimate)
         return _research(name, context.data_dir, outlet, step, is_estimate=is_estimate)
 
     return exit_code_of(work, name, outlet)
 
 
-def resume_run(thread: str, *, answer: str, data_dir: Path | None, outlet: Outlet, **options: Any) -> int:
-    """Resume a run and print the report; `answer` is the user's answer to a waiting run, or a hint to a stopped one."""
+def resume_run(
+    thread: str, *, answer: str, data_dir: Path | None, outlet: Outlet, **options: Any
+) -> int:
+    """Resume a run and print the report; `answer` is the user's answer to a waiting run, or a hint
+    to a stopped one."""
     name = _new_name(expand_id(safe_text(thread), data_dir), data_dir)
 
     def work() -> int:
@@ -85,7 +91,8 @@ def resume_run(thread: str, *, answer: str, data_dir: Path | None, outlet: Outle
 
 
 def run_demo(data_dir: Path | None, output: Output) -> int:
-    """Answer `QUESTION` from our articles on lighthouses, copied to the data folder so that citations can be opened."""
+    """Answer `QUESTION` from our articles on lighthouses, copied to the data folder so that
+    citations can be opened."""
     name = _new_name(None, data_dir)
 
     def work() -> int:
@@ -93,12 +100,19 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
         documents = folder / "demo" / DOCUMENTS.name
         shutil.copytree(DOCUMENTS, documents, dirs_exist_ok=True)
         say(f"Question: {QUESTION}\nDocuments: {documents}")
-        given = {"data_dir": folder, "docs": (documents,), "models": "extractive", "clarify": "off", "engines": ()}
+        given = {
+            "data_dir": folder,
+            "docs": (documents,),
+            "models": "extractive",
+            "clarify": "off",
+            "engines": (),
+        }
         step = _ask_step(name.thread, QUESTION, given, "orchestrated")
         code = _research(name, read_context(given).data_dir, output, step)
         say(
-            f'\nOpen it in the browser:  {name.command("open")}\nAsk your own documents:  deep-research ask "…" '
-            "--docs FOLDER\nUse a language model:    set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server"
+            f"\nOpen it in the browser:  {name.command('open')}\n"
+            'Ask your own documents:  deep-research ask "…" --docs FOLDER\n'
+            "Use a language model:    set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server"
         )
         return code
 
@@ -106,12 +120,19 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
 
 
 def _new_name(thread: str | None, data_dir: Path | None) -> RunName:
+    if thread is None:
+        return RunName(str(uuid.uuid4()), data_dir)
     # Invalid Unicode in an argument cannot be stored in a database.
-    return RunName(str(uuid.uuid4()) if thread is None else safe_text(thread).strip(), data_dir)
+    return RunName(safe_text(thread).strip(), data_dir)
 
 
 def _ask_step(
-    thread: str, question: str, given: Mapping[str, Any], strategy: Strategy | None, *, is_estimate: bool = False
+    thread: str,
+    question: str,
+    given: Mapping[str, Any],
+    strategy: Strategy | None,
+    *,
+    is_estimate: bool = False,
 ) -> Step:
     """Return the step that asks a question on a thread."""
 
@@ -121,7 +142,9 @@ def _ask_step(
     return step
 
 
-def _resume_step(thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False) -> Step:
+def _resume_step(
+    thread: str, answer: str, given: Mapping[str, Any], *, is_estimate: bool = False
+) -> Step:
     """Return the step that resumes a run, showing its earlier progress first."""
 
     async def step(book: RunBook, view: ProgressView) -> StoredRun:
@@ -131,10 +154,13 @@ def _resume_step(thread: str, answer: str, given: Mapping[str, Any], *, is_estim
     return step
 
 
-def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_estimate: bool = False) -> int:
+def _research(
+    name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_estimate: bool = False
+) -> int:
     """Run until there is a report, or a plan if `is_estimate`; return the exit code.
 
-    At a terminal, the questions of the run are passed on to the user; otherwise they end the command.
+    At a terminal, the questions of the run are passed on to the user; otherwise they end the
+    command.
     """
     if not name.thread:
         raise UnknownSetting("The name of the run (--thread) is empty; is a shell variable unset?")
@@ -146,7 +172,9 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
                 outlet(packet)
         if is_estimate and stored.is_planned:
             return DONE
-        return _wait(name, stored.asks) if stored.asks else _exit_code(stored)
+        if stored.asks:
+            return _wait(name, stored.asks)
+        return _exit_code(stored)
     # Fails before anything is spent.
     export_format = chosen_format(outlet.format, outlet.path)
     export_format.check_libraries()
@@ -156,73 +184,93 @@ def _research(name: RunName, data_dir: Path, outlet: Outlet, step: Step, *, is_e
         answer = ask_at_terminal(stored.asks, is_plan=stored.is_planned)
         if not answer:
             break
-        stored = _run_step(name, data_dir, _resume_step(name.thread, answer, {}, is_estimate=is_estimate))
+        step = _resume_step(name.thread, answer, {}, is_estimate=is_estimate)
+        stored = _run_step(name, data_dir, step)
     if is_estimate and stored.is_planned:
         return _deliver_plan(stored, outlet, name)
-    is_json = outlet.format == "json"
     if stored.asks:
-        if is_json:
+        if outlet.format == "json":
             print_output(report_json(stored))
         return _wait(name, "" if can_ask() else stored.asks)
-    return _deliver(stored, report_json(stored) if is_json else export_content(stored, export_format, name), outlet)
+    if outlet.format == "json":
+        return _deliver(stored, report_json(stored), outlet)
+    return _deliver(stored, export_content(stored, export_format, name), outlet)
 
 
 def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:
-    """Write or print the report of a finished run, with a line about the run; return the exit code."""
+    """Write or print the report of a finished run, with a line about the run; return the exit
+    code."""
     if outlet.path:
         say(end_line(stored))
-        return _exit_code(stored) if deliver(content, outlet.path) else FAILED
-    print_output(str(content)) if outlet.format == "json" else print_report(str(content))
+        if not deliver(content, outlet.path):
+            return FAILED
+        return _exit_code(stored)
+    if outlet.format == "json":
+        print_output(str(content))
+    else:
+        print_report(str(content))
     # Printed below the report, where the user sees it.
     say(end_line(stored))
     return _exit_code(stored)
 
 
 def _exit_code(stored: StoredRun) -> int:
-    """Return the exit code of a finished run: `FAILED`, with an error, if all its searches failed and found nothing."""
+    """Return the exit code of a finished run: `FAILED`, with an error, if all its searches failed
+    and found nothing."""
     report = stored.state.report
     searches = [action for action in stored.state.own_actions if action.tool != tool_names.OPEN_URL]
-    failed = [action for action in searches if action.fault or action.broken or action.failed]
-    if not failed or failed != searches or any(action.found for action in searches) or (report and report.sources):
+    if not searches or (report and report.sources):
         return DONE
-    why = " ".join(failed[-1].broken or failed[-1].problems)
+    for search in searches:
+        has_failed = search.fault or search.broken or search.failed
+        if not has_failed or search.found:
+            return DONE
+    why = " ".join(searches[-1].broken or searches[-1].problems)
     print_error(f"All searches failed, so the report has no sources: {why}")
     return FAILED
 
 
 def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
-    """Print or write the plan, with what earlier runs like it cost, if known; return the exit code."""
+    """Print or write the plan, with what earlier runs like it cost, if known; return the exit
+    code."""
     state = stored.state
     assert state.plan is not None
     if output.format == "json":
         return DONE if deliver(report_json(stored), output.path) else FAILED
-    text, cost = state.plan.text, state.run.usual_cost
-    if cost:
-        text += f"\n\n{usual_cost_line(cost)}"
+    text = state.plan.text
+    if state.run.usual_cost:
+        text += f"\n\n{usual_cost_line(state.run.usual_cost)}"
     is_delivered = deliver(text, output.path)
     say(f"Execute the plan: {name.command('resume')}")
     return DONE if is_delivered else FAILED
 
 
 def _wait(name: RunName, question: str) -> int:
-    """Print the question of the run, if it is not empty, and how to answer it; return the exit code."""
+    """Print the question of the run, if it is not empty, and how to answer it; return the exit
+    code."""
     if question:
         say(f"\n{question}\n")
     say(f"Waiting for your answer: {name.command('resume')} --answer TEXT")
     return WAITING
 
 
-def _run_step(name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None) -> StoredRun:
-    """Carry out a step and show its progress: as packets on `lines`, or else in words on standard error."""
+def _run_step(
+    name: RunName, data_dir: Path, step: Step, lines: PacketLines | None = None
+) -> StoredRun:
+    """Carry out a step and show its progress: as packets on `lines`, or else in words on standard
+    error."""
 
     async def main() -> StoredRun:
         async with open_runs(data_dir) as book:
-            shown = lines or progress_view(f"Run {name.shown}")
-            with shown as view, typed_lines() as view.typed:
+            progress = lines or progress_view(f"Run {name.shown}")
+            with progress as view, typed_lines() as view.typed:
                 work = step(book, view)
-                stored = await (view.during(work) if isinstance(view, PlainLines) else work)
+                if isinstance(view, PlainLines):
+                    work = view.during(work)
+                stored = await work
                 if view.typed:
-                    say(f"Not sent, since you typed it too late for this report: {' '.join(view.typed)}")
+                    typed = " ".join(view.typed)
+                    say(f"Not sent, since you typed it too late for this report: {typed}")
                 return stored
 
     return run_interruptibly(main(), name)

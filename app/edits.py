@@ -1,4 +1,5 @@
-"""Converts edits of a thread's state from JSON to records, and refuses edits that would lose results."""
+"""Converts edits of a thread's state from JSON to records, and refuses edits that would lose
+results."""
 
 from __future__ import annotations
 
@@ -14,13 +15,15 @@ from ..core.run.errors import UserMistake
 from ..state import ResearchState
 
 _RESULTS_WAIT = (
-    "The thread is in the middle of a step: {finished} of {all} branches have finished, and editing the state would "
-    "lose their results. To keep them, resume the run first, send a message as a run with the command "
-    '{{"update": {{"messages": [...]}}}} (in Python Command(update=...)), or edit an earlier checkpoint.'
+    "The thread is in the middle of a step: {finished} of {all} branches have finished, and "
+    "editing the state would lose their results. To keep them, resume the run first, send a "
+    "message as a run with the command "
+    '{{"update": {{"messages": [...]}}}} (in Python Command(update=...)), or edit an earlier '
+    "checkpoint."
 )
 _SCOPE_IS_FIXED = (
-    "The state was not changed: `scope` (the sources that a question may search) is fixed when the question begins. "
-    "Ask again with other settings."
+    "The state was not changed: `scope` (the sources that a question may search) is fixed when the "
+    "question begins. Ask again with other settings."
 )
 
 
@@ -29,28 +32,36 @@ class EditRefused(UserMistake):
 
 
 def check_nothing_is_lost(latest: StateSnapshot, checkpoint_id: str | None) -> None:
-    """Raise `EditRefused` if an edit would discard results of finished branches that no node has collected yet.
+    """Raise `EditRefused` if an edit would discard results of finished branches that no node has
+    collected yet.
 
-    `checkpoint_id` is that of the edited checkpoint, None for the latest. LangGraph restarts the step after an edited
-    checkpoint; editing an earlier one keeps the later ones.
+    `checkpoint_id` is that of the edited checkpoint, None for the latest. LangGraph restarts the
+    step after an edited checkpoint; editing an earlier one keeps the later ones.
     """
-    is_latest = checkpoint_id in (None, latest.config["configurable"].get("checkpoint_id"))
-    if is_latest and (finished := sum(task.result is not None for task in latest.tasks)):
-        raise EditRefused(_RESULTS_WAIT.format(finished=finished, all=len(latest.tasks)))
+    if checkpoint_id not in (None, latest.config["configurable"].get("checkpoint_id")):
+        return
+    finished = [task for task in latest.tasks if task.result is not None]
+    if finished:
+        raise EditRefused(_RESULTS_WAIT.format(finished=len(finished), all=len(latest.tasks)))
 
 
 def read_values(values: Any, current: Mapping[str, Any]) -> Any:
-    """Return those values of an edit that differ from the `current` ones, as records; raises `EditRefused`.
+    """Return those values of an edit that differ from the `current` ones, as records; raises
+    `EditRefused`.
 
-    Clients such as Studio send back the whole state as JSON; reducers would add its unchanged values a second time.
+    Clients such as Studio send back the whole state as JSON; reducers would add its unchanged
+    values a second time.
     """
     if isinstance(values, list):
         # (values, node) pairs, sent to copy the checkpoint.
         return [[read_values(pair[0], current), *pair[1:]] for pair in values]
     if not isinstance(values, Mapping):
         return values
-    read = {name: _read(name, value) for name, value in values.items()}
-    changed = {name: value for name, value in read.items() if name not in current or value != current[name]}
+    changed = dict[str, Any]()
+    for name, given in values.items():
+        value = _read(name, given)
+        if name not in current or value != current[name]:
+            changed[name] = value
     scope = current.get("run", NO_RUN).scope
     for name in changed.keys() & {"run", "tasks"}:
         # Only JSON clients are restricted; Python callers pass records.
@@ -67,7 +78,8 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _read(name: str, value: Any) -> Any:
-    """Return the value of a channel as the record or collection that the state has for it; raises `EditRefused`."""
+    """Return the value of a channel as the record or collection that the state has for it; raises
+    `EditRefused`."""
     if name not in _channels() or isinstance(value, Overwrite):
         return value
     try:
@@ -76,11 +88,17 @@ def _read(name: str, value: Any) -> Any:
         # LangGraph accepts other forms of messages too, such as a dict with role and content.
         if name == "messages":
             return value
-        fault = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": error, "input": value}
-        where = ".".join(map(str, (name, *fault["loc"])))
-        raise EditRefused(f"The state was not changed: {where}: {fault['msg']} (given: {fault['input']!r}).") from None
+        where, reason, given = name, str(error), value
+        if isinstance(error, ValidationError):
+            fault = error.errors()[0]
+            where = ".".join(map(str, (name, *fault["loc"])))
+            reason, given = fault["msg"], fault["input"]
+        raise EditRefused(
+            f"The state was not changed: {where}: {reason} (given: {given!r})."
+        ) from None
 
 
 @cache
 def _channels() -> dict[str, TypeAdapter[Any]]:
-    return {name: TypeAdapter(kind) for name, kind in get_type_hints(ResearchState, include_extras=True).items()}
+    kinds = get_type_hints(ResearchState, include_extras=True)
+    return {name: TypeAdapter(kind) for name, kind in kinds.items()}

@@ -31,10 +31,16 @@ from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.run.concurrency import in_thread
 from ..core.run.context import Context, Settings, read_context, with_configurable
-from ..core.run.errors import QuestionRefused, SyncCallRefused, UserMistake, log_failure, stop_message
+from ..core.run.errors import (
+    QuestionRefused,
+    SyncCallRefused,
+    UserMistake,
+    log_failure,
+    stop_message,
+)
 from ..core.run.events.log import flush
 from ..core.run.store.database import Database, open_database, resolve_location
-from ..core.run.store.lease import TOKEN, Lease
+from ..core.run.store.lease import TOKEN, Lease, Leases
 from ..core.run.store.pages import Pages, attachments_folder, delete_files
 from ..core.run.store.saver import usable_saver
 from ..core.run.store.serializer import code_version
@@ -49,13 +55,21 @@ from .words import GRAPHS, STRATEGY_KEY, check_strategy
 
 RECURSION_LIMIT = 500
 """Maximum number of supersteps in a run; several times more than the default limits need."""
-_PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = "__pregel_task_id", "__pregel_checkpointer", "__pregel_runtime"
-"""Config keys under which LangGraph describes a nested graph's parent; its server also sets the one of the saver."""
-NOT_WAITING = 'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
+_PARENT_TASK, _PARENT_SAVER, _PARENT_RUNTIME = (
+    "__pregel_task_id",
+    "__pregel_checkpointer",
+    "__pregel_runtime",
+)
+"""Config keys under which LangGraph describes a nested graph's parent; its server also sets the one
+of the saver."""
+NOT_WAITING = (
+    'goto "__end__" closes a run that is waiting for an answer, but this run is not waiting.'
+)
 
 
 class LeasedGraph(DrawableGraph):
-    """A compiled graph that runs on its own or, as a node, with the checkpointer and store of its parent graph.
+    """A compiled graph that runs on its own or, as a node, with the checkpointer and store of its
+    parent graph.
 
     In our databases only one run at a time, which holds the thread's lease, can write to a thread.
     """
@@ -63,7 +77,8 @@ class LeasedGraph(DrawableGraph):
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **settings: Any
     ) -> AsyncGenerator[Any, None]:
-        """Stream like LangGraph's `astream`; raises `ThreadBusy`, and `QuestionRefused` if there is no run to close."""
+        """Stream like LangGraph's `astream`; raises `ThreadBusy`, and `QuestionRefused` if there is
+        no run to close."""
         config = self._with_store(config)
         if isinstance(input, Command) and input.goto in (END, (END,), [END]):
             # LangGraph by itself would ask the pending question again.
@@ -71,34 +86,41 @@ class LeasedGraph(DrawableGraph):
                 raise QuestionRefused(NOT_WAITING)
             input = replace(input, goto=(), resume=END_RUN)
         input, config, clear = await self._without_files(input, config, settings.get("context"))
-        is_seen = self._is_traced(config, settings.get("context"))
-        own = config if is_seen or not config else without_tracers(config)
+        is_traceable = self._is_traced(config, settings.get("context"))
+        stream_config = config
+        if config and not is_traceable:
+            stream_config = without_tracers(config)
         # LangGraph annotates the result as an iterator.
-        stream = cast(AsyncGenerator[Any, None], super().astream(input, own, **settings))
-        stream = stream if is_seen else untraced(stream, is_run=True)
-        failure = ""
+        stream = cast(AsyncGenerator[Any, None], super().astream(input, stream_config, **settings))
+        if not is_traceable:
+            stream = untraced(stream, is_run=True)
+        failure: str | None = ""
         async with self._lease(config) as lease, aclosing(stream):
             try:
                 async for part in lease.guard(stream) if lease else stream:
                     yield part
             except Exception as error:
                 # A nested graph pauses its parent by raising an interrupt.
-                failure = "" if isinstance(error, GraphInterrupt) else stop_message(error)
+                if not isinstance(error, GraphInterrupt):
+                    failure = stop_message(error)
                 # User mistakes are reported to the user and need no entry in the operator's log.
                 if failure and not isinstance(error, UserMistake):
                     log_failure(__name__, error, "A run failed with an error")
                 raise
             finally:
                 thread = str(self._configurable(config).get("thread_id", ""))
-                # If another process has taken over the run, that process records the failure.
-                await flush(thread, None if lease and lease.is_lost else failure, self.store)
+                if lease and lease.is_lost:
+                    # The process that has taken over the run records the failure.
+                    failure = None
+                await flush(thread, failure, self.store)
                 if clear:
                     await in_thread(clear)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Change a thread's state as LangGraph does; values may be JSON. Raises `ThreadBusy` and `EditRefused`."""
+        """Change a thread's state as LangGraph does; values may be JSON. Raises `ThreadBusy` and
+        `EditRefused`."""
         async with self._lease(config):
             given = config.get("configurable", {})
             # The states of branches and nested graphs are not checked.
@@ -106,11 +128,10 @@ class LeasedGraph(DrawableGraph):
                 thread = {name: value for name, value in given.items() if name != "checkpoint_id"}
                 latest = await self.aget_state({"configurable": thread})
                 check_nothing_is_lost(latest, given.get("checkpoint_id"))
-                values = (await self.aget_state(config) if given.get("checkpoint_id") else latest).values
-                supersteps = [
-                    [update._replace(values=read_values(update.values, values)) for update in updates]
-                    for updates in supersteps
-                ]
+                edited = latest
+                if given.get("checkpoint_id"):
+                    edited = await self.aget_state(config)
+                supersteps = [_with_records(updates, edited.values) for updates in supersteps]
             with tracing_if(self._is_traced(config)):
                 return await super().abulk_update_state(config, supersteps)
 
@@ -119,40 +140,53 @@ class LeasedGraph(DrawableGraph):
     ) -> tuple[Any, RunnableConfig | None, Callable[[], None] | None]:
         """Save the files attached to an input's messages, and return the input without them.
 
-        Also returns the config, with a thread id, and a function that deletes the files after the run; None if a
-        checkpointer stores the thread, and so the files must stay.
+        Also returns the config, with a thread id, and a function that deletes the files after the
+        run; None if a checkpointer stores the thread, and so the files must stay.
         """
-        holder: Any = given.update if isinstance(given, Command) else getattr(given, "__dict__", given)
-        if not (messages := messages_with_files(holder)):
+        values: Any = getattr(given, "__dict__", given)
+        if isinstance(given, Command):
+            values = given.update
+        messages = messages_with_files(values)
+        if not messages:
             return given, config, None
-        own = self._configurable(config)
-        runtime, saver = own.get(_PARENT_RUNTIME), own.get(_PARENT_SAVER, self.checkpointer)
-        thread = str(own.get("thread_id") or uuid.uuid4())
-        contexts = (context, getattr(runtime, "context", None))
-        settings = with_configurable(next((found for found in contexts if isinstance(found, Context)), None), own)
-        pages = Pages(getattr(runtime, "store", None) or self.store or InMemoryStore(), thread)
-        update = {**holder, "messages": await take_files(messages, pages, settings)}
-        clear = partial(delete_files, await in_thread(attachments_folder, settings.data_dir), thread)
-        if isinstance(saver, InMemorySaver):
-            atexit.register(clear)
+        configurable = self._configurable(config)
+        runtime = configurable.get(_PARENT_RUNTIME)
+        if not isinstance(context, Context):
+            context = getattr(runtime, "context", None)
+        settings = with_configurable(
+            context if isinstance(context, Context) else None, configurable
+        )
+        thread = str(configurable.get("thread_id") or uuid.uuid4())
+        store = getattr(runtime, "store", None) or self.store or InMemoryStore()
+        messages = await take_files(messages, Pages(store, thread), settings)
+        update = {**values, "messages": messages}
         given = replace(given, update=update) if isinstance(given, Command) else update
         config = config or {}
         config = {**config, "configurable": {**config.get("configurable", {}), "thread_id": thread}}
-        return given, config, None if isinstance(saver, BaseCheckpointSaver) else clear
+        folder = await in_thread(attachments_folder, settings.data_dir)
+        clear = partial(delete_files, folder, thread)
+        saver = configurable.get(_PARENT_SAVER, self.checkpointer)
+        if isinstance(saver, InMemorySaver):
+            atexit.register(clear)
+        if isinstance(saver, BaseCheckpointSaver):
+            return given, config, None
+        return given, config, clear
 
     def _lease(self, config: RunnableConfig | None) -> AbstractAsyncContextManager[Lease | None]:
-        """Return a context that holds the thread's lease; None instead if a parent holds it or none is needed."""
+        """Return a context that holds the thread's lease; None instead if a parent holds it or none
+        is needed."""
         given = self._configurable(config)
-        leases = getattr(given.get(_PARENT_SAVER, self.checkpointer), "leases", None)
+        saver = given.get(_PARENT_SAVER, self.checkpointer)
+        leases: Leases | None = getattr(saver, "leases", None)
         # In a node, the thread belongs to the parent graph.
         if leases is None or not given.get("thread_id") or _PARENT_TASK in given:
             return nullcontext()
-        held: AbstractAsyncContextManager[Lease] = leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
-        return held
+        return leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
 
     def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
         given = self._configurable(config)
-        return is_traced(context, getattr(given.get(_PARENT_RUNTIME), "context", None), given)
+        parent_context = getattr(given.get(_PARENT_RUNTIME), "context", None)
+        return is_traced(context, parent_context, given)
 
     def _with_store(self, config: RunnableConfig | None) -> RunnableConfig | None:
         """Return the config, with our store added if the parent graph has none."""
@@ -171,10 +205,19 @@ class LeasedGraph(DrawableGraph):
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
         # LangGraph passes the parent's saver here, for runs and for reading their state.
         saver = super()._resolve_checkpointer(config)
-        return usable_saver(saver) if isinstance(saver, BaseCheckpointSaver) else saver
+        if isinstance(saver, BaseCheckpointSaver):
+            return usable_saver(saver)
+        return saver
 
 
-def _sync_and_async(method: Callable[..., Any], position: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _with_records(updates: Sequence[StateUpdate], current: Mapping[str, Any]) -> list[StateUpdate]:
+    """Return the updates of a superstep with their values as records; raises `EditRefused`."""
+    return [update._replace(values=read_values(update.values, current)) for update in updates]
+
+
+def _sync_and_async(
+    method: Callable[..., Any], position: int
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return a sync and an async method that run an async method on the checkpointer's event loop.
 
     `position` is the index of the config among the method's arguments.
@@ -189,7 +232,9 @@ def _sync_and_async(method: Callable[..., Any], position: int) -> tuple[Callable
     async def async_method(self: ResearchGraph, *args: Any, **settings: Any) -> Any:
         coroutine = method(self, *args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
-        return await (coroutine if home is None else hand_over(coroutine, home))
+        if home is not None:
+            coroutine = hand_over(coroutine, home)
+        return await coroutine
 
     return sync_method, async_method
 
@@ -197,7 +242,8 @@ def _sync_and_async(method: Callable[..., Any], position: int) -> tuple[Callable
 def _sync_and_async_streams(
     method: Callable[..., Any], position: int
 ) -> tuple[Callable[..., Generator[Any, None, None]], Callable[..., AsyncGenerator[Any, None]]]:
-    """Do the same as `_sync_and_async` for an async generator method; leaving the iteration early cancels it."""
+    """Do the same as `_sync_and_async` for an async generator method; leaving the iteration early
+    cancels it."""
 
     @wraps(method)
     def sync_method(self: ResearchGraph, *args: Any, **settings: Any) -> Generator[Any, None, None]:
@@ -205,7 +251,9 @@ def _sync_and_async_streams(
         yield from iterate(make, self._loop(_config_in(args, settings, position)))
 
     @wraps(method)
-    async def async_method(self: ResearchGraph, *args: Any, **settings: Any) -> AsyncGenerator[Any, None]:
+    async def async_method(
+        self: ResearchGraph, *args: Any, **settings: Any
+    ) -> AsyncGenerator[Any, None]:
         make = partial(method, self, *args, **_with_context(settings))
         home = self._home(_config_in(args, settings, position))
         async for part in make() if home is None else aiterate(make, home):
@@ -214,27 +262,35 @@ def _sync_and_async_streams(
     return sync_method, async_method
 
 
-def _config_in(args: tuple[Any, ...], settings: Mapping[str, Any], position: int) -> RunnableConfig | None:
-    config: RunnableConfig | None = args[position] if len(args) > position else settings.get("config")
+def _config_in(
+    args: tuple[Any, ...], settings: Mapping[str, Any], position: int
+) -> RunnableConfig | None:
+    config: RunnableConfig | None = settings.get("config")
+    if len(args) > position:
+        config = args[position]
     return config
 
 
 class ResearchGraph(LeasedGraph):
     """A compiled graph with both sync and async methods, although all its nodes are async.
 
-    Calls run on the event loop of the checkpointer. If it has none, async calls run on the caller's loop and sync calls
-    on a background loop. If the caller leaves a stream early, the run can be resumed.
+    Calls run on the event loop of the checkpointer. If it has none, async calls run on the caller's
+    loop and sync calls on a background loop. If the caller leaves a stream early, the run can be
+    resumed.
     """
 
     stream, astream = _sync_and_async_streams(LeasedGraph.astream, 1)
     invoke, ainvoke = _sync_and_async(LeasedGraph.ainvoke, 1)
     get_state, aget_state = _sync_and_async(LeasedGraph.aget_state, 0)
-    get_state_history, aget_state_history = _sync_and_async_streams(LeasedGraph.aget_state_history, 0)
+    get_state_history, aget_state_history = _sync_and_async_streams(
+        LeasedGraph.aget_state_history, 0
+    )
     update_state, aupdate_state = _sync_and_async(LeasedGraph.aupdate_state, 0)
     bulk_update_state, abulk_update_state = _sync_and_async(LeasedGraph.abulk_update_state, 0)
 
     def _home(self, config: RunnableConfig | None) -> asyncio.AbstractEventLoop | None:
-        """Return the loop to which an async call must be handed over; None if it can run on the current one."""
+        """Return the loop to which an async call must be handed over; None if it can run on the
+        current one."""
         loop = self._saver_loop(config)
         return None if loop is asyncio.get_running_loop() else loop
 
@@ -247,8 +303,9 @@ class ResearchGraph(LeasedGraph):
         loop = self._saver_loop(config) or background_loop()
         if not loop.is_running() or loop is asyncio._get_running_loop():
             raise SyncCallRefused(
-                "This checkpointer belongs to an event loop that a sync call cannot wait for: use the graph's async "
-                'methods, or let the graph open the file: build_graph(checkpointer="runs.sqlite").'
+                "This checkpointer belongs to an event loop that a sync call cannot wait for: use "
+                "the graph's async methods, or let the graph open the file: "
+                'build_graph(checkpointer="runs.sqlite").'
             )
         return loop
 
@@ -259,16 +316,19 @@ def build_graph(
     checkpointer: BaseCheckpointSaver[Any] | Literal[True] | str | Path | None = None,
     store: BaseStore | None = None,
 ) -> ResearchGraph:
-    """Return the compiled research graph of a strategy, to run on its own or as a node of another graph.
+    """Return the compiled research graph of a strategy, to run on its own or as a node of another
+    graph.
 
-    `checkpointer` is a LangGraph saver, the path of an SQLite file (created if missing), or the URL of a PostgreSQL
-    database (`postgresql://…`); files and databases store checkpoints and page texts. Without a checkpointer a run
-    cannot pause to ask a question; it states its assumptions instead. A node uses its parent's checkpointer; with
-    `True` it also remembers the sources of earlier turns. Without a `store` (its own or its parent's), page texts are
-    kept in memory, unless `checkpointer` is a path or a URL.
+    `checkpointer` is a LangGraph saver, the path of an SQLite file (created if missing), or the URL
+    of a PostgreSQL database (`postgresql://…`); files and databases store checkpoints and page
+    texts. Without a checkpointer a run cannot pause to ask a question; it states its assumptions
+    instead. A node uses its parent's checkpointer; with `True` it also remembers the sources of
+    earlier turns. Without a `store` (its own or its parent's), page texts are kept in memory,
+    unless `checkpointer` is a path or a URL.
 
-    Raises `UnknownSetting` for an unknown strategy; `DatabaseUnusable` for a missing folder, a file of another kind or
-    an unreachable database; `ExtraMissing` if the package for PostgreSQL is not installed.
+    Raises `UnknownSetting` for an unknown strategy; `DatabaseUnusable` for a missing folder, a file
+    of another kind or an unreachable database; `ExtraMissing` if the package for PostgreSQL is not
+    installed.
     """
     check_strategy(strategy)
     # Computed and cached now so that no run has to wait for it.
@@ -276,15 +336,19 @@ def build_graph(
     if isinstance(checkpointer, str | Path):
         location = resolve_location(checkpointer)
         database = _opened(location.resolve() if isinstance(location, Path) else location)
-        checkpointer, store = database.saver, store or database.store
+        checkpointer = database.saver
+        store = store or database.store
     elif isinstance(checkpointer, BaseCheckpointSaver):
         checkpointer = usable_saver(checkpointer)
-    return ResearchGraph.of(compile_graph(strategy), checkpointer=checkpointer, store=store or InMemoryStore())
+    return ResearchGraph.of(
+        compile_graph(strategy), checkpointer=checkpointer, store=store or InMemoryStore()
+    )
 
 
 @cache
 def compile_graph(strategy: Strategy) -> LeasedGraph:
-    """Return the graph of a strategy without checkpointer; it stores the strategy in the metadata of its checkpoints.
+    """Return the graph of a strategy without checkpointer; it stores the strategy in the metadata
+    of its checkpoints.
 
     Compiled once per process: copy the graph before changing it.
     """
@@ -299,7 +363,8 @@ def thread_config(name: str) -> RunnableConfig:
 
 
 def thread_id(name: str) -> str:
-    """Return the thread id for a name: the name itself if it is a UUID, else a UUID derived from it."""
+    """Return the thread id for a name: the name itself if it is a UUID, else a UUID derived from
+    it."""
     try:
         return str(uuid.UUID(name))
     except ValueError:
@@ -308,15 +373,18 @@ def thread_id(name: str) -> str:
 
 @cache
 def _opened(location: Path | str) -> Database:
-    """Return the database of a file or URL, opened once per process; closed only at exit, since graphs cannot be."""
-    resources, loop = AsyncExitStack(), background_loop()
+    """Return the database of a file or URL, opened once per process; closed only at exit, since
+    graphs cannot be."""
+    resources = AsyncExitStack()
+    loop = background_loop()
     database = wait_for(resources.enter_async_context(open_database(location)), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
     return database
 
 
 def _with_context(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call with a `context` given as a dict converted; raises `UnknownSetting`."""
+    """Return the arguments of a call with a `context` given as a dict converted; raises
+    `UnknownSetting`."""
     given = settings.get("context")
     if isinstance(given, dict):
         return {**settings, "context": read_context(given)}
@@ -334,21 +402,28 @@ class Answer(NamedTuple):
     """The cited sources, each with its `number`."""
 
 
-def research(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
+def research(
+    question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]
+) -> Answer:
     """Research a question and return the report; asks no clarifying questions and stores nothing.
 
-    `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`. Raises `UserMistake`
-    if the question or a setting is invalid, `RunFailed` if a model does not answer; errors of a model's client library
-    are raised unchanged.
+    `settings` are the fields of `Context`, for example `docs=["folder"]` or `models="extractive"`.
+    Raises `UserMistake` if the question or a setting is invalid, `RunFailed` if a model does not
+    answer; errors of a model's client library are raised unchanged.
     """
     return wait_for(aresearch(question, strategy, **settings), build_graph(strategy)._loop())
 
 
-async def aresearch(question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]) -> Answer:
-    """Research a question like `research`, on the caller's event loop; cancelling the task stops the run."""
+async def aresearch(
+    question: str, strategy: Strategy = "orchestrated", **settings: Unpack[Settings]
+) -> Answer:
+    """Research a question like `research`, on the caller's event loop; cancelling the task stops
+    the run."""
     context = read_context({"clarify": "assume", **settings})
     state = await build_graph(strategy).ainvoke(
-        {"messages": [HumanMessage(question)]}, context=context, output_keys=["messages", "report", "sources"]
+        {"messages": [HumanMessage(question)]},
+        context=context,
+        output_keys=["messages", "report", "sources"],
     )
     report: Report = state["report"]
     return Answer(state["messages"][-1].text, report, tuple(report.cited(state["sources"])))

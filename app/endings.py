@@ -12,7 +12,13 @@ from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from ..core.run.context import Context
-from ..core.run.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake, log_failure
+from ..core.run.errors import (
+    DeepResearchError,
+    StateUnreadable,
+    ThreadBusy,
+    UserMistake,
+    log_failure,
+)
 from ..core.run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits, nearest
 from .progress import PacketLines
 from .server.users import ServerSettings
@@ -34,7 +40,8 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 
 def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, int]:
-    """Decorate a command that runs no research: errors are printed as one line and become an exit code."""
+    """Decorate a command that runs no research: errors are printed as one line and become an exit
+    code."""
 
     @wraps(command)
     def reported(*arguments: Parameters.args, **options: Parameters.kwargs) -> int:
@@ -43,8 +50,11 @@ def reports_errors(command: Callable[Parameters, int]) -> Callable[Parameters, i
     return reported
 
 
-def exit_code_of(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | PacketLines | None = None) -> int:
-    """Run a command and return its exit code; print an error as one line, which says how to resume the run `name`.
+def exit_code_of(
+    work: Callable[[], int], name: RunName = _NO_RUN, outlet: Output | PacketLines | None = None
+) -> int:
+    """Run a command and return its exit code; print an error as one line, which says how to resume
+    the run `name`.
 
     If `outlet` prints packets, it also prints the error as a stop packet.
     """
@@ -56,8 +66,9 @@ def exit_code_of(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Outpu
     except KeyboardInterrupt:
         code, words = INTERRUPTED, _stop_message(name)
     except UserMistake as error:
-        is_resumable = RESUMABLE in getattr(error, "__notes__", ())
-        code, words = (FAILED, f"{error}{_resume_hint(name)}") if is_resumable else (REFUSED, str(error))
+        code, words = REFUSED, str(error)
+        if RESUMABLE in getattr(error, "__notes__", ()):
+            code, words = FAILED, f"{error}{_resume_hint(name)}"
     except ThreadBusy as error:
         code, words = BUSY, str(error)
     except OSError as error:
@@ -71,43 +82,56 @@ def exit_code_of(work: Callable[[], int], name: RunName = _NO_RUN, outlet: Outpu
     except Exception as error:  # noqa: BLE001 - nothing else reports it to the user
         log_failure(__name__, error, "A command failed with an unexpected error")
         # For third-party exceptions only the type is reported: the text may contain URLs or keys.
-        code, words = FAILED, f"The command failed with an error ({type(error).__name__}).{_resume_hint(name)}"
-    say(words) if code == INTERRUPTED else print_error(words)
+        reason = f"The command failed with an error ({type(error).__name__})."
+        code, words = FAILED, f"{reason}{_resume_hint(name)}"
+    if code == INTERRUPTED:
+        say(words)
+    else:
+        print_error(words)
     if isinstance(outlet, PacketLines):
         outlet.close(" ".join(words.split()), is_cancelled=code == INTERRUPTED)
     return code
 
 
 def _warn_about_unknown_variables() -> None:
-    """Warn about environment variables that have our prefix but match no setting: they are probably misspelled."""
+    """Warn about environment variables that have our prefix but match no setting: they are probably
+    misspelled."""
     known = {name.upper() for name in (*Context.model_fields, *Limits.model_fields)}
     known |= {f"SERVER_{name.upper()}" for name in ServerSettings.model_fields}
-    known |= {variable.removeprefix(ENVIRONMENT_PREFIX) for variable in (STRATEGY_VARIABLE, DATABASE)}
-    # Names are compared without the prefix, which would make all of them look similar.
-    given = {name: name.upper().removeprefix(ENVIRONMENT_PREFIX) for name in sorted(os.environ)}
-    unknown = [
-        f"{name} is not a setting{nearest(short, known, ENVIRONMENT_PREFIX)}"
-        for name, short in given.items()
-        if name.upper() != short and short not in known
-    ]
+    known.add(STRATEGY_VARIABLE.removeprefix(ENVIRONMENT_PREFIX))
+    known.add(DATABASE.removeprefix(ENVIRONMENT_PREFIX))
+    unknown = list[str]()
+    for name in sorted(os.environ):
+        if not name.upper().startswith(ENVIRONMENT_PREFIX):
+            continue
+        # Names are compared without the prefix, which would make all of them look similar.
+        short = name.upper().removeprefix(ENVIRONMENT_PREFIX)
+        if short not in known:
+            unknown.append(f"{name} is not a setting{nearest(short, known, ENVIRONMENT_PREFIX)}")
     if unknown:
         say(f"Warning: {'; '.join(unknown)}.")
 
 
 def _stop_message(name: RunName) -> str:
     hint = _resume_hint(name)
-    return f"Stopped.{hint}" if hint or not name.thread else NOTHING_BEGAN
+    if name.thread and not hint:
+        return NOTHING_BEGAN
+    return f"Stopped.{hint}"
 
 
 def _resume_hint(name: RunName) -> str:
     """Return a sentence that says how to resume the run; empty if nothing is stored about it."""
-    return f" The run is saved; resume it: {name.command('resume')}" if name.thread and name.is_stored() else ""
+    if not name.thread or not name.is_stored():
+        return ""
+    return f" The run is saved; resume it: {name.command('resume')}"
 
 
 def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = _NO_RUN) -> Value:
-    """Run a coroutine on a new event loop; Ctrl-C or SIGTERM cancels it and raises `KeyboardInterrupt`.
+    """Run a coroutine on a new event loop; Ctrl-C or SIGTERM cancels it and raises
+    `KeyboardInterrupt`.
 
-    If it does not stop within `_STOP_SECONDS`, or at a second signal, the process exits and says how to resume the run.
+    If it does not stop within `_STOP_SECONDS`, or at a second signal, the process exits and says
+    how to resume the run.
     """
     before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
     is_stopped = threading.Event()
@@ -115,7 +139,8 @@ def run_interruptibly(work: Coroutine[Any, Any, Value], name: RunName = _NO_RUN)
     timer.daemon = True
 
     async def main() -> Value:
-        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
         assert task is not None
 
         def stop(*_: object) -> None:

@@ -16,7 +16,15 @@ from ..core.run.conversation import safe_text
 from ..core.run.events import packets
 from ..core.run.events.packets import AnyPacket
 from ..state import ResearchState
-from .progress import PlainLines, ProgressView, describe, describe_index, is_completed, is_report_start, shorten
+from .progress import (
+    PlainLines,
+    ProgressView,
+    describe,
+    describe_index,
+    is_completed,
+    is_report_start,
+    shorten,
+)
 from .terminal import supports_styles
 from .words import counted
 
@@ -27,7 +35,8 @@ _SHOWN_CHARACTERS = 4000
 
 
 def progress_view(title: str) -> ProgressView:
-    """Return a live view if standard error is a terminal that can redraw lines, otherwise a view of plain lines."""
+    """Return a live view if standard error is a terminal that can redraw lines, otherwise a view of
+    plain lines."""
     return LiveView(title) if supports_styles(sys.stderr) else PlainLines(title)
 
 
@@ -46,7 +55,8 @@ class Researcher:
 
 
 class LiveView(ProgressView):
-    """Shows elapsed time, costs, plan and researchers, then the report as it is written; erased at the end."""
+    """Shows elapsed time, costs, plan and researchers, then the report as it is written; erased at
+    the end."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
@@ -80,7 +90,9 @@ class LiveView(ProgressView):
         """Update the view from a packet."""
         branch = (packet.placement.turn_index, packet.placement.tab_index)
         if branch not in self.researchers:
-            self.delay = describe(packet) if isinstance(packet, packets.CallDelayed | packets.CallContinued) else ""
+            self.delay = ""
+            if isinstance(packet, packets.CallDelayed | packets.CallContinued):
+                self.delay = describe(packet)
         match packet:
             case packets.PlanStart():
                 self.plan = ""
@@ -101,66 +113,100 @@ class LiveView(ProgressView):
                 self.researchers[branch].task = packet.title
             case packets.StepStarted():
                 self.activity = ""
-                self.researchers[branch] = Researcher(shorten(f"{packet.step_id} {packet.title}"), is_step=True)
+                task = shorten(f"{packet.step_id} {packet.title}")
+                self.researchers[branch] = Researcher(task, is_step=True)
             case packets.Activity() if branch not in self.researchers:
                 self.activity = describe(packet)
             case _ if is_report_start(packet):
-                self.is_writing, self.activity, self.written = True, "", ""
+                self.is_writing = True
+                self.activity = ""
+                self.written = ""
             case packets.MessageDelta() if self.is_writing:
                 self.written = (self.written + safe_text(packet.content))[-_SHOWN_CHARACTERS:]
-            case _ if researcher := self.researchers.get(branch):
-                researcher.doing = describe(packet) or researcher.doing
-                if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
-                    researcher.sources |= {document.document_id for document in packet.documents}
-                # A step continues after an error.
-                last = packets.StepDone if researcher.is_step else packets.FindingCitedDocuments | packets.PacketError
-                researcher.is_done = researcher.is_done or isinstance(packet, last)
+            case _ if branch in self.researchers:
+                _update(self.researchers[branch], packet)
 
     def recall(self, state: ResearchState) -> None:
-        """Show the plan of a resumed run, its findings for the question, and the tasks it was working on."""
+        """Show the plan of a resumed run, its findings for the question, and the tasks it was
+        working on."""
         self.plan = state.plan.text if state.plan else ""
         for finding in state.own_findings:
             # Negative turns sort before those of the resumed run, which begin at 1.
             branch = (finding.cycle - len(state.findings), finding.position)
-            self.researchers[branch] = Researcher(shorten(finding.task), finding.ended, True, set(finding.sources))
+            self.researchers[branch] = Researcher(
+                shorten(finding.task), finding.ended, True, set(finding.sources)
+            )
         for task in state.tasks:
-            step = task.step if isinstance(task, StepTask) else None
-            words = f"{step.id} {step.title}" if step else task.title or task.text
-            known = Researcher(shorten(words), "continues, or has finished", is_step=step is not None)
-            self.researchers[task.turn, task.position] = known
+            words = task.title or task.text
+            is_step = isinstance(task, StepTask)
+            if isinstance(task, StepTask):
+                words = f"{task.step.id} {task.step.title}"
+            self.researchers[task.turn, task.position] = Researcher(
+                shorten(words), "continues, or has finished", is_step=is_step
+            )
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = max(2, (options.max_height if options.height is None else options.height) - 1)
-        sources = set().union(*(researcher.sources for researcher in self.researchers.values()))
-        spent = f", {self.costs}" if self.costs.calls else ""
-        header = f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}{spent}"
-        work = self._work()
-        words = [*Text(self.written.strip()).wrap(console, options.max_width)] if self.is_writing else []
+        height = options.max_height if options.height is None else options.height
+        room = max(2, height - 1) - 1
         # If space is short, the text being written comes first, then current work, then the plan.
-        words = words[-max(room // 2, room - 1 - len(work)) :]
-        work = work[-(room - 1 - len(words)) :] if room - 1 > len(words) else []
-        plan = self._plan()[: room - 1 - len(work) - len(words)]
-        for line in (Text(header, style="bold"), *plan, *work, *words):
-            line.no_wrap, line.overflow = True, "ellipsis"
+        work = self._work()
+        words = list[Text]()
+        if self.is_writing:
+            words = list(Text(self.written.strip()).wrap(console, options.max_width))
+            words = words[-max((room + 1) // 2, room - len(work)) :]
+        left = room - len(words)
+        work = work[-left:] if left > 0 else []
+        plan = self._plan()[: left - len(work)]
+        for line in (self._header(), *plan, *work, *words):
+            line.no_wrap = True
+            line.overflow = "ellipsis"
             yield line
+
+    def _header(self) -> Text:
+        """Return the elapsed time, the number of sources and the costs."""
+        sources = set[str]()
+        for researcher in self.researchers.values():
+            sources |= researcher.sources
+        header = f"{time.monotonic() - self.start:.0f} s, {counted(len(sources), 'source')}"
+        if self.costs.calls:
+            header += f", {self.costs}"
+        return Text(header, style="bold")
 
     def _work(self) -> list[Text]:
         """Return two lines per researcher, then what the run is doing or waiting for."""
         work: list[Text] = []
         for researcher in list(self.researchers.values())[-_SHOWN_RESEARCHERS:]:
             style = "green" if researcher.is_done else "yellow"
-            work += [Text.assemble(("● ", style), researcher.task), Text(f"  {researcher.doing}", style="dim")]
+            work.append(Text.assemble(("● ", style), researcher.task))
+            work.append(Text(f"  {researcher.doing}", style="dim"))
         if self.plan and self.activity:
             work.append(Text(self.activity, style="dim"))
         elif self.is_writing:
             work.append(Text("writing the report", style="bold green"))
-        waiting = ((self.pending, "dim"), (self.delay, "bold yellow"))
-        return work + [Text(words, style=style) for words, style in waiting if words]
+        if self.pending:
+            work.append(Text(self.pending, style="dim"))
+        if self.delay:
+            work.append(Text(self.delay, style="bold yellow"))
+        return work
 
     def _plan(self) -> list[Text]:
         """Return the plan, without the details of its steps once these are shown as work."""
         if not self.plan:
             return [Text(self.activity or self.indexing or "starting", style="dim")]
-        has_steps = any(researcher.is_step for researcher in self.researchers.values())
         lines = safe_text(self.plan).strip().splitlines()
-        return [Text(line, style="cyan") for line in lines if not has_steps or not line.startswith(" ")]
+        if any(researcher.is_step for researcher in self.researchers.values()):
+            lines = [line for line in lines if not line.startswith(" ")]
+        return [Text(line, style="cyan") for line in lines]
+
+
+def _update(researcher: Researcher, packet: AnyPacket) -> None:
+    """Update a researcher from a packet of its branch."""
+    researcher.doing = describe(packet) or researcher.doing
+    if isinstance(packet, packets.SearchToolDocuments | packets.OpenUrlDocuments):
+        researcher.sources |= {document.document_id for document in packet.documents}
+    if researcher.is_step:
+        # A step continues after an error.
+        is_last = isinstance(packet, packets.StepDone)
+    else:
+        is_last = isinstance(packet, packets.FindingCitedDocuments | packets.PacketError)
+    researcher.is_done = researcher.is_done or is_last

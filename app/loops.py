@@ -1,4 +1,5 @@
-"""Runs coroutines and async iterators on another thread's event loop, such as the background loop for sync callers."""
+"""Runs coroutines and async iterators on another thread's event loop, such as the background loop
+for sync callers."""
 
 from __future__ import annotations
 
@@ -22,8 +23,10 @@ class StreamEnd(NamedTuple):
 
 @cache
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop of a background thread, which the first call starts; one for the whole process."""
-    loop, is_running = asyncio.new_event_loop(), threading.Event()
+    """Return the event loop of a background thread, which the first call starts; one for the whole
+    process."""
+    loop = asyncio.new_event_loop()
+    is_running = threading.Event()
     loop.call_soon(is_running.set)
     threading.Thread(target=loop.run_forever, name="deep-research", daemon=True).start()
     # Until its thread has started, the loop looks like a stopped one.
@@ -32,7 +35,8 @@ def background_loop() -> asyncio.AbstractEventLoop:
 
 
 def wait_for(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop) -> Value:
-    """Run a coroutine on another thread's loop and wait for its result; Ctrl-C in the meantime cancels it."""
+    """Run a coroutine on another thread's loop and wait for its result; Ctrl-C in the meantime
+    cancels it."""
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()
@@ -41,13 +45,18 @@ def wait_for(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventL
         raise
 
 
-async def hand_over(coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop) -> Value:
+async def hand_over(
+    coroutine: Coroutine[Any, Any, Value], loop: asyncio.AbstractEventLoop
+) -> Value:
     """Run a coroutine on another thread's loop and await its result."""
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
 
 
-def iterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> Iterator[Value]:
-    """Iterate over the stream that `make` returns, running it on another thread's loop; leaving early cancels it."""
+def iterate(
+    make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop
+) -> Iterator[Value]:
+    """Iterate over the stream that `make` returns, running it on another thread's loop; leaving
+    early cancels it."""
     items: queue.SimpleQueue[Any] = queue.SimpleQueue()
     stop = _start(make, items.put, loop)
     try:
@@ -59,7 +68,9 @@ def iterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEven
         stop()
 
 
-async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop) -> AsyncIterator[Value]:
+async def aiterate(
+    make: Callable[[], AsyncIterator[Value]], loop: asyncio.AbstractEventLoop
+) -> AsyncIterator[Value]:
     """Iterate like `iterate`, for async callers."""
     items: asyncio.Queue[Any] = asyncio.Queue()
     here = asyncio.get_running_loop()
@@ -74,9 +85,12 @@ async def aiterate(make: Callable[[], AsyncIterator[Value]], loop: asyncio.Abstr
 
 
 def _start(
-    make: Callable[[], AsyncIterator[Value]], put: Callable[[Any], object], loop: asyncio.AbstractEventLoop
+    make: Callable[[], AsyncIterator[Value]],
+    put: Callable[[Any], object],
+    loop: asyncio.AbstractEventLoop,
 ) -> Callable[[], object]:
-    """Start to `pump` a stream into `put` on another thread's loop; return a function that stops it and waits."""
+    """Start to `pump` a stream into `put` on another thread's loop; return a function that stops it
+    and waits."""
     ended = threading.Event()
 
     async def work() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,33 +40,32 @@ def run_markdown(stored: StoredRun) -> str:
 
 
 def run_json(stored: StoredRun) -> str:
-    """Return a whole run as JSON: what `report_json` returns, and plan, steps, research and audit."""
+    """Return a whole run as JSON: what `report_json` returns, and plan, steps, research and
+    audit."""
     state = stored.state
-    research = [
-        {
-            **finding.model_dump(include={"cycle", "position", "task", "ended", "reason", "seconds"}),
-            "finding": safe_text(finding.numbered or finding.text),
-            "actions": [action.model_dump(exclude={"id"}) for action in finding.actions],
-            "sources": [_source_data(source) for source in _cited(state, finding)],
-        }
-        for finding in _findings(state)
-    ]
-    observed = state.own_observations
+    steps = list[dict[str, Any]]()
+    for step in state.steps:
+        steps.append(_step_data(step, state.outcomes.get(step.id, _NOT_BEGUN)))
+    gaps = list[dict[str, Any]]()
+    for gap in open_gaps(state.own_observations):
+        gaps.append({"question": gap.text, "relevance": gap.score, "step": gap.step})
     planned = {
         "strategy": stored.strategy,
         "plan": list(state.plan.steps) if state.plan else [],
-        "steps": [_step_data(step, state.outcomes.get(step.id, _NOT_BEGUN)) for step in state.steps],
-        "gaps": [{"question": gap.text, "relevance": gap.score, "step": gap.step} for gap in open_gaps(observed)],
-        "contradictions": _contradictions(state, observed),
+        "steps": steps,
+        "gaps": gaps,
+        "contradictions": _contradictions(state, state.own_observations),
     }
-    audited: dict[str, Any] = {}
+    data = _report_data(stored)
+    data.update(clean_nested(planned))
+    data["research"] = [_finding_data(state, finding) for finding in _findings(state)]
     if state.report and state.report.audit:
-        claims = [
-            {"sentence": state.report.text[claim.start : claim.end], **claim.model_dump(mode="json")}
-            for claim in state.report.claims
-        ]
-        audited = {"audit": state.report.audit.model_dump(mode="json"), "claims": claims}
-    data = {**_report_data(stored), **clean_nested(planned), "research": research, **clean_nested(audited)}
+        claims = list[dict[str, Any]]()
+        for claim in state.report.claims:
+            sentence = state.report.text[claim.start : claim.end]
+            claims.append({"sentence": sentence, **claim.model_dump(mode="json")})
+        audit = state.report.audit.model_dump(mode="json")
+        data.update(clean_nested({"audit": audit, "claims": claims}))
     return json.dumps(data, ensure_ascii=False, indent=2)
 
 
@@ -75,62 +74,93 @@ def run_line(stored: StoredRun, shown: str) -> str:
     name = f"[{stored.name}] " if stored.name else ""
     words = " ".join(safe_text(name + stored.title).split())
     status = "running in another process" if stored.runner else stored.status
-    changed = datetime.fromisoformat(stored.changed).astimezone() if stored.changed else None
-    return f"{shown}  {f'{changed:%Y-%m-%d %H:%M}' if changed else ' ' * 16}  {status:20} {words[:80]}"
+    changed = ""
+    if stored.changed:
+        changed = f"{datetime.fromisoformat(stored.changed).astimezone():%Y-%m-%d %H:%M}"
+    return f"{shown}  {changed:16}  {status:20} {words[:80]}"
 
 
 def run_page(stored: StoredRun, name: RunName) -> str:
-    """Return a run with its plan, research and report as text; if unfinished, with the command that resumes `name`."""
+    """Return a run with its plan, research and report as text; if unfinished, with the command that
+    resumes `name`."""
     state = stored.state
     lines = _head(stored, name)
     # The steps of a typed plan, below, show it in more detail.
     if state.plan and not state.steps:
-        lines += ["", "Plan", *(f"  {number}. {step}" for number, step in enumerate(state.plan.steps, 1))]
+        lines += ["", "Plan"]
+        for number, words in enumerate(state.plan.steps, 1):
+            lines.append(f"  {number}. {words}")
     if state.steps:
         lines += ["", "Steps"]
         for step in state.steps:
-            outcome, indent = state.outcomes.get(step.id, _NOT_BEGUN), "  " * (step.depth + 1)
-            facts = [step.status.replace("_", " "), step.kind]
-            if outcome.iterations:
-                facts += [counted(len(outcome.iterations), "iteration"), f"confidence {outcome.confidence:.2g}"]
-            lines.append(f"{indent}{step.id} {step.title} – {', '.join(facts)}")
-            lines += [f"{indent}    {step.reason}"] if step.reason else []
-        if gaps := open_gaps(state.own_observations):
-            lines += ["", "Not found", *(f"  - {gap.text}" for gap in gaps)]
-    if findings := _findings(state):
-        lines += ["", "Research", *(line for finding in findings for line in _finding_lines(state, finding))]
-    if state.report and (audit := state.report.audit):
-        engines = engines_line(state)
-        lines += [
-            "",
-            "Audit",
-            f"  {counts_line(audit)}",
-            f"  {counted(audit.removed_markers, 'citation')} removed that named no source",
-            f"  {counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, "
-            f"from {counted(audit.independent_sources, 'independent organisation')}, "
-            f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not readable",
-            f"  {counted(len(audit.disagreements), 'contradiction')}, {counted(len(audit.open_gaps), 'gap')} left open",
-            *([f"  found by {engines}"] if engines else []),
-            *([f"  {calls_line(audit)}"] if audit.model_calls else []),
-        ]
+            lines += _step_lines(step, state.outcomes.get(step.id, _NOT_BEGUN))
+        gaps = open_gaps(state.own_observations)
+        if gaps:
+            lines += ["", "Not found"]
+            lines += [f"  - {gap.text}" for gap in gaps]
+    findings = _findings(state)
+    if findings:
+        lines += ["", "Research"]
+        for finding in findings:
+            lines += _finding_lines(state, finding)
+    if state.report and state.report.audit:
+        lines += _audit_lines(state, state.report.audit)
     if stored.asks:
-        lines += ["", "The run asks", *(f"  {line}" for line in stored.asks.splitlines())]
-    return safe_text("\n".join([*lines, "", stored.report]).rstrip())
+        lines += ["", "The run asks"]
+        lines += [f"  {line}" for line in stored.asks.splitlines()]
+    lines += ["", stored.report]
+    return safe_text("\n".join(lines).rstrip())
+
+
+def _step_lines(step: PlanStep, outcome: StepOutcome) -> list[str]:
+    """Return the lines on a step of a plan."""
+    indent = "  " * (step.depth + 1)
+    facts = [step.status.replace("_", " "), step.kind]
+    if outcome.iterations:
+        facts.append(counted(len(outcome.iterations), "iteration"))
+        facts.append(f"confidence {outcome.confidence:.2g}")
+    lines = [f"{indent}{step.id} {step.title} – {', '.join(facts)}"]
+    if step.reason:
+        lines.append(f"{indent}    {step.reason}")
+    return lines
+
+
+def _audit_lines(state: ResearchState, audit: Audit) -> list[str]:
+    """Return the lines on the check of the report."""
+    lines = [
+        "",
+        "Audit",
+        f"  {counts_line(audit)}",
+        f"  {counted(audit.removed_markers, 'citation')} removed that named no source",
+        f"  {counted(audit.sources_read, 'source')} read, {audit.sources_cited} cited, from "
+        f"{counted(audit.independent_sources, 'independent organisation')}, "
+        f"{audit.excerpts_cited} seen only as a search excerpt; {len(audit.not_read)} not "
+        "readable",
+        f"  {counted(len(audit.disagreements), 'contradiction')}, "
+        f"{counted(len(audit.open_gaps), 'gap')} left open",
+    ]
+    engines = engines_line(state)
+    if engines:
+        lines.append(f"  found by {engines}")
+    if audit.model_calls:
+        lines.append(f"  {calls_line(audit)}")
+    return lines
 
 
 def end_line(stored: StoredRun) -> str:
     """Summarise a finished run in one line: sources, statements, gaps, time and costs."""
-    state, run, report = stored.state, stored.state.run, stored.state.report
+    state = stored.state
+    report = state.report
     if report is None:
         return ""
-    read = sum(bool(source.content_hash) for source in state.sources.values())
+    found = counted(len(state.sources), "source")
+    read = [source for source in state.sources.values() if source.content_hash]
+    parts = [f"{found} found, {len(read)} read, {len(report.sources)} cited"]
+    if report.audit:
+        parts.append(counts_line(report.audit))
     gaps = [*research_gaps(state), *unanswered(state)]
-    parts = [
-        f"{counted(len(state.sources), 'source')} found, {read} read, {len(report.sources)} cited",
-        *([counts_line(report.audit)] if report.audit else []),
-        f"{counted(len(gaps), 'gap')}, named under Notes" if gaps else "no gaps",
-        f"{in_words(run.active_seconds)}, {spent_line(state.spending)}",
-    ]
+    parts.append(f"{counted(len(gaps), 'gap')}, named under Notes" if gaps else "no gaps")
+    parts.append(f"{in_words(state.run.active_seconds)}, {spent_line(state.spending)}")
     return f"Done: {'; '.join(parts)}."
 
 
@@ -142,9 +172,15 @@ def calls_line(audit: Audit) -> str:
 
 
 def _report_data(stored: StoredRun) -> dict[str, Any]:
+    """Return the status of a run, its report and its sources."""
     state = stored.state
-    run, report = state.run, state.report
-    sources = report.cited(state.sources) if report else []
+    run = state.run
+    report = ""
+    sources = list[dict[str, Any]]()
+    if state.report:
+        report = safe_text(state.report.text)
+        for source in state.report.cited(state.sources):
+            sources.append({"n": source.number, **_source_data(source)})
     return {
         "thread": stored.thread,
         "name": stored.name,
@@ -154,8 +190,8 @@ def _report_data(stored: StoredRun) -> dict[str, Any]:
         "status": stored.status,
         "failure": stored.failure,
         "asks": safe_text(stored.asks),
-        "report": safe_text(report.text) if report else "",
-        "sources": [{"n": source.number, **_source_data(source)} for source in sources],
+        "report": report,
+        "sources": sources,
         "assumptions": run.assumptions,
         "notices": run.notices,
         "stop_reason": run.stop_reason,
@@ -174,61 +210,90 @@ def _source_data(source: Source) -> dict[str, Any]:
     return fields
 
 
+def _finding_data(state: ResearchState, finding: Finding) -> dict[str, Any]:
+    """Return the finding of a researcher, its actions and its sources."""
+    fields = {"cycle", "position", "task", "ended", "reason", "seconds"}
+    return {
+        **finding.model_dump(include=fields),
+        "finding": safe_text(finding.numbered or finding.text),
+        "actions": [action.model_dump(exclude={"id"}) for action in finding.actions],
+        "sources": [_source_data(source) for source in _cited(state, finding)],
+    }
+
+
 def _step_data(step: PlanStep, outcome: StepOutcome) -> dict[str, Any]:
+    """Return a step of a plan with its outcome."""
+    fields = {"number", "queries", "confidence", "verdicts"}
+    iterations = list[dict[str, Any]]()
+    for iteration in outcome.iterations:
+        data = iteration.model_dump(mode="json", include=fields)
+        data["learnings"] = len(iteration.learnings)
+        iterations.append(data)
     return {
         **step.model_dump(mode="json", exclude={"description", "requires_search", "depth"}),
         "kind": step.kind,
-        "iterations": [
-            {
-                **iteration.model_dump(mode="json", include={"number", "queries", "confidence", "verdicts"}),
-                "learnings": len(iteration.learnings),
-            }
-            for iteration in outcome.iterations
-        ],
+        "iterations": iterations,
         "completeness": outcome.completeness,
         "quality": outcome.quality,
     }
 
 
-def _contradictions(state: ResearchState, observed: Sequence[Observation]) -> list[dict[str, Any]]:
-    confirmed = contradictions(found for found in observed if found.step == FINAL_CHECK)
-    shown = list[dict[str, Any]]()
-    for found in contradictions(observed):
-        dispute = current_dispute(found, state)
+def _contradictions(
+    state: ResearchState, observations: Sequence[Observation]
+) -> list[dict[str, Any]]:
+    """Return the contradictions that the run has found."""
+    confirmed = contradictions(found for found in observations if found.step == FINAL_CHECK)
+    data = list[dict[str, Any]]()
+    for contradiction in contradictions(observations):
+        dispute = current_dispute(contradiction, state)
         claims = list[dict[str, Any]]()
         for side in dispute.sides:
             source = state.sources.get(side.source)
             location = source.location if source else ""
-            claims.append({"text": side.text, "source": location, "date": side.date, "origin": side.origin})
-        shown.append(
+            claims.append(
+                {"text": side.text, "source": location, "date": side.date, "origin": side.origin}
+            )
+        # `contradictions` merges equal ones, so the number stays the same for one that was
+        # confirmed.
+        with_this = contradictions([*confirmed, contradiction])
+        data.append(
             {
                 "claims": claims,
                 "about": dispute.about,
                 "resolution": dispute.resolution,
-                "step": found.step,
-                # `contradictions` merges equal ones, so the number stays the same for one that was confirmed.
-                "is_confirmed": len(contradictions([*confirmed, found])) == len(confirmed),
+                "step": contradiction.step,
+                "is_confirmed": len(with_this) == len(confirmed),
             }
         )
-    return shown
+    return data
 
 
 def _head(stored: StoredRun, name: RunName) -> list[str]:
     """Return the lines on question, status, time and costs."""
-    state, run = stored.state, stored.state.run
+    run = stored.state.run
+    label = f" [{stored.name}]" if stored.name else ""
+    lines = [f"Run       {stored.thread}{label}"]
+    if stored.strategy != "orchestrated":
+        lines.append(f"Strategy  {stored.strategy}")
+    lines.append(f"Question  {stored.question}")
+    if run.depth:
+        lines.append(f"Depth     {_depth(run)}")
+    status = f"Status    {stored.status}"
     reason = f"in {stored.runner}" if stored.runner else stored.failure or run.stop_reason
-    lines = [
-        f"Run       {stored.thread}" + (f" [{stored.name}]" if stored.name else ""),
-        *([] if stored.strategy == "orchestrated" else [f"Strategy  {stored.strategy}"]),
-        f"Question  {stored.question}",
-        *([f"Depth     {_depth(run)}"] if run.depth else []),
-        f"Status    {stored.status}" + (f": {reason}" if reason else ""),
-    ]
-    if stored.asks or (stored.is_unfinished and not stored.runner):
-        lines.append(f"Resume    {name.command('resume')}{' --answer TEXT' if stored.asks else ''}")
+    if reason:
+        status += f": {reason}"
+    lines.append(status)
+    if stored.asks:
+        lines.append(f"Resume    {name.command('resume')} --answer TEXT")
+    elif stored.is_unfinished and not stored.runner:
+        lines.append(f"Resume    {name.command('resume')}")
     if run.id:
-        lines.append(f"Time      {run.active_seconds:.1f} s active, started {run.date}, version {run.version}")
-    return [*lines, f"Spent     {spent_line(state.spending)}"]
+        lines.append(
+            f"Time      {run.active_seconds:.1f} s active, started {run.date}, version "
+            f"{run.version}"
+        )
+    lines.append(f"Spent     {spent_line(stored.state.spending)}")
+    return lines
 
 
 def _depth(run: Run) -> str:
@@ -243,29 +308,43 @@ def spent_line(spending: Mapping[str, Spent]) -> str:
     spent = total(spending)
     counts = {"model call": spent.calls, "token": spent.tokens, "search": spent.searches}
     words = [counted(count, noun) for noun, count in counts.items() if count]
-    words += [f"{counted(spent.fetches, 'document')} opened"] if spent.fetches else []
-    words += [dollars(spent.usd)] if spent.usd else []
+    if spent.fetches:
+        words.append(f"{counted(spent.fetches, 'document')} opened")
+    if spent.usd:
+        words.append(dollars(spent.usd))
     return ", ".join(words) or "nothing"
 
 
-def _finding_lines(state: ResearchState, finding: Finding) -> Iterable[str]:
-    ending = "" if finding.ended == "done" else f" – {finding.ended}: {finding.reason}"
+def _finding_lines(state: ResearchState, finding: Finding) -> list[str]:
+    """Return the lines on what a researcher has found and how."""
     name = "Analysis:" if finding.is_analysis else f"{finding.cycle + 1}.{finding.position + 1}"
-    yield f"  {name} {finding.task}{ending}"
+    heading = f"  {name} {finding.task}"
+    if finding.ended != "done":
+        heading += f" – {finding.ended}: {finding.reason}"
+    lines = [heading]
     for action in finding.actions:
-        yield f"      {action.tool}: {' | '.join(action.inputs)} – {counted(len(action.found), 'source')}"
-        yield from (f"        {problem}" for problem in action.problems)
+        inputs = " | ".join(action.inputs)
+        lines.append(f"      {action.tool}: {inputs} – {counted(len(action.found), 'source')}")
+        lines += [f"        {problem}" for problem in action.problems]
     for source in _cited(state, finding):
         location = short_location(source) if source.kind == "document" else source.location
-        yield f"      cited: {source.title} – {location}"
+        lines.append(f"      cited: {source.title} – {location}")
+    return lines
 
 
 def engines_line(state: ResearchState) -> str:
-    """Return how many sources each search engine found and how many of them are cited; empty if none found any."""
-    cited = set(state.report.sources) if state.report else set()
-    found = Counter(engine for source in state.sources.values() for engine in source.engines)
-    used = Counter(engine for key in cited for engine in state.sources[key].engines)
-    return "; ".join(f"{engine}: {counted(count, 'source')}, {used[engine]} cited" for engine, count in found.items())
+    """Return how many sources each search engine found and how many of them are cited; empty if
+    none found any."""
+    found = Counter[str]()
+    for source in state.sources.values():
+        found.update(source.engines)
+    cited = Counter[str]()
+    for key in set(state.report.sources) if state.report else ():
+        cited.update(state.sources[key].engines)
+    parts = list[str]()
+    for engine, count in found.items():
+        parts.append(f"{engine}: {counted(count, 'source')}, {cited[engine]} cited")
+    return "; ".join(parts)
 
 
 def _findings(state: ResearchState) -> list[Finding]:

@@ -1,4 +1,5 @@
-"""Shows a run's progress as plain lines, or its packets (events for clients) as JSON; has the base of all views."""
+"""Shows a run's progress as plain lines, or its packets (events for clients) as JSON; has the base
+of all views."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import NamedTuple, Self
 
 from ..core.models.caller import pending_calls
@@ -60,12 +61,16 @@ def usual_cost_line(cost: UsualCost) -> str:
 
 def usual_cost_words(cost: UsualCost) -> str:
     """Return the median time and tokens of earlier runs: "4 min, 58 000 tokens (median of 5)"."""
-    return f"{in_words(cost.median_seconds)}, {rounded(cost.median_tokens)} tokens (median of {cost.runs})"
+    return (
+        f"{in_words(cost.median_seconds)}, {rounded(cost.median_tokens)} tokens (median of "
+        f"{cost.runs})"
+    )
 
 
 def rounded(count: float) -> str:
     """Return a number rounded to two significant digits."""
-    return f"{round(count, 1 - math.floor(math.log10(max(1, count)))):,.0f}".replace(",", " ")
+    magnitude = math.floor(math.log10(max(1, count)))
+    return f"{round(count, 1 - magnitude):,.0f}".replace(",", " ")
 
 
 class ProgressView(ABC):
@@ -106,7 +111,8 @@ class ProgressView(ABC):
         self.take(packet)
 
     def steering(self) -> str:
-        """Return the typed lines as one hint for the running researchers, and clear them; empty if there are none."""
+        """Return the typed lines as one hint for the running researchers, and clear them; empty if
+        there are none."""
         if not self.is_researching or not self.typed:
             return ""
         words = "\n".join(self.typed)
@@ -118,7 +124,9 @@ class ProgressView(ABC):
     def pending(self) -> str:
         """Which model calls have not been answered yet, in words; empty if there are none."""
         calls = ", ".join(pending_calls.values())
-        return f"waiting for the model's answer to {calls}" if calls else ""
+        if not calls:
+            return ""
+        return f"waiting for the model's answer to {calls}"
 
     def print(self, text: str) -> None:
         """Print a line that stays visible."""
@@ -140,12 +148,18 @@ def describe(packet: AnyPacket) -> str:
         case packets.StepStarted():
             return f"step {packet.step_id} ({packet.kind}): {shorten(packet.title)}"
         case packets.StepLearnings():
-            count = len({learning.text for learning in packet.learnings})
-            return f"learned {counted(count, 'thing') if count else 'nothing new'}, confidence {packet.confidence:.2g}"
+            learnings = {learning.text for learning in packet.learnings}
+            number = counted(len(learnings), "thing") if learnings else "nothing new"
+            return f"learned {number}, confidence {packet.confidence:.2g}"
+        case packets.StepAssessed() if packet.is_complete:
+            return "complete"
         case packets.StepAssessed():
-            return "complete" if packet.is_complete else f"not complete: {shorten(packet.reasoning)}"
+            return f"not complete: {shorten(packet.reasoning)}"
         case packets.StepDone():
-            return shorten(f"step {packet.step_id} {packet.status}{packet.reason and f': {packet.reason}'}")
+            line = f"step {packet.step_id} {packet.status}"
+            if packet.reason:
+                line += f": {packet.reason}"
+            return shorten(line)
         case packets.ContradictionsFound():
             return f"found {counted(len(packet.contradictions), 'contradiction')} between sources"
         case packets.ReportFraming():
@@ -159,9 +173,9 @@ def describe(packet: AnyPacket) -> str:
         case packets.OpenUrlUrls():
             return f"reading: {shorten(', '.join(packet.urls))}"
         case packets.SearchToolDocuments():
-            return f"found {counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
+            return f"found {_number_of_sources(packet.documents)}"
         case packets.OpenUrlDocuments():
-            return f"read {counted(len(packet.documents), 'source') if packet.documents else 'nothing'}"
+            return f"read {_number_of_sources(packet.documents)}"
         case packets.FindingStart():
             return "writing its finding"
         case packets.FindingCitedDocuments():
@@ -173,10 +187,7 @@ def describe(packet: AnyPacket) -> str:
         case packets.PacketError():
             return shorten(packet.message)
         case packets.ReportGraded():
-            left = [shorten(grade.requirement) for grade in packet.grades if grade.verdict != "answered"]
-            line = f"{len(packet.grades) - len(left)} of {counted(len(packet.grades), 'point')} of the request answered"
-            intent = "looking for more on" if packet.is_researched else "open"
-            return f"{line}; {intent}: {'; '.join(left)}" if left else line
+            return _describe_grades(packet)
         case packets.ReportAudited():
             return counts_line(packet.audit)
         case packets.EstimateMade():
@@ -184,15 +195,35 @@ def describe(packet: AnyPacket) -> str:
     return ""
 
 
+def _number_of_sources(documents: Sequence[object]) -> str:
+    return counted(len(documents), "source") if documents else "nothing"
+
+
+def _describe_grades(packet: packets.ReportGraded) -> str:
+    """Return how many points of the request the report answers, and which it does not."""
+    points = counted(len(packet.grades), "point")
+    unanswered = [grade for grade in packet.grades if grade.verdict != "answered"]
+    answered = len(packet.grades) - len(unanswered)
+    line = f"{answered} of {points} of the request answered"
+    if not unanswered:
+        return line
+    requirements = "; ".join([shorten(grade.requirement) for grade in unanswered])
+    intent = "looking for more on" if packet.is_researched else "open"
+    return f"{line}; {intent}: {requirements}"
+
+
 def describe_index(packet: packets.DocumentsIndexed) -> str:
-    """Return the progress of indexing; at its end also the number, and the first few, of the unreadable files."""
+    """Return the progress of indexing; at its end also the number, and the first few, of the
+    unreadable files."""
     if not packet.unread_total:
         return f"documents indexed: {packet.done} of {packet.total}"
-    named = [f"{file.path} ({file.reason})" for file in packet.unread]
-    more = packet.unread_total - len(named)
-    rest = f", and {more} more: `deep-research doctor` with the same --docs lists them" if more else ""
     count = f"documents indexed: {packet.readable} of {packet.readable + packet.unread_total}"
-    return safe_text(f"{count}; {packet.unread_total} could not be read: {', '.join(named)}{rest}")
+    unread = ", ".join(f"{file.path} ({file.reason})" for file in packet.unread)
+    line = f"{count}; {packet.unread_total} could not be read: {unread}"
+    more = packet.unread_total - len(packet.unread)
+    if more:
+        line += f", and {more} more: `deep-research doctor` with the same --docs lists them"
+    return safe_text(line)
 
 
 class PlainLines(ProgressView):
@@ -207,7 +238,8 @@ class PlainLines(ProgressView):
         self.clock = clock or SystemClock()
 
     async def during(self, work: Awaitable[Value]) -> Value:
-        """Await `work` and return its result; every `_WAIT_SECONDS`, print what it is waiting for."""
+        """Await `work` and return its result; every `_WAIT_SECONDS`, print what it is waiting
+        for."""
 
         async def report() -> None:
             while True:
@@ -225,12 +257,15 @@ class PlainLines(ProgressView):
         turn = packet.placement.turn_index
         match packet:
             case packets.PlanStart():
-                self.plan, self.plan_turn = [], turn
+                self.plan = []
+                self.plan_turn = turn
             case packets.PlanDelta():
                 self.plan.append(packet.content)
             case packets.SectionEnd() if turn == self.plan_turn:
                 self.print(f"plan:\n{''.join(self.plan).strip()}")
-            case packets.DocumentsIndexed() if packet.done == packet.total or packet.done % _DOCUMENTS_PER_LINE == 0:
+            case packets.DocumentsIndexed() if (
+                packet.done == packet.total or packet.done % _DOCUMENTS_PER_LINE == 0
+            ):
                 self.print(describe_index(packet))
             case packets.EstimateMade():
                 self.print(describe(packet))
@@ -238,8 +273,10 @@ class PlainLines(ProgressView):
                 self.print(self.costs.line)
             case _ if is_report_start(packet):
                 self.print("writing the report")
-            case _ if words := describe(packet):
-                self.print(f"[{turn}.{packet.placement.tab_index + 1}] {words}")
+            case _:
+                words = describe(packet)
+                if words:
+                    self.print(f"[{turn}.{packet.placement.tab_index + 1}] {words}")
 
     def recall(self, state: ResearchState) -> None:
         """Add the plan of the resumed run to the title."""
@@ -253,14 +290,17 @@ def is_completed(stop: packets.OverallStop) -> bool:
 
 
 def is_report_start(packet: AnyPacket) -> bool:
-    """Whether this packet starts the report; a question to the user starts with the same packet without sources."""
+    """Whether this packet starts the report; a question to the user starts with the same packet
+    without sources."""
     return isinstance(packet, packets.MessageStart) and packet.final_documents is not None
 
 
 def shorten(words: str) -> str:
     """Shorten a text to one line of at most `_WIDTH` characters."""
     line = " ".join(safe_text(words).split())
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
+    if len(line) > _WIDTH:
+        line = f"{line[: _WIDTH - 1]}…"
+    return line
 
 
 class PacketLines(ProgressView):
@@ -273,14 +313,16 @@ class PacketLines(ProgressView):
         self.start = time.monotonic()
 
     def take(self, packet: AnyPacket) -> None:
-        """Print a packet; raises `ReaderGone`, which stops the run, if the reader has closed the pipe."""
+        """Print a packet; raises `ReaderGone`, which stops the run, if the reader has closed the
+        pipe."""
         self.has_stopped = isinstance(packet, OverallStop)
         # Pure ASCII works with any encoding of the reader.
         if not print_output(json.dumps(packet.model_dump(mode="json"))):
             raise ReaderGone
 
     def close(self, message: str, *, is_cancelled: bool) -> None:
-        """Print a stop packet with this message unless there was one: a command can fail before its run begins."""
+        """Print a stop packet with this message unless there was one: a command can fail before its
+        run begins."""
         if self.has_stopped:
             return
         stop = OverallStop(

@@ -50,17 +50,23 @@ NOTES_KEY = "settings"
 
 
 class ThreadNotes(NamedTuple):
-    """A thread's name, label and chosen settings, kept in the store; deleted and copied with the thread."""
+    """A thread's name, label and chosen settings, kept in the store; deleted and copied with the
+    thread."""
 
     store: BaseStore
     thread: str
 
     async def read(self) -> dict[str, str]:
-        """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were stored."""
-        return note_value(await self.store.aget(page_namespace(thread_id(self.thread)), NOTES_KEY)) or {}
+        """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were
+        stored."""
+        return (
+            note_value(await self.store.aget(page_namespace(thread_id(self.thread)), NOTES_KEY))
+            or {}
+        )
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the given settings, completed with those chosen earlier for the thread that still exist."""
+        """Return the given settings, completed with those chosen earlier for the thread that still
+        exist."""
         earlier = _existing(json.loads((await self.read()).get("json", "{}")), Context)
         limits = _existing(earlier.get("limits", {}), Limits)
         return {**earlier, **given, "limits": {**limits, **given.get("limits", {})}}
@@ -72,8 +78,10 @@ class ThreadNotes(NamedTuple):
         """
         chosen: dict[str, Any] = dict.fromkeys(choices.keys() - {"data_dir"}, True)
         chosen["limits"] = set(choices["limits"])
-        name = {} if self.thread == thread_id(self.thread) else {"name": self.thread}
-        await self.add(json=context.model_dump_json(include=chosen), **name)
+        notes = {"json": context.model_dump_json(include=chosen)}
+        if self.thread != thread_id(self.thread):
+            notes["name"] = self.thread
+        await self.add(**notes)
 
     async def add(self, **notes: str) -> None:
         """Add or replace notes."""
@@ -102,7 +110,8 @@ class StoredRun(NamedTuple):
     changed: str
     """Time of the last change (ISO 8601)."""
     failure: str
-    """Why the run failed, as a message to the user; empty if it did not fail or has completed since."""
+    """Why the run failed, as a message to the user; empty if it did not fail or has completed
+    since."""
     runner: str = ""
     """The other process that is running it, in words; empty if there is none."""
     label: str = ""
@@ -117,54 +126,67 @@ class StoredRun(NamedTuple):
     def asks(self) -> str:
         """The question that the run asks the user, or its plan; empty if it is not waiting."""
         if self.is_planned:
-            cost = self.state.run.usual_cost
-            parts = [
-                self.waiting["plan"],
-                usual_cost_line(cost) if cost else "",
-                self.waiting.get("note") or _REVIEW,
-            ]
-            return "\n\n".join(part for part in parts if part)
+            parts = [self.waiting["plan"]]
+            if self.state.run.usual_cost:
+                parts.append(usual_cost_line(self.state.run.usual_cost))
+            parts.append(self.waiting.get("note") or _REVIEW)
+            return "\n\n".join(filter(None, parts))
         return str(self.waiting.get("question", ""))
 
     @property
     def status(self) -> str:
-        """Status as one word; a run with steps left that neither runs, waits nor failed is "stopped"."""
+        """Status as one word; a run with steps left that neither runs, waits nor failed is
+        "stopped"."""
         if self.runner:
             return "running"
         if self.asks:
             return "waiting"
         if self.failure:
             return "failed"
-        return "stopped" if self.is_unfinished or not self.state.run.id else self.state.run.status
+        if self.is_unfinished or not self.state.run.id:
+            return "stopped"
+        return self.state.run.status
 
     @property
     def report(self) -> str:
         """The report as Markdown, as the user sees it; empty if there is none."""
-        return safe_text(self.state.messages[-1].text) if self.state.report else ""
+        if not self.state.report:
+            return ""
+        return safe_text(self.state.messages[-1].text)
 
     @property
     def title(self) -> str:
         """Title of the report, else the beginning of the question."""
-        return safe_text(
-            self.state.title or shorten(question_line(self.question), PLAN_TITLE_CHARACTERS, placeholder="…")
-        )
+        if self.state.title:
+            return safe_text(self.state.title)
+        line = question_line(self.question)
+        return safe_text(shorten(line, PLAN_TITLE_CHARACTERS, placeholder="…"))
 
     @property
     def question(self) -> str:
-        """The question, even if the run was stopped before its first step; empty if it was not stored."""
-        run, messages = self.state.run, self.state.messages
-        return run.question if run.id else "".join(message.text for message in messages[-1:])
+        """The question, even if the run was stopped before its first step; empty if it was not
+        stored."""
+        if self.state.run.id:
+            return self.state.run.question
+        if not self.state.messages:
+            return ""
+        return str(self.state.messages[-1].text)
 
     def message(self, words: str) -> Any:
-        """Return the user's text as graph input: an answer, a hint, or a question; None for a hint already received."""
+        """Return the user's text as graph input: an answer, a hint, or a question; None for a hint
+        already received."""
         if self.waiting:
             return Command(resume=words)
         if not self.is_unfinished:
             return {"messages": [HumanMessage(words)]}
-        # New input would discard the results of researchers that have finished in this round; an update keeps them.
-        last = next(message for message in reversed(self.state.messages) if mark_of(message) != DRAFT)
-        is_repeated = isinstance(last, HumanMessage) and last.text == words
-        return None if is_repeated else Command(update={"messages": [HumanMessage(words)]})
+        # New input would discard the results of researchers that have finished in this round; an
+        # update keeps them.
+        last = next(
+            message for message in reversed(self.state.messages) if mark_of(message) != DRAFT
+        )
+        if isinstance(last, HumanMessage) and last.text == words:
+            return None
+        return Command(update={"messages": [HumanMessage(words)]})
 
 
 class RunBook(NamedTuple):
@@ -189,17 +211,19 @@ class RunBook(NamedTuple):
     ) -> StoredRun:
         """Send a question, a follow-up, an answer or a hint to a thread; raises `ThreadBusy`.
 
-        With `is_estimate` the run pauses at its plan. Settings that are not given keep the values chosen earlier on
-        the thread, except `clarify`, which applies to one question only. A new thread uses the given strategy, or
-        else that of the environment; an existing thread keeps its own. A refused call leaves no new thread behind.
+        With `is_estimate` the run pauses at its plan. Settings that are not given keep the values
+        chosen earlier on the thread, except `clarify`, which applies to one question only. A new
+        thread uses the given strategy, or else that of the environment; an existing thread keeps
+        its own. A refused call leaves no new thread behind.
         """
         # The lease prevents changes to the thread, whose state decides what the text means.
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             stored_strategy = await self._strategy_of(thread)
             if stored_strategy and strategy not in (None, stored_strategy):
                 raise UnknownSetting(
-                    f"The run {thread!r} was started with the strategy {stored_strategy!r} and cannot switch to "
-                    f"{strategy!r}: leave out --strategy, or start another run (--thread)."
+                    f"The run {thread!r} was started with the strategy {stored_strategy!r} and "
+                    f"cannot switch to {strategy!r}: leave out --strategy, or start another run "
+                    "(--thread)."
                 )
             graph = self.graph(stored_strategy or strategy or default_strategy())
             snapshot = await _snapshot(graph, thread)
@@ -212,11 +236,13 @@ class RunBook(NamedTuple):
             if not snapshot.values:
                 await asyncio.to_thread(list, open_roots(context))
             await load_models(context)
-            notices = (*check_models(ROLES, context), *await asyncio.to_thread(check_language, context.language))
+            notices = [*check_models(ROLES, context)]
+            notices += await asyncio.to_thread(check_language, context.language)
             notices += tracing_notices(context)
             await self._notes(thread).remember(choices, context)
             view.begin(notices)
-            context = context.model_copy(update={"review_plan": True}) if is_estimate else context
+            if is_estimate:
+                context = context.model_copy(update={"review_plan": True})
             message: Any = {"messages": [HumanMessage(words)]}
             if snapshot.values:
                 message = (await self.read(thread, lease)).message(words)
@@ -228,22 +254,35 @@ class RunBook(NamedTuple):
                 raise
 
     async def resume(
-        self, thread: str, answer: str, given: Mapping[str, Any], view: ProgressView, *, is_estimate: bool = False
+        self,
+        thread: str,
+        answer: str,
+        given: Mapping[str, Any],
+        view: ProgressView,
+        *,
+        is_estimate: bool = False,
     ) -> StoredRun:
-        """Resume a stopped run, with `answer` as a hint, or answer a waiting run; return a finished run unchanged.
+        """Resume a stopped run, with `answer` as a hint, or answer a waiting run; return a finished
+        run unchanged.
 
-        Without an answer, a plan that was shown only for an estimate is approved. Given settings apply from now on; the
-        others keep the values chosen earlier on the thread. Raises `ThreadBusy`.
+        Without an answer, a plan that was shown only for an estimate is approved. Given settings
+        apply from now on; the others keep the values chosen earlier on the thread. Raises
+        `ThreadBusy`.
         """
         async with self.database.saver.leases.hold(thread_id(thread)) as lease:
             stored = await self.read(thread, lease)
             choices = await self._notes(thread).choices(given)
             context = self._context(choices)
-            # Without new settings, warnings about models were already shown when the run started.
-            notices = (*(check_models(ROLES, context) if given else ()), *tracing_notices(context))
+            notices = list[str]()
+            if given:
+                # Otherwise, warnings about models were already shown when the run started.
+                notices += check_models(ROLES, context)
+            notices += tracing_notices(context)
             if answer and not stored.asks and not stored.is_unfinished:
                 further = f'`deep-research ask "…" --thread {shlex.quote(thread)}`'
-                raise UnknownSetting(f"The run {thread!r} is finished; to ask a follow-up question: {further}.")
+                raise UnknownSetting(
+                    f"The run {thread!r} is finished; to ask a follow-up question: {further}."
+                )
             if answer:
                 check_question([HumanMessage(answer)], context.limits.question_characters)
             if given:
@@ -252,20 +291,25 @@ class RunBook(NamedTuple):
                 answer = _APPROVED
             if not answer and (stored.asks or not stored.is_unfinished):
                 return stored
-            context = context.model_copy(update={"review_plan": True}) if is_estimate else context
+            if is_estimate:
+                context = context.model_copy(update={"review_plan": True})
             view.begin(notices)
             message = stored.message(answer) if answer else None
             return await self._run(self.graph(stored.strategy), lease, message, context, view)
 
     async def read(self, thread: str, lease: Lease | None = None) -> StoredRun:
-        """Return a stored run; raises `UnknownThread`. The caller, if it holds `lease`, is not reported as `runner`."""
+        """Return a stored run; raises `UnknownThread`. The caller, if it holds `lease`, is not
+        reported as `runner`."""
         strategy = await self._strategy_of(thread)
         if strategy is None:
             raise unknown_thread(thread)
         snapshot = await _snapshot(self.graph(strategy), thread)
         if not snapshot.values:
             raise unknown_thread(thread)
-        notes, pages = await self._notes(thread).read(), Pages(self.database.store, thread_id(thread))
+        notes = await self._notes(thread).read()
+        pages = Pages(self.database.store, thread_id(thread))
+        failure = await read_failure(pages)
+        runner = await self.database.saver.leases.other_holder(thread_id(thread), lease)
         return StoredRun(
             thread=thread_id(thread),
             name=notes.get("name", ""),
@@ -274,44 +318,55 @@ class RunBook(NamedTuple):
             waiting=snapshot.interrupts[0].value if snapshot.interrupts else {},
             is_unfinished=_is_unfinished(snapshot),
             changed=snapshot.created_at or "",
-            failure=await read_failure(pages),
-            runner=str(await self.database.saver.leases.other_holder(thread_id(thread), lease) or ""),
+            failure=failure,
+            runner=str(runner or ""),
             label=notes.get("label", ""),
         )
 
     async def earlier(self, stored: StoredRun) -> list[StoredRun]:
-        """Return the earlier questions of a run's thread, oldest first, each with its final state."""
-        graph, config = self.graph(stored.strategy), thread_config(stored.thread)
+        """Return the earlier questions of a run's thread, oldest first, each with its final
+        state."""
+        graph = self.graph(stored.strategy)
+        config = thread_config(stored.thread)
         config["configurable"]["checkpoint_ns"] = ""
         ended = dict[str, StoredRun]()
-        # The checkpoint before the input of a question contains the final state of the previous question.
         async for begun in self.database.saver.alist(config, filter={"source": "input"}):
-            snapshot = await graph.aget_state(begun.parent_config) if begun.parent_config else None
-            state = ResearchState(**snapshot.values) if snapshot and snapshot.values else None
-            if snapshot and state and state.run.id not in {"", stored.state.run.id, *ended}:
-                ended[state.run.id] = stored._replace(
-                    state=state,
-                    changed=snapshot.created_at or "",
-                    waiting={},
-                    is_unfinished=False,
-                    failure="",
-                    runner="",
-                )
-        return [*reversed(ended.values())]
+            # The checkpoint before the input of a question contains the final state of the previous
+            # question.
+            if not begun.parent_config:
+                continue
+            snapshot = await graph.aget_state(begun.parent_config)
+            if not snapshot.values:
+                continue
+            state = ResearchState(**snapshot.values)
+            if state.run.id in {"", stored.state.run.id, *ended}:
+                continue
+            ended[state.run.id] = stored._replace(
+                state=state,
+                changed=snapshot.created_at or "",
+                waiting={},
+                is_unfinished=False,
+                failure="",
+                runner="",
+            )
+        return list(reversed(ended.values()))
 
     async def rename(self, stored: StoredRun, label: str) -> None:
-        """Set the name that the web page shows for a run; if `label` is empty, it shows the question."""
+        """Set the name that the web page shows for a run; if `label` is empty, it shows the
+        question."""
         await self._notes(stored.thread).add(label=safe_text(label).strip())
 
     async def delete(self, thread: str) -> None:
-        """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is running."""
+        """Delete a thread with its checkpoints, texts and notes; raises `ThreadBusy` while it is
+        running."""
         async with self.database.saver.leases.hold(thread):
             await self.database.saver.adelete_thread(thread)
         page = self.data_dir / "pages" / f"{thread}.html"
         await asyncio.to_thread(page.unlink, missing_ok=True)
 
     async def settings(self, stored: StoredRun, given: Mapping[str, Any]) -> Context:
-        """Return the settings for a stored run: the given ones, and for the others those chosen when it was run."""
+        """Return the settings for a stored run: the given ones, and for the others those chosen
+        when it was run."""
         return self._context(await self._notes(stored.thread).choices(given))
 
     async def texts(self, stored: StoredRun, report: Report) -> dict[str, list[SourceText]]:
@@ -325,27 +380,38 @@ class RunBook(NamedTuple):
         return await search_read([words], pages, self._context({}), most, lambda _: True)
 
     async def _strategy_of(self, thread: str) -> Strategy | None:
-        """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for another user's."""
-        found = await self.database.saver.aget_tuple({"configurable": {"thread_id": thread_id(thread)}})
-        owner: Any = found.metadata if found else {}
-        if found and self.user and self.user != (owner.get(OWNER) or LOCAL_USER):
+        """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for
+        another user's."""
+        checkpoint = await self.database.saver.aget_tuple(
+            {"configurable": {"thread_id": thread_id(thread)}}
+        )
+        if not checkpoint:
+            return None
+        metadata: Any = checkpoint.metadata
+        if self.user and self.user != (metadata.get(OWNER) or LOCAL_USER):
             raise unknown_thread(thread)
-        return strategy_of(found.metadata) if found else None
+        return strategy_of(metadata)
 
     async def _run(
         self, graph: ResearchGraph, lease: Lease, message: Any, context: Context, view: ProgressView
     ) -> StoredRun:
-        """Run the graph until it ends or pauses, restarting it for each hint that the user types; return the run."""
-        config = lease.config["configurable"] | ({OWNER: self.user} if self.user else {})
+        """Run the graph until it ends or pauses, restarting it for each hint that the user types;
+        return the run."""
+        config = dict(lease.config["configurable"])
+        if self.user:
+            config[OWNER] = self.user
         while True:
             # `sync` stores each step immediately: after a kill, only pending calls are repeated.
-            packets = apackets(graph, message, {"configurable": config}, context=context, durability="sync")
+            packets = apackets(
+                graph, message, {"configurable": config}, context=context, durability="sync"
+            )
             hint = ""
             try:
                 async with aclosing(packets):
                     async for packet in packets:
                         view(packet)
-                        if hint := view.steering():
+                        hint = view.steering()
+                        if hint:
                             break
             except UserMistake as error:
                 if await _has_begun(graph, lease.thread_id):
@@ -364,7 +430,8 @@ class RunBook(NamedTuple):
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether there may be runs; to be checked before `open_runs`, which creates a missing database."""
+    """Whether there may be runs; to be checked before `open_runs`, which creates a missing
+    database."""
     location = runs_location(data_dir)
     return isinstance(location, str) or location.exists()
 
@@ -388,7 +455,8 @@ async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:
 
 
 async def _has_begun(graph: ResearchGraph, thread: str) -> bool:
-    """Whether a run has begun on the thread and can be resumed; after a refused call, only its input is stored."""
+    """Whether a run has begun on the thread and can be resumed; after a refused call, only its
+    input is stored."""
     snapshot = await _snapshot(graph, thread)
     return _is_unfinished(snapshot) and snapshot.values.get("run") is not None
 

@@ -10,7 +10,12 @@ from typing import Any, NamedTuple
 from ..core.run.context import read_context
 from ..core.run.errors import DeepResearchError, UnknownSetting
 
-_SETTINGS = {"model": "models", "domain": "domains_allow", "not_domain": "domains_deny", "after": "published_after"}
+_SETTINGS = {
+    "model": "models",
+    "domain": "domains_allow",
+    "not_domain": "domains_deny",
+    "after": "published_after",
+}
 """Setting name for each option whose name differs from its setting."""
 _WAIT_SECONDS = 0.5
 """Seconds to wait for a busy database; short, because the user may be stopping the command."""
@@ -33,15 +38,24 @@ def settings_from_options(
 ) -> dict[str, Any]:
     """Return the settings that command-line options choose; raises `UnknownSetting`.
 
-    `options` are the options whose values need no conversion; options that were not given are left out.
+    `options` are the options whose values need no conversion; options that were not given are left
+    out.
     """
     if "" in (*docs, *attach) or options.get("model") == "":
-        raise UnknownSetting("--docs, --attach and --model need a name, but one is empty; is a shell variable unset?")
-    folders, files = [_expanded(path) for path in docs], [_expanded(path) for path in attach]
+        raise UnknownSetting(
+            "--docs, --attach and --model need a name, but one is empty; is a shell variable unset?"
+        )
+    folders = [_expanded(path) for path in docs]
+    files = [_expanded(path) for path in attach]
     for file in files:
         if file.is_dir():
-            raise UnknownSetting(f"--attach {str(file)!r}: this is a folder; use --docs for folders.")
-    given = {_SETTINGS.get(name, name): value for name, value in options.items() if value}
+            raise UnknownSetting(
+                f"--attach {str(file)!r}: this is a folder; use --docs for folders."
+            )
+    given = dict[str, Any]()
+    for name, value in options.items():
+        if value:
+            given[_SETTINGS.get(name, name)] = value
     if docs or attach:
         # Absolute, since a run may be resumed from another folder.
         given["docs"] = tuple(path.absolute() for path in (*folders, *files))
@@ -56,10 +70,10 @@ def settings_from_options(
     if given.pop("yes", False):
         given["clarify"] = "assume"
     for pair in limit:
-        name, sign, value = pair.partition("=")
+        limit_name, sign, number = pair.partition("=")
         if not sign:
             raise UnknownSetting(f"--limit takes NAME=VALUE, not {pair!r}.")
-        given.setdefault("limits", {})[name.strip().lower()] = value.strip()
+        given.setdefault("limits", {})[limit_name.strip().lower()] = number.strip()
     return given
 
 
@@ -67,12 +81,16 @@ def _expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise UnknownSetting(f"{path!r}: unknown user in the path; write the path in full.") from error
+        raise UnknownSetting(
+            f"{path!r}: unknown user in the path; write the path in full."
+        ) from error
 
 
 def data_folder(data_dir: Path | None) -> Path:
-    """Return the data folder: that of the option `--data-dir`, else of the environment, else the default."""
-    return read_context({"data_dir": data_dir} if data_dir else {}).data_dir
+    """Return the data folder: that of the option `--data-dir`, else of the environment, else the
+    default."""
+    given = {"data_dir": data_dir} if data_dir else {}
+    return read_context(given).data_dir
 
 
 class RunName(NamedTuple):
@@ -86,12 +104,16 @@ class RunName(NamedTuple):
     @property
     def shown(self) -> str:
         """The name, or the first characters of the id, which commands accept too."""
-        return self.thread[:SHOWN_ID_CHARACTERS] if _ID.fullmatch(self.thread) else self.thread
+        if _ID.fullmatch(self.thread):
+            return self.thread[:SHOWN_ID_CHARACTERS]
+        return self.thread
 
     def command(self, verb: str) -> str:
         """Return the command line that applies a command, such as `resume`, to this run."""
         words = ["deep-research", verb, self.shown]
-        return shlex.join([*words, "--data-dir", str(self.data_dir)] if self.data_dir else words)
+        if self.data_dir:
+            words += ["--data-dir", str(self.data_dir)]
+        return shlex.join(words)
 
     def is_stored(self) -> bool:
         """Whether the run has a stored state, so that it can be resumed."""
@@ -102,7 +124,8 @@ class RunName(NamedTuple):
 
 
 def expand_id(thread: str, data_dir: Path | None) -> str:
-    """Return the id of the run whose id begins with `thread`; if that is a run's name or is ambiguous, `thread`."""
+    """Return the id of the run whose id begins with `thread`; if that is a run's name or is
+    ambiguous, `thread`."""
     if not _ID_BEGINNING.fullmatch(thread) or RunName(thread, data_dir).is_stored():
         return thread
     found = _stored_ids(f"{thread.lower()}%", data_dir)
@@ -110,13 +133,16 @@ def expand_id(thread: str, data_dir: Path | None) -> str:
 
 
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
-    """Return the ids of stored threads that match an SQL `LIKE` pattern; empty if the database cannot be read."""
+    """Return the ids of stored threads that match an SQL `LIKE` pattern; empty if the database
+    cannot be read."""
     from ..core.run.store.database import query_database, runs_location
 
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:
         # Uses a new connection, since the run's own may be busy or closed.
-        rows = query_database(runs_location(data_folder(data_dir)), query, pattern, seconds=_WAIT_SECONDS)
+        rows = query_database(
+            runs_location(data_folder(data_dir)), query, pattern, seconds=_WAIT_SECONDS
+        )
         return [str(row[0]) for row in rows]
     except DeepResearchError:
         return []

@@ -1,7 +1,9 @@
-"""Checks whether the sources of a report say what it says, for `check`, `audit`, `refresh` and `check_report`.
+"""Checks whether the sources of a report say what it says, for `check`, `audit`, `refresh` and
+`check_report`.
 
-These differ in where the texts of the sources come from: files and web pages that are read now (`current_texts`), or
-texts that are at hand (`texts_at_hand`), because they are stored with a run or an app passes them.
+These differ in where the texts of the sources come from: files and web pages that are read now
+(`current_texts`), or texts that are at hand (`texts_at_hand`), because they are stored with a run
+or an app passes them.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ class SourceReading(NamedTuple):
     """A source of a report with the texts against which the report is checked."""
 
     source: Source
-    """The source with its key and number in the report, and its title, date and location when it was read."""
+    """The source with its key and number in the report, and its title, date and location when it
+    was read."""
     texts: Sequence[SourceText]
     """Its text, or excerpts of it; empty if it cannot be read."""
     reason: str = ""
@@ -71,56 +74,72 @@ class SourceReadings(NamedTuple):
 
 
 ReadSources = Callable[[Sequence[Source]], Awaitable[SourceReadings]]
-"""Returns the texts of sources: where the texts come from is the only difference between the checks."""
+"""Returns the texts of sources: where the texts come from is the only difference between the
+checks."""
 
 
 def texts_at_hand(texts: Texts) -> ReadSources:
-    """Return a reader of texts that need not be read again: stored with a run, or passed by an app (by source key)."""
+    """Return a reader of texts that need not be read again: stored with a run, or passed by an app
+    (by source key)."""
 
     async def read(sources: Sequence[Source]) -> SourceReadings:
-        readings = {source.key: SourceReading(source, texts.get(source.key, ()), is_same=True) for source in sources}
+        readings = dict[str, SourceReading]()
+        for source in sources:
+            known = texts.get(source.key, ())
+            readings[source.key] = SourceReading(source, known, is_same=True)
         return SourceReadings(readings, Spent(role=tool_names.OPEN_URL))
 
     return read
 
 
-def current_texts(context: Context, run: Run, on_notice: Callable[[str], None] = say) -> ReadSources:
+def current_texts(
+    context: Context, run: Run, on_notice: Callable[[str], None] = say
+) -> ReadSources:
     """Return a reader that reads files and web pages now, within the limits of `context`.
 
-    Pages known only by a search excerpt are opened too. `on_notice` is told which third parties were asked for copies.
+    Pages known only by a search excerpt are opened too. `on_notice` is told which third parties
+    were asked for copies.
     """
 
     async def read(sources: Sequence[Source]) -> SourceReadings:
-        tool_context = ToolContext(Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {}))
-        unasked = {source.key: _unread(source, _NOT_ASKED) for source in sources}
-        documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
-        found = await asyncio.to_thread(_read_documents, documents, context)
-        found += await _read_pages(
-            [source for source in sources if source.address.startswith(_WEB)], context, tool_context
+        tool_context = ToolContext(
+            Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {})
         )
+        documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
+        pages = [source for source in sources if source.address.startswith(_WEB)]
+        readings = {source.key: _unread(source, _NOT_ASKED) for source in sources}
+        for reading in await asyncio.to_thread(_read_documents, documents, context):
+            readings[reading.source.key] = reading
+        for reading in await _read_pages(pages, context, tool_context):
+            readings[reading.source.key] = reading
         for note in asked_notes(tool_context.meter.asked):
             on_notice(f"Note: {note}")
-        readings = unasked | {reading.source.key: reading for reading in found}
         return SourceReadings(readings, tool_context.meter.spent(tool_names.OPEN_URL))
 
     return read
 
 
-async def _read_pages(pages: Sequence[Source], context: Context, tool_context: ToolContext) -> list[SourceReading]:
+async def _read_pages(
+    pages: Sequence[Source], context: Context, tool_context: ToolContext
+) -> list[SourceReading]:
     """Read web pages, as many at once as one call of the tool may open."""
-    await Addresses(tool_context.pages, tool_context.question_id).allow(page.address for page in pages)
-    web, most, found = WebPages(context, tool_context), context.limits.max_open, list[SourceReading]()
+    addresses = Addresses(tool_context.pages, tool_context.question_id)
+    await addresses.allow(page.address for page in pages)
+    web = WebPages(context, tool_context)
+    most = context.limits.max_open
+    readings = list[SourceReading]()
     async with WebReader(context) as reader:
         for start in range(0, len(pages), most):
             batch = pages[start : start + most]
-            read = await gather_or_cancel(web.read(page.address, reader) for page in batch)
-            for page, result in zip(batch, read, strict=True):
+            results = await gather_or_cancel(web.read(page.address, reader) for page in batch)
+            for page, result in zip(batch, results, strict=True):
                 if isinstance(result, Hit):
-                    found.append(_reading(page, result.source, result.text))
+                    readings.append(_reading(page, result.source, result.text))
+                elif isinstance(result, NotRead):
+                    readings.append(_unread(page, f"{result.reason} ({result.code})"))
                 else:
-                    reason = f"{result.reason} ({result.code})" if isinstance(result, NotRead) else result
-                    found.append(_unread(page, reason))
-    return found
+                    readings.append(_unread(page, result))
+    return readings
 
 
 def _read_documents(sources: Sequence[Source], context: Context) -> list[SourceReading]:
@@ -132,14 +151,19 @@ def _read_documents(sources: Sequence[Source], context: Context) -> list[SourceR
         status = library.refresh()
     except DocumentsUnreadable as error:
         return [_unread(source, str(error)) for source in sources]
-    reasons = {f"{DOCUMENT_SCHEME}{left.path}": left.reason for left in status.left_out}
-    found = {source.key: library.read(source.address) for source in sources}
-    if not all(found.values()):
+    reasons = dict[str, str]()
+    for unread in status.left_out:
+        reasons[f"{DOCUMENT_SCHEME}{unread.path}"] = unread.reason
+    documents = {source.key: library.read(source.address) for source in sources}
+    if not all(documents.values()):
         by_text = {document.source.content_hash: document for document in library.documents()}
-        found |= {source.key: by_text.get(source.content_hash) for source in sources if not found[source.key]}
+        for source in sources:
+            if not documents[source.key]:
+                documents[source.key] = by_text.get(source.content_hash)
     readings = list[SourceReading]()
     for source in sources:
-        if document := found[source.key]:
+        document = documents[source.key]
+        if document:
             readings.append(_reading(source, document.source, document.text))
         else:
             readings.append(_unread(source, reasons.get(source.address, _NO_DOCUMENT)))
@@ -148,8 +172,9 @@ def _read_documents(sources: Sequence[Source], context: Context) -> list[SourceR
 
 def _reading(source: Source, now: Source, text: str) -> SourceReading:
     """Return a source that could be read, with its description and text as they are `now`."""
-    known = now.model_copy(update={"key": source.key, "number": source.number})
-    return SourceReading(known, [SourceText(now.content_hash, text)], is_same=now.content_hash == source.content_hash)
+    described = now.model_copy(update={"key": source.key, "number": source.number})
+    texts = [SourceText(now.content_hash, text)]
+    return SourceReading(described, texts, is_same=now.content_hash == source.content_hash)
 
 
 def _unread(source: Source, reason: str) -> SourceReading:
@@ -158,14 +183,16 @@ def _unread(source: Source, reason: str) -> SourceReading:
 
 
 async def load_verifier(context: Context, on_notice: Callable[[str], None] = say) -> None:
-    """Load what is known about the verifier's model, such as its context window; `on_notice` receives warnings."""
+    """Load what is known about the verifier's model, such as its context window; `on_notice`
+    receives warnings."""
     await load_models(context)
     for notice in check_models(("verifier",), context):
         on_notice(f"Note: {notice}")
 
 
 def run_for_check(text: str, context: Context) -> Run:
-    """Return the run under which a report from elsewhere is checked, in the language of its text."""
+    """Return the run under which a report from elsewhere is checked, in the language of its
+    text."""
     language = named_language(detect_language(text) or "en")
     return Run(
         id="check",
@@ -182,12 +209,19 @@ class SourceCheck:
     """The check of one report against the texts of its sources; create it with `begin_check`."""
 
     def __init__(
-        self, draft: Draft, sources: Mapping[str, Source], readings: SourceReadings, run: Run, context: Context
+        self,
+        draft: Draft,
+        sources: Mapping[str, Source],
+        readings: SourceReadings,
+        run: Run,
+        context: Context,
     ) -> None:
         """`sources` are all that the report may cite, by key, described as they were read."""
         self.readings = readings.by_key
         """The sources as they were read, by key."""
-        self._draft, self._run, self._sources = draft, run, sources
+        self._draft = draft
+        self._run = run
+        self._sources = sources
         self._context = fitted_settings(context)
         self._reading_cost = readings.spent
         self._events = SilentEvents(Emitter(lambda _: None), Placement(turn_index=0))
@@ -204,21 +238,28 @@ class SourceCheck:
         return self._filler.failures
 
     async def report(self, account: Pages | None = None) -> Report:
-        """Check all statements, as `context.verify` says, and return the report with marks, verdicts and an audit.
+        """Check all statements, as `context.verify` says, and return the report with marks,
+        verdicts and an audit.
 
         The costs are added to the user's `account`, if given.
         """
         if self._context.verify == "off":
             return unchecked(self._draft)
         try:
-            text, _ = await into_one_language(self._draft.text, self._run, self._context, self._events)
+            text, _ = await into_one_language(
+                self._draft.text, self._run, self._context, self._events
+            )
             draft = self._draft.model_copy(update={"text": text})
             examined = await self._examination(draft).examine()
         finally:
             if account:
                 await charge(account, self._events.bill.costs)
         state = ResearchState(
-            messages=[], run=self._run, sources=dict(self._sources), draft=draft, spending=self._events.bill.costs
+            messages=[],
+            run=self._run,
+            sources=dict(self._sources),
+            draft=draft,
+            spending=self._events.bill.costs,
         )
         return await asyncio.to_thread(audited_report, state, examined, self._texts, self.failures)
 
@@ -235,17 +276,25 @@ class SourceCheck:
 
 
 async def begin_check(
-    text: str, keys: Mapping[int, str], sources: Mapping[str, Source], read: ReadSources, run: Run, context: Context
+    text: str,
+    keys: Mapping[int, str],
+    sources: Mapping[str, Source],
+    read: ReadSources,
+    run: Run,
+    context: Context,
 ) -> SourceCheck:
     """Read the sources of a report with `read`, and return the check of the report against them.
 
-    `text` is Markdown with citations `[n]`, without a list of sources; `keys` are the source keys by n, and `sources`
-    the sources by key. The verifier must have been loaded (`load_verifier`).
+    `text` is Markdown with citations `[n]`, without a list of sources; `keys` are the source keys
+    by n, and `sources` the sources by key. The verifier must have been loaded (`load_verifier`).
     """
-    cited = dict.fromkeys(key for key in keys.values() if key)
-    others = (key for key, source in sources.items() if source.number)
-    readings = await read([sources[key] for key in dict.fromkeys([*cited, *others])])
-    described = {**sources, **{key: reading.source for key, reading in readings.by_key.items()}}
+    # The cited sources first, then the others that have a number.
+    wanted = list(filter(None, keys.values()))
+    wanted += [key for key, source in sources.items() if source.number]
+    readings = await read([sources[key] for key in dict.fromkeys(wanted)])
+    described = dict(sources)
+    for key, reading in readings.by_key.items():
+        described[key] = reading.source
     draft = Draft(
         text=text,
         sources=tuple(keys.values()),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import count
 from pathlib import Path
 
 import click
@@ -42,11 +41,16 @@ def list_runs(data_dir: Path | None) -> int:
         async with open_runs(folder) as book:
             ids = await book.database.saver.thread_ids()
             # The shortest beginnings that are unique.
-            shown = next(n for n in count(SHOWN_ID_CHARACTERS) if len({thread[:n] for thread in ids}) == len(ids))
-            return [await _line(book, thread, thread[:shown]) for thread in ids]
+            length = SHOWN_ID_CHARACTERS
+            while len({thread[:length] for thread in ids}) < len(ids):
+                length += 1
+            return [await _line(book, thread, thread[:length]) for thread in ids]
 
-    found = run_interruptibly(lines())
-    print_output("\n".join(found)) if found else say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
+    run_lines = run_interruptibly(lines())
+    if run_lines:
+        print_output("\n".join(run_lines))
+    else:
+        say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
     return DONE
 
 
@@ -55,24 +59,28 @@ def search_runs(words: str, data_dir: Path | None) -> int:
     """Print the best-matching passages from pages that finished runs have read."""
     folder = data_folder(data_dir)
 
-    async def lines() -> list[str]:
+    async def search() -> list[str]:
         async with open_runs(folder) as book:
-            return [
-                f"{source.title} (read on {source.read_at[:10]} by {thread[:SHOWN_ID_CHARACTERS]})\n"
-                f"{source.location}\n{passage}"
-                for source, thread, _, passage in await book.search(words)
-            ]
+            results = list[str]()
+            for source, thread, _, passage in await book.search(words):
+                read = f"read on {source.read_at[:10]} by {thread[:SHOWN_ID_CHARACTERS]}"
+                results.append(f"{source.title} ({read})\n{source.location}\n{passage}")
+            return results
 
-    found = run_interruptibly(lines()) if has_runs(folder) else []
-    print_output(safe_text("\n\n".join(found))) if found else say("No finished run has read anything about that.")
+    results = run_interruptibly(search()) if has_runs(folder) else []
+    if results:
+        print_output(safe_text("\n\n".join(results)))
+    else:
+        say("No finished run has read anything about that.")
     return DONE
 
 
 @reports_errors
 def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
     """Print a run with its plan, research and report."""
-    stored = run_interruptibly(_read(RunName(thread, data_dir)))
-    print_output(run_json(stored) if output_format == "json" else run_page(stored, RunName(thread, data_dir)))
+    name = RunName(thread, data_dir)
+    stored = run_interruptibly(_read(name))
+    print_output(run_json(stored) if output_format == "json" else run_page(stored, name))
     return DONE
 
 
@@ -104,16 +112,20 @@ def export_run(
     content = export_content(stored, chosen, name, evidence)
     if path is None and isinstance(content, bytes):
         raise OutputUnusable(
-            f"--format {chosen.name} cannot be printed: name a file with --out FILE{chosen.suffixes[0]}"
+            f"--format {chosen.name} cannot be printed: name a file with --out "
+            f"FILE{chosen.suffixes[0]}"
         )
     if not is_as_checked:
-        which = name.command("audit")
-        say(f"Warning: a source text of this report is gone or has changed since the check: {which}")
+        say(
+            "Warning: a source text of this report is gone or has changed since the check: "
+            f"{name.command('audit')}"
+        )
     return DONE if deliver(content, path) else FAILED
 
 
 def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
-    """Return the format named `wanted`, or else the one for the suffix of the file; without both, the default.
+    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
+    the default.
 
     Raises `OutputUnusable` for an unknown suffix.
     """
@@ -121,16 +133,26 @@ def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
         return export_formats()[wanted]
     if path is None or not path.suffix:
         return FORMATS[0]
-    if chosen := format_of_file(path.name):
+    chosen = format_of_file(path.name)
+    if chosen:
         return chosen
-    known = ", ".join(suffix for export_format in export_formats().values() for suffix in export_format.suffixes)
-    raise OutputUnusable(f"--out {str(path)!r}: unknown suffix; use one of {known}, or choose the format with --format")
+    known = list[str]()
+    for export_format in export_formats().values():
+        known += export_format.suffixes
+    raise OutputUnusable(
+        f"--out {str(path)!r}: unknown suffix; use one of {', '.join(known)}, or choose the format "
+        "with --format"
+    )
 
 
 def export_content(
-    stored: StoredRun, export_format: ExportFormat, name: RunName, evidence: EvidenceShown | None = None
+    stored: StoredRun,
+    export_format: ExportFormat,
+    name: RunName,
+    evidence: EvidenceShown | None = None,
 ) -> str | bytes:
-    """Return a run's report, or the whole run, in an export format; raises `NoReportYet` or `ExtraMissing`.
+    """Return a run's report, or the whole run, in an export format; raises `NoReportYet` or
+    `ExtraMissing`.
 
     `evidence` replaces the format's default amount of verdicts.
     """
@@ -139,14 +161,20 @@ def export_content(
 
 
 def report_of(stored: StoredRun, name: RunName) -> Report:
-    """Return the report of a run; raises `NoReportYet`, whose message says how to continue the run by its `name`."""
+    """Return the report of a run; raises `NoReportYet`, whose message says how to continue the run
+    by its `name`."""
     if stored.state.report:
         return stored.state.report
     if stored.status == "ended":
-        raise NoReportYet(f"The run {name.thread!r} was closed without a report; ask it another question.")
-    status = "it is waiting for an answer" if stored.asks else f"its status is {stored.status!r}"
-    answer = " --answer TEXT" if stored.asks else ""
-    raise NoReportYet(f"The run {name.thread!r} has no report yet: {status}. Resume: {name.command('resume')}{answer}")
+        raise NoReportYet(
+            f"The run {name.thread!r} was closed without a report; ask it another question."
+        )
+    status = f"its status is {stored.status!r}"
+    command = name.command("resume")
+    if stored.asks:
+        status = "it is waiting for an answer"
+        command += " --answer TEXT"
+    raise NoReportYet(f"The run {name.thread!r} has no report yet: {status}. Resume: {command}")
 
 
 @reports_errors
@@ -158,22 +186,30 @@ def open_run(thread: str, data_dir: Path | None) -> int:
     page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(str(content), encoding="utf-8")
-    is_open = webbrowser.open(page.as_uri())
-    say(f"{'Opened' if is_open else 'No browser was found; open it yourself:'} {page}")
+    if webbrowser.open(page.as_uri()):
+        say(f"Opened {page}")
+    else:
+        say(f"No browser was found; open it yourself: {page}")
     return DONE
 
 
 @reports_errors
 def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int:
-    """Delete a run, even if its stored data cannot be read; asks for confirmation unless `is_confirmed`."""
+    """Delete a run, even if its stored data cannot be read; asks for confirmation unless
+    `is_confirmed`."""
     name = RunName(safe_text(thread), data_dir)
     stored = run_interruptibly(_read_if_readable(name))
-    shown, about = name.shown, ", which cannot be read"
     if stored:
-        shown, about = stored.name or RunName(stored.thread, None).shown, f': "{stored.question[:80]}"'
+        shown = stored.name or RunName(stored.thread, None).shown
+        about = f': "{stored.question[:80]}"'
+    else:
+        shown = name.shown
+        about = ", which cannot be read"
     if not is_confirmed:
         if not can_ask():
-            raise UnknownSetting("Deleting a run needs confirmation, but there is no terminal to ask on: use --yes.")
+            raise UnknownSetting(
+                "Deleting a run needs confirmation, but there is no terminal to ask on: use --yes."
+            )
         if not click.confirm(f"Delete {shown}{about}?", err=True):
             return DONE
 
@@ -188,7 +224,8 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
 
 @asynccontextmanager
 async def open_stored_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
-    """Open the data folder of a run and yield its runs, and the run itself; raises `UnknownThread`."""
+    """Open the data folder of a run and yield its runs, and the run itself; raises
+    `UnknownThread`."""
     folder = data_folder(name.data_dir)
     if not has_runs(folder):
         raise unknown_thread(name.thread)

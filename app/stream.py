@@ -1,4 +1,5 @@
-"""Streams a run as typed packets, live or from its stored log; the last packet, `stop`, says how the run ended."""
+"""Streams a run as typed packets, live or from its stored log; the last packet, `stop`, says how
+the run ended."""
 
 from __future__ import annotations
 
@@ -58,12 +59,14 @@ async def apackets(
     context: Context | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncGenerator[AnyPacket, None]:
-    """Run the graph and yield its packets as they arrive; `settings` are passed to LangGraph's `astream`.
+    """Run the graph and yield its packets as they arrive; `settings` are passed to LangGraph's
+    `astream`.
 
-    A silent run yields a heartbeat every `Limits.heartbeat_seconds`; the planned strategy also yields the elapsed time
-    every second. The last packet is `stop`, with the reason. Then an error that ended the run is raised again, and
-    so is a cancellation of the caller's task; a caller that reads no further is cancelled at its next `await`. Close
-    the generator (`aclosing`) to stop the run early.
+    A silent run yields a heartbeat every `Limits.heartbeat_seconds`; the planned strategy also
+    yields the elapsed time every second. The last packet is `stop`, with the reason. Then an error
+    that ended the run is raised again, and so is a cancellation of the caller's task; a caller that
+    reads no further is cancelled at its next `await`. Close the generator (`aclosing`) to stop the
+    run early.
     """
     is_stored = graph.checkpointer is not None
     try:
@@ -71,7 +74,9 @@ async def apackets(
     except Exception as error:
         yield PacketReader(SystemClock(), is_stored=is_stored).failure(error)
         raise
-    reader = PacketReader(given.clock, is_stored=is_stored, has_time=graph.name == GRAPHS["planned"])
+    reader = PacketReader(
+        given.clock, is_stored=is_stored, has_time=graph.name == GRAPHS["planned"]
+    )
     stream = graph.astream(
         {"messages": [HumanMessage(message)]} if isinstance(message, str) else message,
         thread_config(thread) if isinstance(thread, str) else thread,
@@ -104,12 +109,16 @@ def packets(
     context: Context | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Generator[AnyPacket, None, None]:
-    """Run the graph like `apackets`, for synchronous callers; leaving the iteration early stops the run."""
-    yield from iterate(lambda: apackets(graph, message, thread, context=context, **settings), graph._loop())
+    """Run the graph like `apackets`, for synchronous callers; leaving the iteration early stops the
+    run."""
+    yield from iterate(
+        lambda: apackets(graph, message, thread, context=context, **settings), graph._loop()
+    )
 
 
 def read_packet(data: Mapping[str, Any]) -> AnyPacket:
-    """Return the packet in data from a server or a file; raises `ValueError` if the data is no packet."""
+    """Return the packet in data from a server or a file; raises `ValueError` if the data is no
+    packet."""
     return _packet_adapter().validate_python(data)
 
 
@@ -122,9 +131,12 @@ class PacketReader:
     """Converts the parts of a LangGraph stream into packets, and its end into a stop packet."""
 
     def __init__(self, clock: Clock, *, is_stored: bool, has_time: bool = False) -> None:
-        """`is_stored`: the run can be resumed from a checkpointer; `has_time`: emit the elapsed time every second."""
-        self._clock, self._start = clock, clock.seconds()
-        self._is_stored, self._has_time = is_stored, has_time
+        """`is_stored`: the run can be resumed from a checkpointer; `has_time`: emit the elapsed
+        time every second."""
+        self._clock = clock
+        self._start = clock.seconds()
+        self._is_stored = is_stored
+        self._has_time = has_time
         self._seconds_sent = 0
         """Number of elapsed-time packets so far."""
         self._turn = 0
@@ -132,8 +144,11 @@ class PacketReader:
         self._run: Run | None = None
         self._is_waiting = False
 
-    async def packets(self, stream: AsyncIterator[Any], silence_seconds: float) -> AsyncGenerator[AnyPacket, None]:
-        """Yield the packets in a graph's stream, the elapsed time, and a heartbeat after `silence_seconds` of silence.
+    async def packets(
+        self, stream: AsyncIterator[Any], silence_seconds: float
+    ) -> AsyncGenerator[AnyPacket, None]:
+        """Yield the packets in a graph's stream, the elapsed time, and a heartbeat after
+        `silence_seconds` of silence.
 
         Elapsed-time packets do not interrupt a silence. Closing the generator cancels the stream.
         """
@@ -145,7 +160,10 @@ class PacketReader:
         loop = asyncio.get_running_loop()
         quiet_since = loop.time()
         try:
-            while not isinstance(part := await _next(parts, quiet_since + silence_seconds), StreamEnd):
+            while True:
+                part = await _next(parts, quiet_since + silence_seconds)
+                if isinstance(part, StreamEnd):
+                    break
                 for packet in self._packets_of(part):
                     yield packet
                 if part is not _SECOND:
@@ -166,24 +184,34 @@ class PacketReader:
         return round(self._clock.seconds() - self._start, 3)
 
     def _packets_of(self, part: Any) -> Iterator[AnyPacket]:
-        """Yield the packet that a stream part contains, if any, after packets for the seconds that passed before it."""
+        """Yield the packet that a stream part contains, if any, after packets for the seconds that
+        passed before it."""
         placement = Placement(turn_index=0)
         if self._has_time:
-            before, self._seconds_sent = self._seconds_sent, int(self._elapsed() / _ELAPSED_SECONDS)
-            for number in range(before + 1, self._seconds_sent + 1):
+            first = self._seconds_sent + 1
+            self._seconds_sent = int(self._elapsed() / _ELAPSED_SECONDS)
+            for number in range(first, self._seconds_sent + 1):
                 yield ElapsedTime(placement=placement, elapsed_seconds=number * _ELAPSED_SECONDS)
         if part is _SILENCE:
             yield ChatHeartbeat(placement=placement, elapsed_seconds=self._elapsed())
-        elif part is not _SECOND and part["type"] == "values":
+            return
+        if part is _SECOND:
+            return
+        if part["type"] == "values":
             if not part["ns"]:
                 self._run = (part["data"] or {}).get("run")
                 self._is_waiting = bool(part["interrupts"])
-        # This reader sends its own stop, which includes elapsed time and errors.
-        elif part is not _SECOND and not isinstance(packet := read_packet(part["data"]), OverallStop):
-            has_own_turn = not isinstance(packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat)
-            if packet.placement.sub_turn_index is None and has_own_turn:
-                self._turn = packet.placement.turn_index
-            yield packet
+            return
+        packet = read_packet(part["data"])
+        if isinstance(packet, OverallStop):
+            # This reader sends its own stop, which includes elapsed time and errors.
+            return
+        is_about_call = isinstance(
+            packet, CallContinued | CallDelayed | CallFinished | ChatHeartbeat
+        )
+        if packet.placement.sub_turn_index is None and not is_about_call:
+            self._turn = packet.placement.turn_index
+        yield packet
 
     def end(self) -> OverallStop:
         """Return the stop packet for a run that has ended or is waiting for an answer."""
@@ -196,7 +224,9 @@ class PacketReader:
         was_refused = isinstance(error, UserMistake) and self._run is None
         return self.stop("failed", stop_message(error), is_resumable=not was_refused)
 
-    def stop(self, reason: StopReason, message: str = "", *, is_resumable: bool = True) -> OverallStop:
+    def stop(
+        self, reason: StopReason, message: str = "", *, is_resumable: bool = True
+    ) -> OverallStop:
         """Return the packet that ends the stream."""
         return OverallStop(
             placement=Placement(turn_index=self._turn),
@@ -208,7 +238,8 @@ class PacketReader:
 
 
 async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
-    """Return the next part of the queue, or `_SILENCE` if none arrives before `end`, a time of the loop's clock."""
+    """Return the next part of the queue, or `_SILENCE` if none arrives before `end`, a time of the
+    loop's clock."""
     with suppress(TimeoutError):
         async with asyncio.timeout_at(end):
             return await parts.get()
@@ -217,8 +248,10 @@ async def _next(parts: asyncio.Queue[Any], end: float) -> Any:
 
 @contextmanager
 def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
-    """Let a cancelled generator yield once more; its caller is cancelled when it goes on, or at its next `await`."""
-    task, is_back = asyncio.current_task(), False
+    """Let a cancelled generator yield once more; its caller is cancelled when it goes on, or at its
+    next `await`."""
+    is_back = False
+    task = asyncio.current_task()
     assert task is not None
 
     def cancel() -> None:
@@ -236,7 +269,8 @@ def _postponed(cancellation: asyncio.CancelledError) -> Iterator[None]:
 
 
 def replay_thread(graph: ResearchGraph, thread: str) -> Generator[AnyPacket, None, None]:
-    """Yield the stored packets of a thread's latest question, in order, then a stop; raises `UnknownThread`."""
+    """Yield the stored packets of a thread's latest question, in order, then a stop; raises
+    `UnknownThread`."""
     yield from iterate(lambda: areplay_thread(graph, thread), graph._loop())
 
 
@@ -246,26 +280,36 @@ async def areplay_thread(graph: ResearchGraph, thread: str) -> AsyncGenerator[An
     values = (await graph.aget_state(config)).values
     if not values:
         raise UnknownThread(f"There is no run {thread!r}.")
-    for packet in await replay(graph.store, config["configurable"]["thread_id"], ResearchState(**values)):
+    for packet in await replay(
+        graph.store, config["configurable"]["thread_id"], ResearchState(**values)
+    ):
         yield packet
 
 
 async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) -> list[AnyPacket]:
-    """Return the stored packets of a thread's latest question; the pieces of one text are merged into one packet.
+    """Return the stored packets of a thread's latest question; the pieces of one text are merged
+    into one packet.
 
-    Packets on call costs and delays are not stored. The last packet is `stop`, even if the run has not ended.
+    Packets on call costs and delays are not stored. The last packet is `stop`, even if the run has
+    not ended.
     """
     run = state.run
-    logged = await read_log(Pages(store, thread_id), run.id) if run.id and store else []
-    packets = [*map(read_packet, upgraded_packets(logged))]
+    packets = list[AnyPacket]()
+    if run.id and store:
+        logged = await read_log(Pages(store, thread_id), run.id)
+        packets += map(read_packet, upgraded_packets(logged))
     if packets and packets[-1].type == "stop":
         return packets
-    turns = [packet.placement.turn_index for packet in packets if packet.placement.sub_turn_index is None]
+    last_turn = 0
+    for packet in packets:
+        if packet.placement.sub_turn_index is None:
+            last_turn = packet.placement.turn_index
     stop = OverallStop(
-        placement=Placement(turn_index=turns[-1] if turns else 0),
+        placement=Placement(turn_index=last_turn),
         stop_reason="failed",
         message=_UNFINISHED,
         is_resumable=True,
         elapsed_seconds=run.active_seconds,
     )
-    return [*packets, stop]
+    packets.append(stop)
+    return packets

@@ -34,7 +34,8 @@ class ReaderGone(DeepResearchError):
 
 
 def print_output(text: str) -> bool:
-    """Print to standard output; returns False if its reader has closed the pipe, raises `Unprintable` if it fails."""
+    """Print to standard output; returns False if its reader has closed the pipe, raises
+    `Unprintable` if it fails."""
     try:
         click.echo(safe_text(text))
         return True
@@ -60,11 +61,15 @@ def print_error(words: object) -> None:
 
 
 def ask_at_terminal(words: str, *, is_plan: bool) -> str:
-    """Print a question and return the answer that the user types; empty at the end of the input (Ctrl-D).
+    """Print a question and return the answer that the user types; empty at the end of the input
+    (Ctrl-D).
 
-    An answer is one line, but an edited plan (`is_plan`), a numbered list, goes on until an empty line.
+    An answer is one line, but an edited plan (`is_plan`), a numbered list, goes on until an empty
+    line.
     """
-    say(f"\n{words}{' End a list with an empty line.' if is_plan else ''}\n")
+    if is_plan:
+        words += " End a list with an empty line."
+    say(f"\n{words}\n")
     lines = list[str]()
     while True:
         try:
@@ -76,7 +81,8 @@ def ask_at_terminal(words: str, *, is_plan: bool) -> str:
         if not line:
             say("")
             return "\n".join(lines)
-        if typed := safe_text(line).strip():
+        typed = safe_text(line).strip()
+        if typed:
             lines.append(typed)
         if lines and not (typed and is_plan and _LIST_ITEM.match(lines[0])):
             return "\n".join(lines)
@@ -85,7 +91,8 @@ def ask_at_terminal(words: str, *, is_plan: bool) -> str:
 @contextmanager
 def typed_lines() -> Iterator[list[str]]:
     """Yield a list that collects the lines that the user types while the event loop runs."""
-    lines, loop = list[str](), asyncio.get_running_loop()
+    lines = list[str]()
+    loop = asyncio.get_running_loop()
     if not can_ask():
         yield lines
         return
@@ -95,7 +102,9 @@ def typed_lines() -> Iterator[list[str]]:
         typed = os.read(terminal, _LINE_BYTES)
         if not typed:
             loop.remove_reader(terminal)
-        lines.extend(filter(None, [safe_text(typed.decode(errors="replace")).strip()]))
+        line = safe_text(typed.decode(errors="replace")).strip()
+        if line:
+            lines.append(line)
 
     # Not supported by the event loop on Windows.
     with suppress(NotImplementedError):
@@ -123,7 +132,8 @@ def supports_styles(stream: TextIO | None) -> bool:
 
 
 def _abandon(stream: TextIO) -> None:
-    """Discard what is still printed to a stream; otherwise Python would report an error when it flushes it at exit."""
+    """Discard what is still printed to a stream; otherwise Python would report an error when it
+    flushes it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -147,14 +157,18 @@ def check_output(path: Path | None) -> None:
     if path.is_dir():
         raise OutputUnusable(f"--out {str(path)!r}: this is a folder; name a file.")
     if not path.parent.is_dir():
-        raise OutputUnusable(f"--out {str(path)!r}: the folder {str(path.parent)!r} does not exist.")
+        raise OutputUnusable(
+            f"--out {str(path)!r}: the folder {str(path.parent)!r} does not exist."
+        )
     is_new = not path.exists()
     try:
         # Checking permissions is not enough.
         if is_new or path.is_file():
             path.open("ab").close()
     except OSError as error:
-        raise OutputUnusable(f"--out {str(path)!r}: the file cannot be written ({error.strerror}).") from None
+        raise OutputUnusable(
+            f"--out {str(path)!r}: the file cannot be written ({error.strerror})."
+        ) from None
     if is_new:
         path.unlink()
 
@@ -169,9 +183,10 @@ def print_report(text: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    rendered, parser = Markdown(""), MarkdownIt().enable("table")
+    rendered = Markdown("")
+    parser = MarkdownIt().enable("table")
     # Links of reports are safe, but the parser would reject `file:` links.
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 - its own way
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
     rendered.parsed = parser.parse(safe_text(text))
     for token in rendered.parsed:
         for opening, words in pairwise(token.children or ()):
@@ -182,7 +197,8 @@ def print_report(text: str) -> None:
 
 
 def deliver(report: str | bytes, path: Path | None) -> bool:
-    """Write a report to a file, or print it if `path` is None; returns False if the file could not be written.
+    """Write a report to a file, or print it if `path` is None; returns False if the file could not
+    be written.
 
     Text that could not be written is printed instead; bytes are not.
     """
@@ -192,10 +208,12 @@ def deliver(report: str | bytes, path: Path | None) -> bool:
     try:
         path.write_bytes(report if isinstance(report, bytes) else f"{report}\n".encode())
     except OSError as error:
-        is_printed = isinstance(report, str)
-        print_error(f"--out {str(path)!r}: {error.strerror}.{' The report is printed instead.' if is_printed else ''}")
-        if is_printed:
-            print_output(str(report))
+        failure = f"--out {str(path)!r}: {error.strerror}."
+        if isinstance(report, str):
+            print_error(f"{failure} The report is printed instead.")
+            print_output(report)
+        else:
+            print_error(failure)
         return False
     say(f"Report written to {path}")
     return True

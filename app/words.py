@@ -1,4 +1,5 @@
-"""Exit codes, output formats and strategies, and the wording of counts and times, shared by all interfaces."""
+"""Exit codes, output formats and strategies, and the wording of counts and times, shared by all
+interfaces."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ NOTHING_BEGAN = "Stopped before anything began."
 Format = Literal["md", "json"]
 """Formats in which a report is printed."""
 EvidenceShown = Literal["none", "short", "full"]
-"""Which verdicts an export shows: none, those on statements that were corrected, marked or not verified, or all."""
+"""Which verdicts an export shows: none, those on statements that were corrected, marked or not
+verified, or all."""
 STRATEGIES: tuple[Strategy, ...] = ("orchestrated", "planned")
 GRAPHS: Mapping[Strategy, str] = {"orchestrated": "deep_research", "planned": "planned_research"}
 """Name of each strategy's graph, as clients of LangGraph's server use it."""
@@ -41,15 +43,19 @@ STRATEGY_KEY = "research_strategy"
 
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun, in the plural if needed: "1 source", "2 searches"."""
-    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
-    return f"{count} {noun}{ending}"
+    if count == 1:
+        return f"{count} {noun}"
+    return f"{count} {noun}es" if noun.endswith("ch") else f"{count} {noun}s"
 
 
 def in_words(seconds: float) -> str:
     """Return a duration in words: "40 s", "2 min", "2 min 5 s"."""
     minutes, rest = divmod(round(seconds), 60)
-    parts = [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest or not minutes)
-    return " ".join(parts)
+    if not minutes:
+        return f"{rest} s"
+    if not rest:
+        return f"{minutes} min"
+    return f"{minutes} min {rest} s"
 
 
 def check_strategy(name: str, setting: str = "strategy") -> Strategy:
@@ -62,7 +68,9 @@ def check_strategy(name: str, setting: str = "strategy") -> Strategy:
     from ..core.run.limits import nearest
 
     there_are = " and ".join(map(repr, STRATEGIES))
-    raise UnknownSetting(f"{setting}: unknown strategy {name!r}{nearest(name, STRATEGIES)}; choose from {there_are}.")
+    raise UnknownSetting(
+        f"{setting}: unknown strategy {name!r}{nearest(name, STRATEGIES)}; choose from {there_are}."
+    )
 
 
 def default_strategy() -> Strategy:
@@ -76,7 +84,8 @@ def strategy_of(metadata: Mapping[str, Any]) -> Strategy:
 
 
 def counts_line(audit: Audit) -> str:
-    """Return the number of checked statements per verdict: "3 statements checked: 2 supported, 1 marked"."""
+    """Return the number of checked statements per verdict: "3 statements checked: 2 supported, 1
+    marked"."""
     parts = {
         "supported": audit.supported,
         "corrected": audit.corrected,
@@ -84,5 +93,7 @@ def counts_line(audit: Audit) -> str:
         "not verified": audit.not_verified,
         "that need no source": audit.reasoning,
     }
-    shown = ", ".join(f"{count} {words}" for words, count in parts.items() if count)
-    return f"{counted(audit.checked, 'statement')} checked: {shown}" if shown else "no statement checked"
+    counts = [f"{count} {words}" for words, count in parts.items() if count]
+    if not counts:
+        return "no statement checked"
+    return f"{counted(audit.checked, 'statement')} checked: {', '.join(counts)}"

@@ -23,6 +23,8 @@ _LATEX = str.maketrans(
     }
 )
 """Characters that have a meaning in LaTeX, with their replacements."""
+_MOST_CHARACTERS = 40
+"""Maximum length of the words in a source's id."""
 _DIGITS = 8
 """Number of hash digits in a source's id."""
 
@@ -38,60 +40,72 @@ def report_csl_json(finished: Finished) -> str:
 
 
 def bibtex(sources: Iterable[Source]) -> str:
-    """Return a BibTeX entry for each source (`@misc`, with biblatex date fields, not escaped to ASCII)."""
+    """Return a BibTeX entry for each source (`@misc`, with biblatex date fields, not escaped to
+    ASCII)."""
     entries = list[str]()
     for source in sources:
-        day, read_on = _DATE.match(source.date), _DATE.match(source.read_at)
-        fields = {
-            "title": f"{{{shown_title(source).translate(_LATEX)}}}",
-            "year": day[1] if day else "",
-            "date": day[0] if day else "",
-            "url": _link(source),
-            "urldate": read_on[0] if read_on else "",
-            "note": _path(source).translate(_LATEX),
-        }
-        lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
-        entries.append(f"@misc{{{reference_id(source)},\n{lines}\n}}")
+        fields = {"title": f"{{{shown_title(source).translate(_LATEX)}}}"}
+        if date := _DATE.match(source.date):
+            fields["year"] = date[1]
+            fields["date"] = date[0]
+        fields["url"] = _link(source)
+        if read_on := _DATE.match(source.read_at):
+            fields["urldate"] = read_on[0]
+        fields["note"] = _path(source).translate(_LATEX)
+        lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
+        content = ",\n".join(lines)
+        entries.append(f"@misc{{{reference_id(source)},\n{content}\n}}")
     return "\n\n".join(entries)
 
 
 def csl_json(sources: Iterable[Source]) -> str:
     """Return a JSON list with an item for each source (CSL-JSON 1.0.2)."""
-    items = [
-        {
+    items = list[dict[str, Any]]()
+    for source in sources:
+        fields = {
             "id": reference_id(source),
             "type": "document" if source.kind == "document" else "webpage",
             "title": shown_title(source),
             "URL": _link(source),
-            "issued": _parts(source.date),
-            "accessed": _parts(source.read_at),
+            "issued": _date_parts(source.date),
+            "accessed": _date_parts(source.read_at),
             "note": _path(source),
         }
-        for source in sources
-    ]
-    given = [{name: value for name, value in item.items() if value} for item in items]
-    return json.dumps(given, ensure_ascii=False, indent=2)
+        items.append({name: value for name, value in fields.items() if value})
+    return json.dumps(items, ensure_ascii=False, indent=2)
 
 
 def reference_id(source: Source) -> str:
-    """Return a source id that is the same in every export: file name or site, and the beginning of a hash."""
-    origin = (
-        _path(source).rpartition("/")[2].rpartition(".")[0] if source.kind == "document" else short_location(source)
-    )
-    words = re.sub(r"[^a-z0-9]+", "-", origin.lower()).strip("-")[:40].rstrip("-") or "source"
+    """Return a source id that is the same in every export: file name or site, and the beginning of
+    a hash."""
+    if source.kind == "document":
+        file_name = _path(source).rpartition("/")[2]
+        origin = file_name.rpartition(".")[0]
+    else:
+        origin = short_location(source)
+    words = re.sub(r"[^a-z0-9]+", "-", origin.lower()).strip("-")
+    words = words[:_MOST_CHARACTERS].rstrip("-") or "source"
     return f"{words}-{short_hash(source.key)[:_DIGITS]}"
 
 
-def _parts(date: str) -> dict[str, Any]:
-    found = _DATE.match(date)
-    return {"date-parts": [[int(part) for part in found.groups() if part]]} if found else {}
+def _date_parts(date: str) -> dict[str, list[list[int]]]:
+    """Return a date as in CSL-JSON: the numbers of its year, month and day; empty if unknown."""
+    match = _DATE.match(date)
+    if not match:
+        return {}
+    parts = [int(part) for part in match.groups() if part]
+    return {"date-parts": [parts]}
 
 
 def _link(source: Source) -> str:
-    return "" if source.location.lower().startswith("file:") else safe_link(source.location)
+    """Return the link to a source; empty for a file of the user."""
+    if source.location.lower().startswith("file:"):
+        return ""
+    return safe_link(source.location)
 
 
 def _path(source: Source) -> str:
     """Return the path or URL of a document of the user; empty for a page from the web."""
-    path = re.sub("^file:(//)?", "", source.location, flags=re.IGNORECASE)
-    return unquote(path) if source.kind == "document" else ""
+    if source.kind != "document":
+        return ""
+    return unquote(re.sub("^file:(//)?", "", source.location, flags=re.IGNORECASE))

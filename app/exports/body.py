@@ -1,10 +1,11 @@
-"""Renders a report's Markdown as an element tree: sentences with verdicts, citations, headings with anchors."""
+"""Renders a report's Markdown as an element tree: sentences with verdicts, citations, headings with
+anchors."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
@@ -18,14 +19,17 @@ from ...core.records.report import ClaimCheck, Report
 from .chart import add_charts, mark_numbers
 from .finished import Finished, SourceQuote, readable, safe_tree
 
-# Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the same way.
+# Rare brackets; since they are punctuation, as in `[1]`, Markdown parses the surrounding text the
+# same way.
 _OPEN, _CLOSE = "⁅", "⁆"
 _MARK = re.compile(rf"{_OPEN}([bce])([0-9]+){_CLOSE}")
-"""A mark for the beginning (b) or end (e) of a sentence or for a citation (c), with the index of either."""
+"""A mark for the beginning (b) or end (e) of a sentence or for a citation (c), with the index of
+either."""
 _REPLACED = str.maketrans({_OPEN: "[", _CLOSE: "]"})
 """Rare brackets in the report itself become ordinary ones."""
 _BLOCK = re.compile(r"(?:\s|\||[-*+•>#]{1,6}\s|\d{1,9}[.)]\s)*")
-"""Markdown layout at the beginning of a sentence: table bars, and markers of list items, headings and quotes."""
+"""Markdown layout at the beginning of a sentence: table bars, and markers of list items, headings
+and quotes."""
 _TOP = 2
 """Level of the report's highest headings; level 1 is the question."""
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
@@ -34,7 +38,8 @@ _LINES = {"p", "li", "tr", "pre"}
 _GAP = re.compile(r"^\s+(?=[.,;:!?)\]…。，；：！？])")
 """Space before a punctuation mark, removed after a citation."""
 _DENSE, _TIGHT = 75, 100
-"""Table widths (sum of each column's longest word, in characters) above which type shrinks, then words hyphenate."""
+"""Table widths (sum of each column's longest word, in characters) above which type shrinks, then
+words hyphenate."""
 _TOGETHER = 6
 """Maximum number of rows, including the header, of a table that is kept on one page."""
 BodyPart: TypeAlias = "str | lxml.html.HtmlElement"
@@ -49,38 +54,64 @@ class Citation(NamedTuple):
     """Index of the checked sentence that contains it; -1 if none does."""
 
 
+class _Edit(NamedTuple):
+    """Marks to insert into the report; edits are applied in their order as tuples."""
+
+    offset: int
+    order: int
+    """Order at the same offset: the end of a sentence (0), a beginning (1), a citation (2)."""
+    end: int
+    """End of the text that the marks replace."""
+    marks: str
+
+
 def _mark_report(report: Report) -> tuple[str, list[Citation]]:
-    """Return the report's Markdown with `_MARK`s, and its citations; markers without a source stay unchanged."""
-    text, starts = report.text.translate(_REPLACED), [claim.start for claim in report.claims]
-    citations: list[Citation] = []
-    edits: list[tuple[int, int, int, str]] = []
-    """Offset, order at the same offset (an end, a start, a citation), end of the replaced text, and marks."""
+    """Return the report's Markdown with `_MARK`s, and its citations; markers without a source stay
+    unchanged."""
+    text = report.text.translate(_REPLACED)
+    edits = list[_Edit]()
     for number, claim in enumerate(report.claims):
         # Sentences are marked without surrounding Markdown layout.
-        begin = _BLOCK.match(text, claim.start, claim.end)
-        start = begin.end() if begin else claim.start
+        layout = _BLOCK.match(text, claim.start, claim.end)
+        start = layout.end() if layout else claim.start
         end = claim.start + len(text[claim.start : claim.end].rstrip(" \t\n|"))
         if start < end:
-            edits += [(start, 1, start, _mark("b", number)), (end, 0, end, _mark("e", number))]
+            edits.append(_Edit(start, 1, start, _mark("b", number)))
+            edits.append(_Edit(end, 0, end, _mark("e", number)))
+    citations = list[Citation]()
+    claim_starts = [claim.start for claim in report.claims]
     offset = 0
     for part in scan(text):
-        length = len(part.raw if isinstance(part, Marker) else part)
-        if isinstance(part, Marker) and report.keys.keys() >= {*part.numbers}:
-            index = bisect_right(starts, offset) - 1
-            index = index if index >= 0 and offset < report.claims[index].end else -1
-            marks = "".join(_mark("c", len(citations) + step) for step in range(len(part.numbers)))
-            edits.append((offset, 2, offset + length, marks))
-            citations += [Citation(number, index) for number in part.numbers]
-        offset += length
-    pieces, done = list[str](), 0
-    for offset, _, end, marks in sorted(edits):
-        pieces += [text[done:offset], marks]
-        done = max(done, end)
-    return "".join([*pieces, text[done:]]), citations
+        if not isinstance(part, Marker):
+            offset += len(part)
+            continue
+        end = offset + len(part.raw)
+        if report.keys.keys() >= {*part.numbers}:
+            claim_index = bisect_right(claim_starts, offset) - 1
+            if claim_index >= 0 and offset >= report.claims[claim_index].end:
+                claim_index = -1
+            marks = ""
+            for number in part.numbers:
+                marks += _mark("c", len(citations))
+                citations.append(Citation(number, claim_index))
+            edits.append(_Edit(offset, 2, end, marks))
+        offset = end
+    return _edited(text, edits), citations
 
 
 def _mark(kind: str, number: int) -> str:
     return f"{_OPEN}{kind}{number}{_CLOSE}"
+
+
+def _edited(text: str, edits: Sequence[_Edit]) -> str:
+    """Return a text with its edits applied."""
+    pieces = list[str]()
+    done = 0
+    for edit in sorted(edits):
+        pieces += [text[done : edit.offset], edit.marks]
+        done = max(done, edit.end)
+    pieces.append(text[done:])
+    return "".join(pieces)
 
 
 class Heading(NamedTuple):
@@ -95,54 +126,82 @@ class _MarkRenderer:
     """Replaces `_MARK`s with HTML elements; must be called in the order of the text."""
 
     def __init__(
-        self, finished: Finished, quotes: Sequence[SourceQuote], citations: Sequence[Citation], is_on_paper: bool
+        self,
+        finished: Finished,
+        quotes: Sequence[SourceQuote],
+        citations: Sequence[Citation],
+        is_on_paper: bool,
     ) -> None:
         self._claims = finished.report.claims
         self._titles = {source.number: readable(shown_title(source)) for source in finished.cited}
         self._labels = labels(finished.language_code)
-        self._quote_indexes = {(quote.number, quote.claim): index for index, quote in enumerate(quotes)}
-        self._quotes, self._citations, self._is_on_paper = quotes, citations, is_on_paper
+        self._quotes = quotes
+        self._quote_indexes = {
+            (quote.number, quote.claim): index for index, quote in enumerate(quotes)
+        }
+        self._citations = citations
+        self._is_on_paper = is_on_paper
         self.claim: ClaimCheck | None = None
         """The checked sentence to which the next words belong; None between sentences."""
-        self._number = -1
+        self._claim_number = -1
 
     def pieces(self, text: str) -> list[BodyPart]:
         """Split a text at its marks into plain text and elements for sentences and citations."""
-        words, *rest = _MARK.split(text)
-        pieces, is_after_citation = self._words(words), False
-        for kind, digits, words in zip(*(iter(rest),) * 3, strict=True):
-            number, last = int(digits), pieces[-1]
-            is_after_citation = kind == "c" or (is_after_citation and not last)
+        pieces = list[BodyPart]()
+        is_after_citation = False
+        offset = 0
+        for mark in _MARK.finditer(text):
+            pieces += self._words(text[offset : mark.start()], is_after_citation)
+            offset = mark.end()
+            kind = mark[1]
+            number = int(mark[2])
+            last = pieces[-1]
             if kind == "c":
                 if isinstance(last, str) and last.endswith(" "):
                     # Keeps the citation on the same line as the word before it.
                     pieces[-1] = last.rstrip() + "\u00a0"
                 pieces.append(self._citation(self._citations[number]))
+                is_after_citation = True
             else:
-                self.claim, self._number = self._claims[number] if kind == "b" else None, number
-            pieces += self._words(_GAP.sub("", words) if is_after_citation else words)
+                self.claim = self._claims[number] if kind == "b" else None
+                self._claim_number = number
+                is_after_citation = is_after_citation and not last
+        pieces += self._words(text[offset:], is_after_citation)
         return pieces
 
-    def _words(self, words: str) -> list[BodyPart]:
+    def _words(self, words: str, is_after_citation: bool) -> list[BodyPart]:
+        """Return words in an element for their sentence, if any, and the text after it."""
+        if is_after_citation:
+            words = _GAP.sub("", words)
         words = words.replace(_OPEN, "").replace(_CLOSE, "")
         if self.claim is None or not words.strip():
             return [words]
         bare = words.rstrip()
-        shown = builder.SPAN(bare, {"class": f"claim {self.claim.verdict}", "data-claim": str(self._number)})
-        return [shown, words[len(bare) :]]
+        element = builder.SPAN(bare)
+        element.set("class", f"claim {self.claim.verdict}")
+        element.set("data-claim", str(self._claim_number))
+        return [element, words[len(bare) :]]
 
     def _citation(self, citation: Citation) -> lxml.html.HtmlElement:
-        index = self._quote_indexes.get((citation.number, citation.claim))
-        if index is None or self._is_on_paper:
-            shown = builder.A(href=f"#source-{citation.number}" if index is None else f"#evidence-{index}")
+        """Return the link or button for a citation."""
+        number = citation.number
+        quote_index = self._quote_indexes.get((number, citation.claim))
+        if quote_index is None:
+            element = builder.A(href=f"#source-{number}")
+        elif self._is_on_paper:
+            element = builder.A(href=f"#evidence-{quote_index}")
         else:
-            shown = builder.BUTTON(type="button", popovertarget=f"quote-{index}")
-        verdict = "" if index is None else self._quotes[index].verdict
-        words = f", {getattr(self._labels, verdict)}" if verdict else ""
-        shown.text = str(citation.number)
-        shown.set("class", f"cite {verdict}".strip())
-        shown.set("aria-label", f"{citation.number}{words}: {self._titles[citation.number]}")
-        return shown
+            element = builder.BUTTON(type="button", popovertarget=f"quote-{quote_index}")
+        style = "cite"
+        spoken = str(number)
+        if quote_index is not None:
+            verdict = self._quotes[quote_index].verdict
+            style += f" {verdict}"
+            spoken += f", {getattr(self._labels, verdict)}"
+        element.text = str(number)
+        element.set("class", style)
+        element.set("aria-label", f"{spoken}: {self._titles[number]}")
+        return element
 
 
 def report_body(
@@ -150,8 +209,8 @@ def report_body(
 ) -> tuple[lxml.html.HtmlElement, list[Heading]]:
     """Render the text of a report; return the element and its headings.
 
-    Citations open their quote (on paper, link to it in the table of evidence); without a quote, they link to the list
-    of sources.
+    Citations open their quote (on paper, link to it in the table of evidence); without a quote,
+    they link to the list of sources.
     """
     text, citations = _mark_report(finished.report)
     tree = safe_tree(text)
@@ -159,10 +218,11 @@ def report_body(
     _fill(tree, _MarkRenderer(finished, quotes, citations, is_on_paper))
     for table in list(tree.iter("table")):
         mark_numbers(table, finished.language_code)
-        columns = zip_longest(*([cell.text_content() for cell in row] for row in table.iter("tr")), fillvalue="")
-        width = sum(max(map(len, " ".join(cells).split()), default=0) for cells in columns)
-        if width > _DENSE:
-            table.set("class", "dense tight" if width > _TIGHT else "dense")
+        width = sum(map(longest_word, columns_of(table.iter("tr"))))
+        if width > _TIGHT:
+            table.set("class", "dense tight")
+        elif width > _DENSE:
+            table.set("class", "dense")
         if len(table.xpath(".//tr")) <= _TOGETHER:
             table.classes.add("together")
         # A scrollable box, also by keyboard.
@@ -173,20 +233,37 @@ def report_body(
     return tree, headings
 
 
+def columns_of(rows: Iterable[lxml.html.HtmlElement]) -> list[tuple[str, ...]]:
+    """Return the texts of the cells of each column of a table; short rows end in empty cells."""
+    texts = list[list[str]]()
+    for row in rows:
+        texts.append([cell.text_content() for cell in row])
+    return list(zip_longest(*texts, fillvalue=""))
+
+
+def longest_word(cells: Iterable[str]) -> int:
+    """Return the length of the longest word in a column."""
+    return max(map(len, " ".join(cells).split()), default=0)
+
+
 def _fill(element: lxml.html.HtmlElement, renderer: _MarkRenderer) -> None:
-    children, text = list(element), element.text or ""
+    """Replace the marks in an element and in all elements within it."""
+    children = list(element)
+    text = element.text or ""
     element.text = None
     if element.tag in _LINES:
         # Sentences do not span lines, but the end mark may have been lost with a link.
         renderer.claim = None
     _insert(element, 0, renderer.pieces(text))
     for child in children:
-        tail, child.tail = child.tail or "", None
+        tail = child.tail or ""
+        child.tail = None
         _fill(child, renderer)
         _insert(element, element.index(child) + 1, renderer.pieces(tail))
 
 
 def _insert(parent: lxml.html.HtmlElement, index: int, pieces: Sequence[BodyPart]) -> None:
+    """Insert pieces before the child of an element at `index`."""
     for piece in pieces:
         if not isinstance(piece, str):
             parent.insert(index, piece)
@@ -199,13 +276,16 @@ def _insert(parent: lxml.html.HtmlElement, index: int, pieces: Sequence[BodyPart
 
 def _headings(tree: lxml.html.HtmlElement) -> list[Heading]:
     """Normalise heading levels, set anchors, and return the headings."""
-    found = [element for element in tree.iter() if element.tag in _LEVELS]
-    highest = min((_LEVELS[element.tag] for element in found), default=1)
-    headings, level = list[Heading](), _TOP - 1
-    for number, element in enumerate(found, 1):
+    elements = list(tree.iter(*_LEVELS))
+    highest = min([_LEVELS[element.tag] for element in elements], default=1)
+    headings = list[Heading]()
+    level = _TOP - 1
+    for number, element in enumerate(elements, 1):
+        anchor = f"section-{number}"
+        # A heading is at most one level below the one before it.
         level = min(_LEVELS[element.tag] - highest + _TOP, level + 1, 6)
         element.tag = f"h{level}"
-        element.set("id", f"section-{number}")
+        element.set("id", anchor)
         words = " ".join(_MARK.sub("", element.text_content()).split())
-        headings.append(Heading(f"section-{number}", words, level))
+        headings.append(Heading(anchor, words, level))
     return headings

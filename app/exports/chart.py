@@ -1,4 +1,5 @@
-"""Adds line charts below tables that are clearly time series, with matplotlib (the extra `charts`)."""
+"""Adds line charts below tables that are clearly time series, with matplotlib (the extra
+`charts`)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from io import BytesIO
 from itertools import pairwise
-from math import isnan, nan
+from math import ceil, isnan, nan
 from typing import NamedTuple
 
 import lxml.html
@@ -19,14 +20,24 @@ from ...core.evidence.citations.labels import is_right_to_left, labels
 from ...core.evidence.text.quantities import measures_in
 from ...core.evidence.text.words import all_month_names
 
-_MOST, _FEWEST_POINTS, _MOST_LINES = 3, 3, 4
-"""Maximum charts per report, minimum points per line, and maximum lines that are distinct in black and white."""
+_MOST = 3
+"""Maximum charts per report."""
+_FEWEST_POINTS = 3
+"""Minimum points per line."""
+_MOST_LINES = 4
+"""Maximum lines that are distinct in black and white."""
+_MOST_TICKS = 12
+"""Maximum labels of the time axis."""
 _TIME = re.compile(
-    r"(?:[QT](?P<quarter>[1-4])[ /-]?|(?P<month>[^\W\d_]{3,})\.?(?: |$))?(?:FY ?)?(?P<year>(?:1[5-9]|2[01])\d\d)?"
+    r"(?:[QT](?P<quarter>[1-4])[ /-]?|(?P<month>[^\W\d_]{3,})\.?(?: |$))?"
+    r"(?:FY ?)?(?P<year>(?:1[5-9]|2[01])\d\d)?"
     r"(?:-(?P<number>0[1-9]|1[0-2])(?:-(?P<day>\d\d))?|[/–]\d\d(?:\d\d)?)?(?: \(.+\)|[ep*])?"
 )
-"""A time in a header or first column: a year, quarter, month, day, or fiscal year such as 2023/24."""
-_CELL = re.compile(r"(?P<money>[€$£¥]|[A-Z]{3} )? ?(?P<number>[+−-]?\d[\d.,'’\s]*)(?P<unit>[^\d()<>~±;:?]{0,24})")
+"""A time in a header or first column: a year, quarter, month, day, or fiscal year such as
+2023/24."""
+_CELL = re.compile(
+    r"(?P<money>[€$£¥]|[A-Z]{3} )? ?(?P<number>[+−-]?\d[\d.,'’\s]*)(?P<unit>[^\d()<>~±;:?]{0,24})"
+)
 """A number with its currency or unit, as the only content of a cell."""
 _UNIT = re.compile(r"[(\[]([^()\[\]]+)[)\]]$|(?:,| in) ([^,]+)$")
 """A unit at the end of a heading: in brackets, after a comma, or after "in"."""
@@ -35,7 +46,8 @@ _LOOKS = (("o", "-", "black"), ("s", "--", "dimgray"), ("^", ":", "black"), ("D"
 _CITES = ".//*[contains(concat(' ', @class, ' '), ' cite ')]"
 """XPath of the citations in an element."""
 _DRAWN = range(0x500)
-"""Code points that matplotlib's own font can draw and that need no joining of letters, as Arabic does."""
+"""Code points that matplotlib's own font can draw and that need no joining of letters, as Arabic
+does."""
 
 
 class Series(NamedTuple):
@@ -46,120 +58,191 @@ class Series(NamedTuple):
     times: Sequence[float]
     """Times in years, rising or falling."""
     lines: Mapping[str, Sequence[float]]
-    """Numbers of each line of the chart, by name; nan for cells that are empty or marked as not verified."""
+    """Numbers of each line of the chart, by name; nan for cells that are empty or marked as not
+    verified."""
+
+
+class _Figure(NamedTuple):
+    """The content of a cell that is a number, or empty."""
+
+    number: float
+    """Its number; nan if it is empty."""
+    unit: str
+    """Its currency or unit; empty if it has none."""
 
 
 def add_charts(tree: lxml.html.HtmlElement, language_code: str, picture: str) -> None:
-    """Add a chart (`picture`: `svg` or `png`) below the first time series; does nothing without the extra `charts`."""
+    """Add a chart (`picture`: `svg` or `png`) below the first time series; does nothing without the
+    extra `charts`."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         return
-    title, charts_left = "", 0 if is_right_to_left(language_code) else _MOST
-    for element in [*tree.iter("h2", "h3", "h4", "h5", "h6", "table")]:
+    if is_right_to_left(language_code):
+        return
+    title = ""
+    charts_left = _MOST
+    for element in list(tree.iter("h2", "h3", "h4", "h5", "h6", "table")):
         if element.tag != "table":
             title = " ".join(element.text_content().split())
-        elif charts_left and (series := series_of(_rows(element, language_code), title, language_code)):
+            continue
+        series = series_of(_rows(element, language_code), title, language_code)
+        if series:
             element.getparent().addnext(_figure(series, title, element, language_code, picture))
             charts_left -= 1
+        if not charts_left:
+            return
 
 
 def mark_numbers(table: lxml.html.HtmlElement, language_code: str) -> None:
-    """Add the class `figure` to all cells of columns that contain only numbers, including the header."""
+    """Add the class `figure` to all cells of columns that contain only numbers, including the
+    header."""
     _, *rows = _rows(table, language_code)
     for column, cells in enumerate(zip(*rows, strict=False)):
-        found = [_figure_of(cell, language_code) for cell in cells]
-        if None not in found and not all(isnan(figure[0]) for figure in found if figure):
-            for cell in table.xpath(f".//tr/*[{column + 1}]"):
-                cell.classes.add("figure")
+        figures = [_figure_of(cell, language_code) for cell in cells]
+        numbers = [figure.number for figure in figures if figure]
+        if len(numbers) < len(figures) or all(map(isnan, numbers)):
+            continue
+        for cell in table.xpath(f".//tr/*[{column + 1}]"):
+            cell.classes.add("figure")
 
 
 def _rows(table: lxml.html.HtmlElement, language_code: str) -> list[list[str]]:
-    """Return the text of each cell by row, without citations; empty for cells marked as not verified."""
-    table, mark = deepcopy(table), f"({labels(language_code).not_verified})"
+    """Return the text of each cell by row, without citations; empty for cells marked as not
+    verified."""
+    table = deepcopy(table)
     for cite in table.xpath(_CITES):
         cite.drop_tree()
-    rows = [[" ".join(cell.text_content().split()) for cell in row] for row in table.iter("tr")]
-    return [["" if mark in cell else cell for cell in row] for row in rows]
+    mark = f"({labels(language_code).not_verified})"
+    rows = list[list[str]]()
+    for row in table.iter("tr"):
+        texts = list[str]()
+        for cell in row:
+            text = " ".join(cell.text_content().split())
+            texts.append("" if mark in text else text)
+        rows.append(texts)
+    return rows
 
 
 def series_of(rows: Sequence[Sequence[str]], title: str, language_code: str) -> Series | None:
-    """Return a table as a time series; None unless its times are in order and its numbers share a unit."""
-    turned = [*zip(*rows, strict=False)]
-    table = rows if _times([row[0] for row in rows[1:]]) else turned
-    names = [row[0] for row in table[1:]]
-    times, around = _times(names), _unit(rows[0][0]) or _unit(title)
-    # Columns without text contained only citations.
-    columns = [column for column in [*zip(*table, strict=False)][1:] if any(column[1:])]
-    lines, units = dict[str, Sequence[float]](), set[str]()
-    for name, *cells in columns:
-        figures = [_figure_of(cell, language_code) for cell in cells]
-        known = [figure for figure in figures if figure and not isnan(figure[0])]
-        if None in figures or len(known) < _FEWEST_POINTS:
+    """Return a table as a time series; None unless its times are in order and its numbers share a
+    unit."""
+    names = [row[0] for row in rows[1:]]
+    times = _times(names)
+    table = rows
+    if not times:
+        table = list(zip(*rows, strict=False))
+        names = [row[0] for row in table[1:]]
+        times = _times(names)
+    table_unit = _unit(rows[0][0]) or _unit(title)
+    lines = dict[str, Sequence[float]]()
+    units = set[str]()
+    for name, *cells in list(zip(*table, strict=False))[1:]:
+        if not any(cells):
+            # The column contained only citations.
+            continue
+        if name in lines:
             return None
-        units |= {unit or _unit(name) or around for _, unit in known}
-        lines[name] = [figure[0] for figure in figures if figure]
-    has_single_unit = len(units) == 1 and (len(lines) == 1 or units != {""})
-    is_drawable = all(ord(sign) in _DRAWN for sign in "".join([*names, *lines]))
-    is_plain = times and len(lines) == len(columns) <= _MOST_LINES and has_single_unit and is_drawable
-    return Series(names, times, lines) if is_plain else None
+        line = list[float]()
+        points = 0
+        for cell in cells:
+            figure = _figure_of(cell, language_code)
+            if figure is None:
+                return None
+            line.append(figure.number)
+            if not isnan(figure.number):
+                points += 1
+                units.add(figure.unit or _unit(name) or table_unit)
+        if points < _FEWEST_POINTS:
+            return None
+        lines[name] = line
+    if not times or len(lines) > _MOST_LINES or len(units) != 1:
+        return None
+    if len(lines) > 1 and units == {""}:
+        return None
+    if any(ord(character) not in _DRAWN for character in "".join([*names, *lines])):
+        return None
+    return Series(names, times, lines)
 
 
 def _times(names: Sequence[str]) -> Sequence[float]:
     """Parse names as times in years; empty unless all have the same form and rise or fall."""
-    found = [match for name in names if (match := _TIME.fullmatch(name)) and (match["year"] or match["month"])]
-    kinds = {tuple(key for key, words in match.groupdict().items() if words) for match in found}
-    months = [all_month_names().get((match["month"] or "").casefold(), 0) for match in found]
-    if len(found) < max(len(names), _FEWEST_POINTS) or len(kinds) > 1 or (found[0]["month"] and 0 in months):
+    if len(names) < _FEWEST_POINTS:
         return ()
-    times = [
-        int(match["year"] or 0) + (month or int(match["number"] or 0) or 3 * int(match["quarter"] or 0)) / 12
-        + int(match["day"] or 0) / 366
-        for match, month in zip(found, months, strict=True)
-    ]  # fmt: skip
+    times = list[float]()
+    forms = set[tuple[str, ...]]()
+    for name in names:
+        match = _TIME.fullmatch(name)
+        if not match:
+            return ()
+        parts = match.groupdict(default="")
+        if not parts["year"] and not parts["month"]:
+            return ()
+        forms.add(tuple(key for key, words in parts.items() if words))
+        month = int(parts["number"] or 0) or 3 * int(parts["quarter"] or 0)
+        if parts["month"]:
+            month = all_month_names().get(parts["month"].casefold(), 0)
+            if not month:
+                return ()
+        times.append(int(parts["year"] or 0) + month / 12 + int(parts["day"] or 0) / 366)
     steps = [later - earlier for earlier, later in pairwise(times)]
-    return times if min(steps) > 0 or max(steps) < 0 else ()
+    if len(forms) == 1 and (min(steps) > 0 or max(steps) < 0):
+        return times
+    return ()
 
 
-def _figure_of(cell: str, language_code: str) -> tuple[float, str] | None:
+def _figure_of(cell: str, language_code: str) -> _Figure | None:
     """Return the number in a cell and its unit; nan for an empty cell, None for other text."""
     if not cell.strip("–—- "):
-        return nan, ""
-    found = _CELL.fullmatch(cell)
-    if not found:
+        return _Figure(nan, "")
+    match = _CELL.fullmatch(cell)
+    if not match:
         return None
+    digits = match["number"].strip().replace("−", "-")
     try:
-        number = parse_decimal(found["number"].strip().replace("−", "-"), language_code or "en", strict=True)
+        number = parse_decimal(digits, language_code or "en", strict=True)
     except (NumberFormatError, LookupError, ValueError):
         return None
-    return float(number), f"{found['money'] or ''}{found['unit']}".strip().casefold()
+    unit = (match["money"] or "") + match["unit"]
+    return _Figure(float(number), unit.strip().casefold())
 
 
 def _unit(words: str) -> str:
     """Return the unit of measure in a heading; empty if there is none."""
-    found = _UNIT.search(words)
-    unit = (found[1] or found[2]).strip().casefold() if found else ""
+    match = _UNIT.search(words)
+    if not match:
+        return ""
+    unit: str = (match[1] or match[2]).strip().casefold()
     return unit if measures_in(unit) else ""
 
 
 def _figure(
     series: Series, title: str, table: lxml.html.HtmlElement, language_code: str, picture: str
 ) -> lxml.html.HtmlElement:
-    """Return a figure: the chart, with its data as alternative text, and a caption with heading and citations."""
-    names, lines = series.names, series.lines
-    shown = list[str]()
-    for name, line in lines.items():
-        points = zip(names, line, strict=True)
-        known = [f"{time} {_written(value, language_code)}" for time, value in points if not isnan(value)]
-        shown.append(f"{name}: {', '.join(known)}")
+    """Return a figure: the chart, with its data as alternative text, and a caption with heading and
+    citations."""
+    descriptions = list[str]()
+    for name, line in series.lines.items():
+        points = list[str]()
+        for time, number in zip(series.names, line, strict=True):
+            if not isnan(number):
+                points.append(f"{time} {_written(number, language_code)}")
+        descriptions.append(f"{name}: {', '.join(points)}")
     data = base64.b64encode(_drawn(series, language_code, picture)).decode()
     kind = picture.replace("svg", "svg+xml")
-    image = builder.IMG(src=f"data:image/{kind};base64,{data}", alt=f"{title}. {'; '.join(shown)}")
-    only = next(iter(lines)) if len(lines) == 1 else ""
-    caption = builder.E.figcaption(f"{only if title in only else f'{title}: {only}'.rstrip(' :')}\u00a0")
-    for cite in {cite.text: deepcopy(cite) for cite in table.xpath(_CITES)}.values():
-        cite.tail = None
-        caption.append(cite)
+    image = builder.IMG(
+        src=f"data:image/{kind};base64,{data}", alt=f"{title}. {'; '.join(descriptions)}"
+    )
+    only_name = next(iter(series.lines)) if len(series.lines) == 1 else ""
+    heading = only_name
+    if title not in only_name:
+        heading = f"{title}: {only_name}".rstrip(" :")
+    caption = builder.E.figcaption(f"{heading}\u00a0")
+    cites = {cite.text: cite for cite in table.xpath(_CITES)}
+    for cite in cites.values():
+        copy = deepcopy(cite)
+        copy.tail = None
+        caption.append(copy)
     return builder.E.figure(builder.CLASS("chart"), image, caption)
 
 
@@ -175,14 +258,17 @@ def _drawn(series: Series, language_code: str, picture: str) -> bytes:
             axes.plot(series.times, line, marker=marker, linestyle=dash, color=colour, label=name)
         if axes.dataLim.ymin >= 0 and axes.dataLim.ymin <= axes.dataLim.ymax / 2:
             axes.set_ylim(bottom=0)
-        step = -(-len(series.names) // 12)
+        step = ceil(len(series.names) / _MOST_TICKS)
         axes.set_xticks(series.times[::step], series.names[::step])
         axes.yaxis.set_major_formatter(lambda value, _: _written(value, language_code))
         axes.grid(axis="y", color="lightgray", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
         if len(series.lines) > 1:
             figure.legend(frameon=False, loc="outside upper left", ncols=2, handlelength=3.5)
-        figure.savefig(file := BytesIO(), format=picture, dpi=220, metadata={"Date": None} if picture == "svg" else {})
+        file = BytesIO()
+        # Without a date, the same report is the same file.
+        metadata = {"Date": None} if picture == "svg" else {}
+        figure.savefig(file, format=picture, dpi=220, metadata=metadata)
     return file.getvalue()
 
 

@@ -26,14 +26,15 @@ from ..runs import StoredRun
 from ..words import in_words
 
 _UNREADABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 """Control, invisible and direction characters, which `readable` removes."""
 _LINE_MARK = re.compile(r"^\s*(?:(?:#{1,6}|[-*+•>])\s+)+")
 """Markers of headings, list items and quotes at the beginning of a line."""
 _LEFT_OVER = re.compile(r"\*\*|`|^[\s|:-]+$")
-"""Emphasis or code markup without its other half, as in a shortened passage, and the line below a table header."""
+"""Emphasis or code markup without its other half, as in a shortened passage, and the line below a
+table header."""
 
 
 class Finished(NamedTuple):
@@ -62,9 +63,12 @@ class Finished(NamedTuple):
 def finished_report(stored: StoredRun) -> Finished:
     """Return the finished report of a run, which must have one."""
     state = stored.state
-    run, report = state.run, state.report
+    run = state.run
+    report = state.report
     assert report is not None
     gaps = report.audit.open_gaps if report.audit else ()
+    # The audit lists the gaps.
+    notes = [note for note in report_notes(state) if note.partition(": ")[2] not in gaps]
     return Finished(
         title=stored.title,
         question=run.question,
@@ -72,7 +76,7 @@ def finished_report(stored: StoredRun) -> Finished:
         language_code=run.language_code,
         report=report,
         cited=report.cited(state.sources),
-        notes=[note for note in report_notes(state) if note.partition(": ")[2] not in gaps],
+        notes=notes,
         contradictions=disputes_of(state, report),
         was_researched=bool(state.sources),
         sources=state.sources,
@@ -80,12 +84,14 @@ def finished_report(stored: StoredRun) -> Finished:
 
 
 def readable(text: str) -> str:
-    """Remove control characters, invisible characters, and characters that change the text direction."""
+    """Remove control characters, invisible characters, and characters that change the text
+    direction."""
     return _UNREADABLE.sub("", text)
 
 
 def safe_tree(markdown: str) -> lxml.html.HtmlElement:
-    """Render Markdown as a `div` of harmless elements; raw HTML is shown as text, links and images as their words."""
+    """Render Markdown as a `div` of harmless elements; raw HTML is shown as text, links and images
+    as their words."""
     html = _markdown().render(sanitized(readable(markdown)))
     # Applied again for characters written as entities.
     tree = lxml.html.fragment_fromstring(readable(html), create_parent="div")
@@ -96,12 +102,15 @@ def safe_tree(markdown: str) -> lxml.html.HtmlElement:
 
 
 def plain_words(markdown: str, joint: str = " ") -> str:
-    """Return the words of Markdown text or table rows without markup; `joint` separates the lines."""
+    """Return the words of Markdown text or table rows without markup; `joint` separates the
+    lines."""
     lines = list[str]()
     for line in sanitized(readable(markdown)).splitlines():
-        tokens = _markdown().parseInline(_LINE_MARK.sub("", line))
-        words = readable(_words([child for token in tokens for child in token.children or ()]))
-        cells = (" ".join(cell.split()) for cell in _LEFT_OVER.sub("", words).split("|"))
+        tokens = list[Token]()
+        for block in _markdown().parseInline(_LINE_MARK.sub("", line)):
+            tokens += block.children or ()
+        words = _LEFT_OVER.sub("", readable(_words(tokens)))
+        cells = [" ".join(cell.split()) for cell in words.split("|")]
         lines.append(" · ".join(filter(None, cells)))
     return joint.join(filter(None, lines))
 
@@ -112,8 +121,10 @@ def _words(tokens: Sequence[Token]) -> str:
     for token in tokens:
         if token.children:
             words.append(_words(token.children))
+        elif "break" in token.type:
+            words.append(" ")
         else:
-            words.append(" " if "break" in token.type else token.content)
+            words.append(token.content)
     return "".join(words)
 
 
@@ -125,7 +136,9 @@ def _markdown() -> MarkdownIt:
 
 
 def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> dict[str, str]:
-    """Return the figures of an audit that are not zero, as text by label; calls, tokens, cost, time if `has_costs`."""
+    """Return the figures of an audit that are not zero, as text by label; calls, tokens, cost, time
+    if `has_costs`."""
+    independent_sources = audit.independent_sources if audit.independent_sources > 1 else 0
     counts = {
         labels.checked: audit.checked,
         labels.supported: audit.supported,
@@ -136,16 +149,23 @@ def audit_figures(audit: Audit, labels: Labels, *, has_costs: bool = True) -> di
         labels.removed_markers: audit.removed_markers,
         labels.sources_read: audit.sources_read,
         labels.sources_cited: audit.sources_cited,
-        labels.independent_sources: audit.independent_sources if audit.independent_sources > 1 else 0,
+        labels.independent_sources: independent_sources,
         labels.excerpt_only: audit.excerpts_cited,
-        labels.model_calls: audit.model_calls if has_costs else 0,
     }
-    figures = {name[:1].upper() + name[1:]: _grouped(count) for name, count in counts.items() if count}
-    if has_costs and audit.model_calls:
+    if has_costs:
+        counts[labels.model_calls] = audit.model_calls
+    figures = dict[str, str]()
+    for label, count in counts.items():
+        if count:
+            figures[label[:1].upper() + label[1:]] = _grouped(count)
+    if not has_costs:
+        return figures
+    if audit.model_calls:
         figures[labels.tokens] = f"{_grouped(audit.input_tokens)} / {_grouped(audit.output_tokens)}"
-    if has_costs and audit.usd:
+    if audit.usd:
         figures[labels.cost] = dollars(audit.usd)
-    return {**figures, labels.time: in_words(audit.seconds)} if has_costs else figures
+    figures[labels.time] = in_words(audit.seconds)
+    return figures
 
 
 def _grouped(count: int) -> str:
@@ -180,20 +200,29 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
     """
     report = finished.report
     cited = {source.key: source for source in finished.cited}
-    units = [unit for unit in report_units(report.text, report.keys) if unit.kind == "cell"]
-    above = {unit.start: unit.text.removesuffix(unit.raw_words) for unit in units}
-    # Table cells are shown with their row and column names.
-    cells = {unit.start: plain_words(f"{above[unit.start]}{sentence_words(unit.raw)}") for unit in units}
-    quotes: list[SourceQuote] = []
+    cells = dict[int, str]()
+    for unit in report_units(report.text, report.keys):
+        if unit.kind == "cell":
+            # Table cells are shown with their row and column names.
+            names = unit.text.removesuffix(unit.raw_words)
+            cells[unit.start] = plain_words(names + sentence_words(unit.raw))
+    quotes = list[SourceQuote]()
     for number, claim in enumerate(report.claims):
         words = cells.get(claim.start) or sentence_words(report.text[claim.start : claim.end])
         known = [passage for passage in claim.passages if passage.source in cited]
         for passage in known:
             source = cited[passage.source]
-            link, day = link_to(source, passage.quote, passage.page), source.read_at[:10]
-            quotes.append(
-                SourceQuote(number, words, source.number, shown_title(source), link, day, claim.verdict, passage)
+            quote = SourceQuote(
+                claim=number,
+                sentence=words,
+                number=source.number,
+                title=shown_title(source),
+                link=link_to(source, passage.quote, passage.page),
+                read_at=source.read_at[:10],
+                verdict=claim.verdict,
+                passage=passage,
             )
+            quotes.append(quote)
         if not known:
             quotes.append(SourceQuote(number, words, 0, "", "", "", claim.verdict, None))
     return quotes
@@ -201,4 +230,5 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
 
 def sentence_words(markdown: str) -> str:
     """Return the words of a sentence or table row, without citations, verdict marks or markup."""
-    return " ".join(plain_words(sentence.text) for sentence in sentences_of(without_marks(markdown)))
+    sentences = sentences_of(without_marks(markdown))
+    return " ".join([plain_words(sentence.text) for sentence in sentences])

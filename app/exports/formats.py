@@ -1,7 +1,7 @@
 """The export formats: one record for each, our own and those that installed packages register.
 
-The command line, the server, the web page and the docs read these records, so a format is named nowhere else. Writers
-are imported on first use, because most of them import slow libraries.
+The command line, the server, the web page and the docs read these records, so a format is named
+nowhere else. Writers are imported on first use, because most of them import slow libraries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class ExportFormat(NamedTuple):
     label: str
     """Its name for readers, on the web page and in help texts."""
     suffixes: tuple[str, ...]
-    """Endings of file names, such as `.html`, that choose this format; files that the server sends have the first."""
+    """Endings of file names, such as `.html`, that choose this format; files that the server sends
+    have the first."""
     media_type: str
     writer: str
     """Its function as `module:function`, where `.module` is a module of this folder.
@@ -34,19 +35,23 @@ class ExportFormat(NamedTuple):
     takes_run: bool = False
     """Whether the writer takes the whole `StoredRun` instead of the report."""
     evidence: EvidenceShown | None = None
-    """Verdicts that it shows by default; the writer takes them as its second argument. None: it shows none."""
+    """Verdicts that it shows by default; the writer takes them as its second argument. None: it
+    shows none."""
     check: str = ""
-    """A function, written like `writer`, that raises `ExtraMissing` if a library is missing; empty if none can be."""
+    """A function, written like `writer`, that raises `ExtraMissing` if a library is missing; empty
+    if none can be."""
 
     def check_libraries(self) -> None:
-        """Raise `ExtraMissing`, whose message says what to install, if the format cannot be written here."""
+        """Raise `ExtraMissing`, whose message says what to install, if the format cannot be written
+        here."""
         if self.check:
             _load(self.check)()
 
     def write(self, stored: StoredRun, evidence: EvidenceShown | None = None) -> str | bytes:
         """Return a run, which must have a report, in this format; raises `ExtraMissing`.
 
-        `evidence` replaces the default amount of verdicts; it has no effect on formats that show none.
+        `evidence` replaces the default amount of verdicts; it has no effect on formats that show
+        none.
         """
         writer: Callable[..., str | bytes] = _load(self.writer)
         if self.takes_run:
@@ -61,10 +66,24 @@ class ExportFormat(NamedTuple):
 
 FORMATS: tuple[ExportFormat, ...] = (
     ExportFormat(
-        "md", "Markdown", (".md", ".markdown", ".txt"), "text/markdown", "..output:run_markdown", takes_run=True
+        "md",
+        "Markdown",
+        (".md", ".markdown", ".txt"),
+        "text/markdown",
+        "..output:run_markdown",
+        takes_run=True,
     ),
-    ExportFormat("json", "All data (JSON)", (".json",), "application/json", "..output:run_json", takes_run=True),
-    ExportFormat("html", "Web page", (".html", ".htm"), "text/html", ".page:report_page", evidence="full"),
+    ExportFormat(
+        "json",
+        "All data (JSON)",
+        (".json",),
+        "application/json",
+        "..output:run_json",
+        takes_run=True,
+    ),
+    ExportFormat(
+        "html", "Web page", (".html", ".htm"), "text/html", ".page:report_page", evidence="full"
+    ),
     ExportFormat(
         "docx",
         "Word",
@@ -74,9 +93,17 @@ FORMATS: tuple[ExportFormat, ...] = (
         evidence="short",
     ),
     ExportFormat(
-        "pdf", "PDF", (".pdf",), "application/pdf", ".page:report_pdf", evidence="short", check=".page:check_pdf"
+        "pdf",
+        "PDF",
+        (".pdf",),
+        "application/pdf",
+        ".page:report_pdf",
+        evidence="short",
+        check=".page:check_pdf",
     ),
-    ExportFormat("bibtex", "BibTeX", (".bib",), "application/x-bibtex", ".bibliography:report_bibtex"),
+    ExportFormat(
+        "bibtex", "BibTeX", (".bib",), "application/x-bibtex", ".bibliography:report_bibtex"
+    ),
     ExportFormat(
         "csl-json",
         "Citations (CSL JSON)",
@@ -89,7 +116,8 @@ FORMATS: tuple[ExportFormat, ...] = (
 
 
 def export_formats() -> Mapping[str, ExportFormat]:
-    """Return all formats by name, ours first; blocks on the first call, which looks up the installed packages.
+    """Return all formats by name, ours first; blocks on the first call, which looks up the
+    installed packages.
 
     A package cannot replace one of our formats.
     """
@@ -103,7 +131,8 @@ def export_formats() -> Mapping[str, ExportFormat]:
 
 
 def format_of_file(file_name: str) -> ExportFormat | None:
-    """Return the format for the ending of a file name, the longest if several fit; None if none fits."""
+    """Return the format for the ending of a file name, the longest if several fit; None if none
+    fits."""
     formats = dict[str, ExportFormat]()
     for export_format in export_formats().values():
         for suffix in export_format.suffixes:
@@ -122,6 +151,7 @@ def _registered_format(name: str, writer: str) -> ExportFormat:
 
 
 def _load(reference: str) -> Any:
-    """Import and return the object `module:name`; a module that begins with a dot is relative to this folder."""
+    """Import and return the object `module:name`; a module that begins with a dot is relative to
+    this folder."""
     module, _, name = reference.partition(":")
     return attrgetter(name)(import_module(module, __package__))

@@ -12,7 +12,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
-from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line, warning_above
+from ...core.evidence.citations.rendering import (
+    link_to,
+    short_location,
+    shown_title,
+    time_line,
+    warning_above,
+)
 from ...core.records.report import UnitVerdict
 from ...core.run.errors import ExtraMissing
 from ..words import EvidenceShown
@@ -26,40 +32,61 @@ _MOST_REMARKS = 15
 
 
 def report_page(
-    finished: Finished, evidence: EvidenceShown = "full", *, is_on_paper: bool = False, picture: str = "svg"
+    finished: Finished,
+    evidence: EvidenceShown = "full",
+    *,
+    is_on_paper: bool = False,
+    picture: str = "svg",
 ) -> str:
     """Return the report as an HTML page; `is_on_paper` replaces popovers with links."""
     words = labels(finished.language_code)
     quotes = quotes_of(finished) if evidence == "full" else []
     tree, headings = report_body(finished, quotes, is_on_paper=is_on_paper, picture=picture)
     audit = finished.report.audit
-    figures = audit_figures(audit, words, has_costs=evidence == "full") if audit and evidence != "none" else {}
+    figures = dict[str, str]()
+    if audit and evidence != "none":
+        figures = audit_figures(audit, words, has_costs=evidence == "full")
     remarks = _remarks(finished, words) if evidence == "short" else {}
+    verdicts = set[str]()
+    judges = set[str]()
+    for claim in finished.report.claims:
+        verdicts.add(claim.verdict)
+        for passage in claim.passages:
+            if passage.judge:
+                judges.add(passage.judge)
     numbers = {key: number for number, key in finished.report.keys.items()}
-    style = resources.files("deep_research.app.exports").joinpath("templates", "page.css").read_text("utf-8")
+    reprints = list[list[int]]()
+    for group in audit.reprints if audit else ():
+        reprints.append([numbers[key] for key in group if key in numbers])
+    folder = resources.files("deep_research.app.exports")
+    style = folder.joinpath("templates", "page.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    body = lxml.html.tostring(tree, encoding="unicode")
     return _template().render(
         title=finished.title,
         language=finished.language_code,
         direction="rtl" if is_right_to_left(finished.language_code) else "ltr",
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
+        policy=(
+            f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; "
+            "form-action 'none'"
+        ),
         style=Markup(style),  # noqa: S704 - our own file
         finished=finished,
         words=words,
         is_on_paper=is_on_paper,
-        body=Markup(lxml.html.tostring(tree, encoding="unicode")),  # noqa: S704 - made of allowed elements
+        body=Markup(body),  # noqa: S704 - made of allowed elements
         headings=[heading for heading in headings if heading.level <= _DEEPEST],
         warning_above=warning_above(finished.report, words, was_researched=finished.was_researched),
         quotes=quotes,
-        verdicts={claim.verdict for claim in finished.report.claims},
-        judges=sorted({found.judge for claim in finished.report.claims for found in claim.passages if found.judge}),
+        verdicts=verdicts,
+        judges=sorted(judges),
         audit=audit,
         figures=figures,
         remarks=remarks,
         most_remarks=_MOST_REMARKS,
         numbers=numbers,
         plain_words=plain_words,
-        reprints=[[numbers[key] for key in group if key in numbers] for group in audit.reprints] if audit else [],
+        reprints=reprints,
         link_to=link_to,
         shown_title=shown_title,
         origin_of=short_location,
@@ -68,13 +95,19 @@ def report_page(
 
 
 def _remarks(finished: Finished, words: Labels) -> dict[str, list[UnitVerdict]]:
+    """Return the statements that the short form of the evidence lists, by heading."""
     report = finished.report
-    sentences = dict.fromkeys(quote.sentence for quote in quotes_of(finished) if report.claims[quote.claim].repair)
-    corrected = [UnitVerdict(text=text, shown="corrected") for text in sentences]
-    marked, unverified = (
-        [verdict for verdict in report.verdicts if verdict.shown == shown] for shown in ("marked", "not_verified")
-    )
-    return {words.corrected: corrected, words.marked: marked, words.left_open: unverified}
+    corrected = dict[str, UnitVerdict]()
+    for quote in quotes_of(finished):
+        if report.claims[quote.claim].repair:
+            corrected[quote.sentence] = UnitVerdict(text=quote.sentence, shown="corrected")
+    marked = [verdict for verdict in report.verdicts if verdict.shown == "marked"]
+    unverified = [verdict for verdict in report.verdicts if verdict.shown == "not_verified"]
+    return {
+        words.corrected: list(corrected.values()),
+        words.marked: marked,
+        words.left_open: unverified,
+    }
 
 
 @cache
@@ -86,9 +119,16 @@ def _template() -> Template:
         lstrip_blocks=True,
         auto_reload=False,
         autoescape=True,
-        finalize=lambda value: readable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
+        finalize=_shown,
     )
     return environment.get_template("page.html")
+
+
+def _shown(value: object) -> object:
+    """Return a value as the template shows it: text without unreadable characters."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return readable(value)
+    return value
 
 
 def check_pdf() -> None:
@@ -102,14 +142,15 @@ def check_pdf() -> None:
         ) from None
     except OSError:
         raise ExtraMissing(
-            "--format pdf needs the library Pango 1.44 or newer (Debian, Ubuntu: apt install libpango-1.0-0 "
-            "libpangoft2-1.0-0 libharfbuzz-subset0; macOS: brew install pango); --format html can be printed from any "
-            "browser."
+            "--format pdf needs the library Pango 1.44 or newer (Debian, Ubuntu: apt install "
+            "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0; macOS: brew install pango); "
+            "--format html can be printed from any browser."
         ) from None
 
 
 def report_pdf(finished: Finished, evidence: EvidenceShown = "short") -> bytes:
-    """Return the report as a PDF tagged for screen readers; raises `ExtraMissing` as `check_pdf` does."""
+    """Return the report as a PDF tagged for screen readers; raises `ExtraMissing` as `check_pdf`
+    does."""
     check_pdf()
     import weasyprint
     from weasyprint.urls import URLFetcher

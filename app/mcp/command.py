@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class LocalRuns(NamedTuple):
-    """Implements `Runs`: runs are executed in this process and stored with those of the command line."""
+    """Implements `Runs`: runs are executed in this process and stored with those of the command
+    line."""
 
     book: RunBook
     given: Mapping[str, Any]
@@ -31,11 +32,18 @@ class LocalRuns(NamedTuple):
     """All of the operator's settings, with absolute document paths."""
 
     async def begin(
-        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
+        self,
+        thread: str,
+        question: str,
+        strategy: Strategy | None,
+        given: dict[str, Any],
+        view: PlainLines,
     ) -> StoredRun:
         """See `Runs.begin`."""
         if "docs" in given:
-            given["docs"] = await asyncio.to_thread(documents_below, self.settings.docs, given["docs"])
+            given["docs"] = await asyncio.to_thread(
+                documents_below, self.settings.docs, given["docs"]
+            )
         return await self.book.ask(thread, question, {**self.given, **given}, view, strategy)
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
@@ -45,9 +53,12 @@ class LocalRuns(NamedTuple):
         given = {name: value for name, value in self.given.items() if name != "docs"}
         return await self.book.ask(thread, words, given, view)
 
-    async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
+    async def check(
+        self, report: bytes, name: str, on_notice: Callable[[str], None]
+    ) -> CheckedFile:
         """See `Runs.check`."""
-        return await check_file(report, name, self.settings.model_copy(update={"verify": "check"}), on_notice)
+        settings = self.settings.model_copy(update={"verify": "check"})
+        return await check_file(report, name, settings, on_notice)
 
 
 @reports_errors
@@ -59,8 +70,8 @@ def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:
         import mcp.server  # noqa: F401
     except ImportError:
         raise ExtraMissing(
-            'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the checkout of '
-            "deep_research."
+            'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the '
+            "checkout of deep_research."
         ) from None
 
     async def serve() -> None:

@@ -71,7 +71,8 @@ class Sessions:
         from mcp.server.auth.provider import AccessToken
 
         headers = Headers(scope=scope)
-        user = user_of(headers, (scope.get("client") or [""])[0]) or ""
+        client, *_ = scope.get("client") or ("",)
+        user = user_of(headers, client) or ""
         owner = AuthenticatedUser(AccessToken(token=token_in(headers), client_id=user, scopes=[]))
         await self._manager.handle_request({**scope, "user": owner}, receive, send)
 
@@ -86,12 +87,14 @@ def _server() -> ResearchServer | None:
     from .tools import ResearchServer
 
     return ResearchServer(
-        lambda request: ServedRuns(request.user.username, request.user.access_token.token), UserSettings().operator
+        lambda request: ServedRuns(request.user.username, request.user.access_token.token),
+        UserSettings().operator,
     )
 
 
 class ServedRuns(NamedTuple):
-    """Implements `Runs` for a user of LangGraph's server, through its API, so that access rules and limits apply."""
+    """Implements `Runs` for a user of LangGraph's server, through its API, so that access rules and
+    limits apply."""
 
     user: str
     token: str
@@ -107,30 +110,51 @@ class ServedRuns(NamedTuple):
         return opened_books[-1]._replace(user=self.user)
 
     async def begin(
-        self, thread: str, question: str, strategy: Strategy | None, given: dict[str, Any], view: PlainLines
+        self,
+        thread: str,
+        question: str,
+        strategy: Strategy | None,
+        given: dict[str, Any],
+        view: PlainLines,
     ) -> StoredRun:
         """See `Runs.begin`."""
         return await self._run(
-            thread, strategy or default_strategy(), question, view, input=_said(question), context=given
+            thread,
+            strategy or default_strategy(),
+            question,
+            view,
+            input=_said(question),
+            context=given,
         )
 
     async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
         """See `Runs.go_on`."""
         stored = await self.book.read(thread)
-        run, message = stored.state.run, stored.message(words)
-        # A follow-up does not inherit the documents of the earlier question by itself.
-        context = {"docs": names_below(self.settings.docs, run.scope.docs)} if run.id else {}
+        run = stored.state.run
+        context = dict[str, Any]()
+        if run.id:
+            # A follow-up does not inherit the documents of the earlier question by itself.
+            context["docs"] = names_below(self.settings.docs, run.scope.docs)
         # Converts the message to arguments of LangGraph's API.
-        sent: dict[str, Any] = {"input": None if message is None else _said(words)}
-        if isinstance(message, Command):
-            sent = {"command": {"resume": words} if message.resume else {"update": _said(words)}}
+        message = stored.message(words)
+        sent: dict[str, Any] = {"input": _said(words)}
+        if message is None:
+            sent = {"input": None}
+        elif isinstance(message, Command) and message.resume:
+            sent = {"command": {"resume": words}}
+        elif isinstance(message, Command):
+            sent = {"command": {"update": _said(words)}}
         return await self._run(thread, stored.strategy, words, view, context=context, **sent)
 
-    async def check(self, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
+    async def check(
+        self, report: bytes, name: str, on_notice: Callable[[str], None]
+    ) -> CheckedFile:
         """See `Runs.check`."""
         return await check_for(self.user, report, name, on_notice)
 
-    async def _run(self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any) -> StoredRun:
+    async def _run(
+        self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any
+    ) -> StoredRun:
         from langgraph_api.asgi_transport import ASGITransport
         from langgraph_api.server import app
 

@@ -1,4 +1,5 @@
-"""Authorizes requests: users have full access to their own threads and runs, and to nothing else."""
+"""Authorizes requests: users have full access to their own threads and runs, and to nothing
+else."""
 
 from __future__ import annotations
 
@@ -29,27 +30,42 @@ from .users import refused_webhook, server_settings, user_of
 auth = Auth()
 _BUSY_SECONDS = 5.0
 """Seconds to wait for a busy database."""
-_NOT_SETTINGS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"})
-"""Keys in a run's `configurable` that are not settings, but name a checkpoint or the streaming mode."""
+_NOT_SETTINGS = frozenset(
+    {"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "__event_streaming_v2"}
+)
+"""Keys in a run's `configurable` that are not settings, but name a checkpoint or the streaming
+mode."""
 
 opened_books = list[RunBook]()
 """Access to the stored runs of all users, as the only item; empty until the server has started."""
-_MESSAGES = 'messages: a run accepts new messages with the role "user" or "system", {"role": "user", "content": "..."}'
+_MESSAGES = (
+    'messages: a run accepts new messages with the role "user" or "system", {"role": "user", '
+    '"content": "..."}'
+)
 
 
 @auth.authenticate
-async def authenticate(headers: dict[bytes, bytes], scope: dict[str, Any]) -> Auth.types.MinimalUserDict:
+async def authenticate(
+    headers: dict[bytes, bytes], scope: dict[str, Any]
+) -> Auth.types.MinimalUserDict:
     """Return the user of a request; raise status 401 if there is none."""
-    given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers.items()}
-    user = user_of(given, (scope.get("client") or ("",))[0])
+    decoded = dict[str, str]()
+    for name, value in headers.items():
+        decoded[name.decode("latin-1").lower()] = value.decode("latin-1")
+    client, *_ = scope.get("client") or ("",)
+    user = user_of(decoded, client)
     if user is None:
         raise Auth.exceptions.HTTPException(status_code=401, detail="A token is needed.")
     return {"identity": user}
 
 
 @auth.on
-async def refuse(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG001 - LangGraph passes them by name
-    """Refuse everything that no other handler allows, such as the store, schedules, and future resources."""
+async def refuse(
+    ctx: Auth.types.AuthContext,  # noqa: ARG001 - LangGraph passes them by name
+    value: Any,  # noqa: ARG001
+) -> bool:
+    """Refuse everything that no other handler allows, such as the store, schedules, and future
+    resources."""
     return False
 
 
@@ -81,13 +97,15 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: Any) -> dict[str, A
     """Let users see the served graphs and manage their own assistants."""
     if ctx.action not in ("create", "update", "delete"):
         return {"$or": [{"created_by": "system"}, {"owner": ctx.user.identity}]}
+    config = value.get("config") or {}
     await _check_settings(ctx.user.identity, value.get("context") or {})
-    await _check_settings(ctx.user.identity, (value.get("config") or {}).get("configurable") or {})
+    await _check_settings(ctx.user.identity, config.get("configurable") or {})
     return _owned(ctx, value)
 
 
 def _owned(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
-    """Mark a created or changed resource as the user's; return a filter for the user's resources."""
+    """Mark a created or changed resource as the user's; return a filter for the user's
+    resources."""
     owner = {"owner": ctx.user.identity}
     if ctx.action in ("create", "update", "create_run") and isinstance(value.get("metadata"), dict):
         value["metadata"].pop("created_by", None)
@@ -98,22 +116,33 @@ def _owned(ctx: Auth.types.AuthContext, value: Any) -> dict[str, Any]:
 
 
 async def check_run(user: str, value: Mapping[str, Any]) -> None:
-    """Refuse a run with inputs, commands or settings that are not allowed; `value` is LangGraph's run request.
+    """Refuse a run with inputs, commands or settings that are not allowed; `value` is LangGraph's
+    run request.
 
     Removes from `value` the messages that the thread already has.
     """
     given = value.get("kwargs") or {}
-    command, sent = given.get("command") or {}, given.get("input")
-    if words := refused_webhook(given.get("webhook")):
+    command = given.get("command") or {}
+    sent = given.get("input")
+    words = refused_webhook(given.get("webhook"))
+    if words:
         _refuse(words)
-    if sent is not None and not (isinstance(sent, dict) and sent.keys() <= {"messages"}):
+    if sent is not None and not _has_only_messages(sent):
         _refuse('input: a run accepts only {"messages": [...]}.')
-    update, goto = command.get("update"), command.get("goto")
-    has_foreign_update = update and not (isinstance(update, dict) and update.keys() <= {"messages"})
+    update = command.get("update")
+    goto = command.get("goto")
+    has_foreign_update = update and not _has_only_messages(update)
     if has_foreign_update or (goto and goto not in ("__end__", ["__end__"])):
-        _refuse('command: a run accepts {"resume": ...}, {"update": {"messages": [...]}} or {"goto": "__end__"}.')
+        _refuse(
+            'command: a run accepts {"resume": ...}, {"update": {"messages": [...]}} or {"goto": '
+            '"__end__"}.'
+        )
     config = given.get("config") or {}
-    checkpoint = {**(config.get("configurable") or {}), **(given.get("checkpoint") or {}), "checkpoint_ns": ""}
+    checkpoint = {
+        **(config.get("configurable") or {}),
+        **(given.get("checkpoint") or {}),
+        "checkpoint_ns": "",
+    }
     thread = checkpoint.get("thread_id")
     if thread and str(thread) != str(value.get("thread_id")):
         _refuse("configurable: thread_id must be the thread on which the run is created.")
@@ -128,9 +157,14 @@ async def check_run(user: str, value: Mapping[str, Any]) -> None:
         _refuse('This thread has no question yet: send one as input, {"messages": [...]}.')
 
 
+def _has_only_messages(values: object) -> bool:
+    return isinstance(values, dict) and values.keys() <= {"messages"}
+
+
 @asynccontextmanager
 async def _book() -> AsyncIterator[RunBook]:
-    """Yield access to the stored runs; opens the database if the server does not use our routes, as with Aegra."""
+    """Yield access to the stored runs; opens the database if the server does not use our routes, as
+    with Aegra."""
     if opened_books:
         yield opened_books[-1]
         return
@@ -140,27 +174,37 @@ async def _book() -> AsyncIterator[RunBook]:
 
 
 async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages that the thread does not have yet; some clients send the whole conversation each time."""
+    """Return the messages that the thread does not have yet; some clients send the whole
+    conversation each time."""
     try:
         messages: list[Any] = convert_to_messages(sent if isinstance(sent, list) else [sent])
     except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError):
         _refuse(f"{_MESSAGES}, not {reprlib.repr(sent)}.")
-    known, is_at_work = dict[str, Any](), False
+    known = dict[str, Any]()
+    is_running = False
     if any(message.id for message in messages):
         async with _book() as book:
             state = await book.graph(STRATEGIES[0]).aget_state({"configurable": checkpoint})
-            is_at_work = await book.database.saver.leases.other_holder(checkpoint["thread_id"]) is not None
+            runner = await book.database.saver.leases.other_holder(checkpoint["thread_id"])
+        is_running = runner is not None
         known = {message.id: message for message in state.values.get("messages", ())}
     new = list[dict[str, Any]]()
     for message in messages:
-        if earlier := known.get(message.id or ""):
+        earlier = known.get(message.id or "")
+        if earlier:
             if (earlier.type, earlier.text) != (message.type, message_words(message)):
-                _refuse(f"{_MESSAGES}; the id {message.id!r} belongs to an earlier message, which cannot be changed.")
+                _refuse(
+                    f"{_MESSAGES}; the id {message.id!r} belongs to an earlier message, which "
+                    "cannot be changed."
+                )
         elif message.type not in ("human", "system"):
             _refuse(f"{_MESSAGES}, not messages of type {message.type!r}.")
         else:
-            # Drops the id: the running process may be about to store a message with the same id.
-            new.append(message.model_dump() | ({"id": None} if is_at_work else {}))
+            data = message.model_dump()
+            if is_running:
+                # The running process may be about to store a message with the same id.
+                data["id"] = None
+            new.append(data)
     if not new:
         _refuse(f"{_MESSAGES}; there is no new message.")
     return new
@@ -168,20 +212,31 @@ async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str,
 
 async def _take_files(user: str, value: Mapping[str, Any]) -> None:
     """Store the files in new messages with the thread, before LangGraph stores the run."""
-    given, thread = value.get("kwargs") or {}, str(value.get("thread_id") or "")
-    holders = (given.get("input"), (given.get("command") or {}).get("update"))
-    sent: list[Any] = [(holder, messages) for holder in holders if (messages := messages_with_files(holder))]
-    if not (thread and sent):
+    given = value.get("kwargs") or {}
+    thread = str(value.get("thread_id") or "")
+    command = given.get("command") or {}
+    # Inputs and updates, each with its messages.
+    with_files: list[Any] = []
+    for values in (given.get("input"), command.get("update")):
+        messages = messages_with_files(values)
+        if messages:
+            with_files.append((values, messages))
+    if not thread or not with_files:
         return
     # LangGraph checks the owner only later, but nothing may be stored in another user's thread.
-    found: list[Any] = await get_client().threads.search(ids=[thread], limit=1)
-    if found[0]["metadata"].get("owner") != user if found else value.get("if_not_exists") != "create":
+    threads: list[Any] = await get_client().threads.search(ids=[thread], limit=1)
+    if threads:
+        may_write = threads[0]["metadata"].get("owner") == user
+    else:
+        may_write = value.get("if_not_exists") == "create"
+    if not may_write:
         return
     settings = await asyncio.to_thread(lambda: UserSettings().operator)
     async with _book() as book:
-        for holder, messages in sent:
-            taken = await take_files(messages, Pages(book.database.store, thread), settings)
-            holder["messages"] = [message.model_dump() for message in taken]
+        pages = Pages(book.database.store, thread)
+        for values, messages in with_files:
+            messages = await take_files(messages, pages, settings)
+            values["messages"] = [message.model_dump() for message in messages]
 
 
 async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
@@ -194,8 +249,10 @@ async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
 
 
 async def check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
-    """Refuse a thread whose checkpoints belong to another user; runs of the command line belong to the local user."""
-    if thread := value.get("thread_id"):
+    """Refuse a thread whose checkpoints belong to another user; runs of the command line belong to
+    the local user."""
+    thread = value.get("thread_id")
+    if thread:
         owner = await asyncio.to_thread(owner_of_checkpoints, str(thread))
         if owner not in (None, user):
             _refuse(f"Thread {thread} does not exist.", 404)
@@ -217,21 +274,30 @@ def _database() -> Path | str:
 
 
 async def _check_load(user: str, value: Mapping[str, Any]) -> None:
-    """Refuse a run that exceeds the user's limit of concurrent runs or does not fit the status of its thread."""
-    client, most = get_client(), server_settings().user_runs
+    """Refuse a run that exceeds the user's limit of concurrent runs or does not fit the status of
+    its thread."""
+    client = get_client()
+    most = server_settings().user_runs
     if await client.threads.count(metadata={"owner": user}, status="busy") >= most:
-        _refuse(f"{user} already has {most} active runs, the maximum per user (DEEP_RESEARCH_SERVER_USER_RUNS).", 429)
-    if ((value.get("kwargs") or {}).get("command") or {}).get("goto"):
+        _refuse(
+            f"{user} already has {most} active runs, the maximum per user "
+            "(DEEP_RESEARCH_SERVER_USER_RUNS).",
+            429,
+        )
+    given = value.get("kwargs") or {}
+    command = given.get("command") or {}
+    if command.get("goto"):
         thread = await client.threads.get_state(str(value.get("thread_id")))
         if not thread["interrupts"]:
             _refuse(NOT_WAITING)
-    is_new_input = (value.get("kwargs") or {}).get("input") is not None
+    is_new_input = given.get("input") is not None
     if is_new_input and value.get("multitask_strategy") == "interrupt" and value.get("thread_id"):
         busy = await client.threads.search(ids=[str(value["thread_id"])], status="busy", limit=1)
         if busy:
             _refuse(
-                "A run is active on the thread, and new input would discard its results: steer it with the command "
-                '{"update": {"messages": [...]}}, or wait (multitask_strategy "enqueue").',
+                "A run is active on the thread, and new input would discard its results: steer it "
+                'with the command {"update": {"messages": [...]}}, or wait (multitask_strategy '
+                '"enqueue").',
                 409,
             )
 

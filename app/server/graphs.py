@@ -18,21 +18,30 @@ from ..embed import compile_graph
 
 load_all()
 # LangGraph names its assistants after these graph names.
-deep_research = compile_graph("orchestrated").copy({"context_schema": UserSettings, "name": "Deep research"})
-planned_research = compile_graph("planned").copy({"context_schema": UserSettings, "name": "Planned research"})
+deep_research = compile_graph("orchestrated").copy(
+    {"context_schema": UserSettings, "name": "Deep research"}
+)
+planned_research = compile_graph("planned").copy(
+    {"context_schema": UserSettings, "name": "Planned research"}
+)
 
 
 @asynccontextmanager
 async def open_saver() -> AsyncIterator[RunSaver]:
-    """Open the saver for the file in the data folder, or for the database set in the environment."""
+    """Open the saver for the file in the data folder, or for the database set in the
+    environment."""
     # Resolves folders and imports engines now, since this would block the event loop during a run.
     await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
-    async with open_database(await asyncio.to_thread(runs_location, Context().data_dir)) as database:
+    async with open_database(
+        await asyncio.to_thread(runs_location, Context().data_dir)
+    ) as database:
         yield database.saver
 
 
 @asynccontextmanager
 async def open_store() -> AsyncIterator[BaseStore]:
     """Open the store in the same database."""
-    async with open_database(await asyncio.to_thread(runs_location, Context().data_dir)) as database:
+    async with open_database(
+        await asyncio.to_thread(runs_location, Context().data_dir)
+    ) as database:
         yield database.store

@@ -1,4 +1,5 @@
-"""The app in front of LangGraph's server; `Guard` checks user, origin, path and size of each request."""
+"""The app in front of LangGraph's server; `Guard` checks user, origin, path and size of each
+request."""
 
 from __future__ import annotations
 
@@ -57,13 +58,17 @@ _PUBLIC = frozenset({"/ok"})
 """Paths that need no token."""
 _PAGE = re.compile(r"/|/page/[a-z_]+\.(?:js|css|svg)")
 """Paths of the web page's files, which need no token because they contain no user data."""
-_SERVED = re.compile(r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)")
-"""The only paths that are served; LangGraph's other paths are for deployment, metrics, resets and other protocols."""
+_SERVED = re.compile(
+    r"/(?:ok|info|docs|mcp|openapi\.json|(?:assistants|threads|runs|research)(?:/.*)?)"
+)
+"""The only paths that are served; LangGraph's other paths are for deployment, metrics, resets and
+other protocols."""
 _ALLOW_ORIGIN = "its operator can allow them with DEEP_RESEARCH_SERVER_ORIGINS."
 _STATE_WRITES = re.compile(r"/threads/[^/]+/state")
 """Path at which LangGraph lets clients write a thread's state."""
 _REFUSED_STATE = (
-    "Clients cannot write the state of a thread or of one of its branches: send a message as the input of a run, or "
+    "Clients cannot write the state of a thread or of one of its branches: send a message as the "
+    "input of a run, or "
     'steer an active run with the command {"update": {"messages": [...]}}.'
 )
 
@@ -72,7 +77,8 @@ _streams = Counter[str | None]()
 
 
 class Guard:
-    """ASGI middleware that passes on only requests by known users, within the limits, to served paths."""
+    """ASGI middleware that passes on only requests by known users, within the limits, to served
+    paths."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -80,17 +86,21 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with the reason."""
         # LangGraph's internal calls; external requests cannot have this root path.
-        if scope["type"] not in ("http", "websocket") or scope.get("root_path", "").startswith("/noauth"):
+        is_internal = scope.get("root_path", "").startswith("/noauth")
+        if scope["type"] not in ("http", "websocket") or is_internal:
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
         is_page = is_read and _PAGE.fullmatch(scope["path"]) is not None
-        user = user_of(headers, (scope.get("client") or ("",))[0])
+        client, *_ = scope.get("client") or ("",)
+        user = user_of(headers, client)
         messages = list[Message]()
         refused = _refused(scope, headers, user, is_public=is_page or scope["path"] in _PUBLIC)
         if refused is None and is_page:
             return await serve_page(scope, receive, send)
-        if refused is None and scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):
+        methods = ("POST", "PUT", "PATCH", "DELETE")
+        has_body = scope["type"] == "http" and scope["method"] in methods
+        if refused is None and has_body:
             body = None
             with suppress(TimeoutError):
                 async with asyncio.timeout(_BODY_SECONDS):
@@ -100,29 +110,47 @@ class Guard:
 
         async def replay() -> Message:
             """Return the body that was read, then what the connection receives after it."""
-            return messages.pop() if messages else await receive()
+            if messages:
+                return messages.pop()
+            return await receive()
 
         if refused is None:
-            streams = int(bool(_STREAM.fullmatch(scope["path"])))
-            _streams[user] += streams
+            if not _STREAM.fullmatch(scope["path"]):
+                return await self._app(scope, replay, send)
+            _streams[user] += 1
             try:
                 return await self._app(scope, replay, send)
             finally:
-                _streams[user] -= streams
+                _streams[user] -= 1
         if scope["type"] == "websocket":
             return await send({"type": "websocket.close", "code": 1008, "reason": refused[1][:120]})
-        wait = {"Retry-After": str(BEGIN_SECONDS)} if refused[0] == 429 else None
-        return await JSONResponse({"detail": refused[1]}, refused[0], wait)(scope, receive, send)
+        status, reason = refused
+        response = JSONResponse({"detail": reason}, status)
+        if status == 429:
+            response.headers["Retry-After"] = str(BEGIN_SECONDS)
+        return await response(scope, receive, send)
 
 
-def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: bool) -> tuple[int, str] | None:
+def _refused(
+    scope: Scope, headers: Headers, user: str | None, *, is_public: bool
+) -> tuple[int, str] | None:
     """Return status and reason if the path or headers of a request are refused, else None."""
-    if sum(len(name) + len(value) for name, value in headers.raw) + len(scope["query_string"]) > _HEAD_BYTES:
+    head_bytes = len(scope["query_string"])
+    for name, value in headers.raw:
+        head_bytes += len(name) + len(value)
+    if head_bytes > _HEAD_BYTES:
         return 431, f"The head of the request is longer than {_HEAD_BYTES} bytes."
-    settings, host, origin = server_settings(), headers.get("host", ""), headers.get("origin")
-    name = urlsplit(f"//{host}").hostname or ""
-    if name not in LOOPBACK and name not in settings.hosts and host not in settings.hosts:
-        return 421, f"The host {host!r} is not allowed; the operator can allow it with DEEP_RESEARCH_SERVER_HOSTS."
+    settings = server_settings()
+    host = headers.get("host", "")
+    host_name = urlsplit(f"//{host}").hostname or ""
+    is_known_host = host_name in LOOPBACK or host_name in settings.hosts or host in settings.hosts
+    if not is_known_host:
+        return (
+            421,
+            f"The host {host!r} is not allowed; the operator can allow it with "
+            "DEEP_RESEARCH_SERVER_HOSTS.",
+        )
+    origin = headers.get("origin")
     if origin is not None and origin not in allowed_origins(host):
         return 403, f"Pages of {origin!r} may not use this server; {_ALLOW_ORIGIN}"
     if is_public:
@@ -134,28 +162,46 @@ def _refused(scope: Scope, headers: Headers, user: str | None, *, is_public: boo
     if user is None:
         return (
             401,
-            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see docs/guides/server.md.",
+            "A token is needed, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; see "
+            "docs/guides/server.md.",
         )
-    if _STREAM.fullmatch(scope["path"]) and (_streams[user] >= _USER_STREAMS or _streams.total() >= _STREAMS):
-        return 429, f"Too many open streams: {_USER_STREAMS} per user and {_STREAMS} in total are allowed; close one."
+    if _STREAM.fullmatch(scope["path"]) and (
+        _streams[user] >= _USER_STREAMS or _streams.total() >= _STREAMS
+    ):
+        return (
+            429,
+            f"Too many open streams: {_USER_STREAMS} per user and {_STREAMS} in total are allowed; "
+            "close one.",
+        )
     return None
 
 
-def _refused_body(scope: Scope, headers: Headers, body: bytes | None, user: str | None) -> tuple[int, str] | None:
-    """Return status and reason if the body of a request is refused, else None; `body` is None if it was not read."""
+def _refused_body(
+    scope: Scope, headers: Headers, body: bytes | None, user: str | None
+) -> tuple[int, str] | None:
+    """Return status and reason if the body of a request is refused, else None; `body` is None if it
+    was not read."""
     if body is None:
         longest = f"{server_settings().body_bytes} bytes (DEEP_RESEARCH_SERVER_BODY_BYTES)"
-        return 413, f"The request is longer than {longest}, or did not arrive within {_BODY_SECONDS} s."
+        return (
+            413,
+            f"The request is longer than {longest}, or did not arrive within {_BODY_SECONDS} s.",
+        )
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     # Without a preflight, browsers let pages of other sites send bodies of other types.
     is_of_page = "origin" in headers or "sec-fetch-site" in headers
     if body and kind != "application/json" and is_of_page and user_of_token(headers) is None:
         return 415, "The request body must be JSON (`Content-Type: application/json`)."
     # Checked here because LangGraph resolves the host name before it calls `auth`.
-    if isinstance(webhook := _read(body, "webhook"), str) and (words := refused_webhook(webhook)):
-        return 422, words
+    webhook = _read(body, "webhook")
+    if isinstance(webhook, str):
+        words = refused_webhook(webhook)
+        if words:
+            return 422, words
     path = scope["path"].rstrip("/")
-    if _STATE_WRITES.fullmatch(path) and (user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")):
+    if _STATE_WRITES.fullmatch(path) and (
+        user != LOCAL_USER or _read(body, "checkpoint", "checkpoint_ns")
+    ):
         return 403, _REFUSED_STATE
     if path == "/threads" and _read(body, "supersteps") is not None:
         return 403, _REFUSED_STATE
@@ -176,7 +222,9 @@ def _read(body: bytes, *keys: str) -> Any:
 
 async def _body(receive: Receive) -> bytes | None:
     """Read the body of a request; returns None if it is too long."""
-    parts, length, most = list[bytes](), 0, server_settings().body_bytes
+    most = server_settings().body_bytes
+    parts = list[bytes]()
+    length = 0
     while True:
         message = await receive()
         part = message.get("body", b"")
@@ -197,22 +245,29 @@ def limit_heads() -> None:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     protocol: Any = AutoHTTPProtocol
-    made, received = protocol.connection_made, protocol.data_received
+    made = protocol.connection_made
+    received = protocol.data_received
 
     def connection_made(self: Any, transport: asyncio.Transport) -> None:
         made(self, transport)
-        self.head_bytes, self.head_timer = 0, self.loop.call_later(_HEAD_SECONDS, close, self)
+        self.head_bytes = 0
+        self.head_timer = self.loop.call_later(_HEAD_SECONDS, close, self)
 
     def data_received(self: Any, data: bytes) -> None:
         was_in_head = is_in_head(self)
         received(self, data)
-        self.head_bytes = self.head_bytes + len(data) if was_in_head and is_in_head(self) else 0
+        if was_in_head and is_in_head(self):
+            self.head_bytes += len(data)
+        else:
+            self.head_bytes = 0
         if self.head_bytes > _HEAD_BYTES:
             self.transport.close()
         elif self.cycle and not self.cycle.response_complete:
-            self.head_timer = self.head_timer and self.head_timer.cancel()
-        else:
-            self.head_timer = self.head_timer or self.loop.call_later(_HEAD_SECONDS, close, self)
+            if self.head_timer:
+                self.head_timer.cancel()
+            self.head_timer = None
+        elif not self.head_timer:
+            self.head_timer = self.loop.call_later(_HEAD_SECONDS, close, self)
 
     def is_in_head(self: Any) -> bool:
         # h11 does not show an incomplete head, but has its own size limit.
@@ -223,11 +278,13 @@ def limit_heads() -> None:
         if self.transport.get_protocol() is self:
             self.transport.close()
 
-    protocol.connection_made, protocol.data_received = connection_made, data_received
+    protocol.connection_made = connection_made
+    protocol.data_received = data_received
 
 
 async def _greet(address: SplitResult, token: str) -> None:
-    """Print where to open the server once it is listening; `token` is empty if it needs none or users have their own.
+    """Print where to open the server once it is listening; `token` is empty if it needs none or
+    users have their own.
 
     Without a port, as behind a tunnel, only the token is printed.
     """
@@ -239,12 +296,14 @@ async def _greet(address: SplitResult, token: str) -> None:
             continue
         writer.close()
         break
-    url, lines = address.geturl(), list[str]()
+    url = address.geturl()
+    lines = list[str]()
     if token:
         lines.append(f"Token of this server, for clients on this machine: {token}")
-    if address.port:
-        own = f"Web page: {url}/#token={token}"
-        lines.append(own if token else f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}")
+    if address.port and token:
+        lines.append(f"Web page: {url}/#token={token}")
+    elif address.port:
+        lines.append(f"Deep Research: open {url}/ or {STUDIO}/studio/?baseUrl={url}")
     if lines:
         words = "\n".join(lines)
         sys.stderr.write(f"\n{words}\n\n")
@@ -277,8 +336,10 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
     def without_traceback(record: logging.LogRecord) -> bool:
         # Our own errors need no traceback in LangGraph's log.
         logged = record.msg
-        if isinstance(logged, dict) and f"<class '{UserMistake.__module__}." in str(logged.get("event")):
-            logged.pop("exception", None)
+        if isinstance(logged, dict):
+            event = str(logged.get("event"))
+            if f"<class '{UserMistake.__module__}." in event:
+                logged.pop("exception", None)
         return True
 
     logging.getLogger("langgraph_api.worker").addFilter(without_traceback)
@@ -298,7 +359,8 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
 
 
 async def _answer_mistake(_: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": str(error)}, status_code=409 if isinstance(error, ThreadBusy) else 422)
+    status = 409 if isinstance(error, ThreadBusy) else 422
+    return JSONResponse({"detail": str(error)}, status_code=status)
 
 
 app = Starlette(

@@ -1,4 +1,5 @@
-"""Our routes in addition to LangGraph's: runs with their packets, exports and sources, and checks of reports."""
+"""Our routes in addition to LangGraph's: runs with their packets, exports and sources, and checks
+of reports."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, get_args
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import NotFoundError
 from starlette.exceptions import HTTPException
@@ -24,7 +25,13 @@ from ...core.run.conversation import DRAFT, attached_to, clean_nested, mark_of, 
 from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
 from ...core.run.events.log import LogTail, read_log
 from ...core.run.spending import check_account, total
-from ...core.run.store.pages import LOCAL_USER, Pages, announce_change, followed_threads, next_change
+from ...core.run.store.pages import (
+    LOCAL_USER,
+    Pages,
+    announce_change,
+    followed_threads,
+    next_change,
+)
 from ...core.run.user_settings import UserSettings
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
@@ -46,9 +53,15 @@ _LABEL_CHARACTERS = 200
 BEGIN_SECONDS = 30
 """Seconds that a packet stream waits for a run to start."""
 _GAP_SECONDS, _OTHERS_SECONDS = 0.3, 1.0
-"""Minimum seconds between two reads of a run, and seconds between two polls for changes by other processes."""
+"""Minimum seconds between two reads of a run, and seconds between two polls for changes by other
+processes."""
 _HEARTBEAT_SECONDS = 15.0
 """Seconds of silence after which a comment keeps the stream of a check open."""
+_LINE = (
+    "thread", "name", "label", "title", "first_title", "question", "asked", "graph", "status",
+    "changed",
+)  # fmt: skip
+"""Data of a run (`run_data`) that the list of runs shows."""
 _REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
 """Suffixes of reports that can be checked."""
 
@@ -68,7 +81,8 @@ async def opened_book() -> AsyncIterator[None]:
 
 
 async def offer(request: Request) -> Response:
-    """Return the strategies, documents, engines, models and formats that the user may choose, and usual costs."""
+    """Return the strategies, documents, engines, models and formats that the user may choose, and
+    usual costs."""
     user = _user(request)
     context = await asyncio.to_thread(UserSettings().context_of, user)
     offered = await asyncio.to_thread(offer_to, user, context)
@@ -77,29 +91,37 @@ async def offer(request: Request) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """List the user's latest runs, newest first; `search` limits them to runs that contain all its words."""
-    book, user = opened_books[-1], _user(request)
+    """List the user's latest runs, newest first; `search` limits them to runs that contain all its
+    words."""
+    book = opened_books[-1]
+    user = _user(request)
     words = request.query_params.get("search", "").casefold().split()
     listed = list[dict[str, Any]]()
     for thread in await book.database.saver.thread_ids():
-        if await asyncio.to_thread(owner_of_checkpoints, thread) == user:
-            line = await _line(book, thread)
-            text = " ".join(str(line.get(name, "")) for name in ("label", "title", "question", "asked")).casefold()
-            listed += [line] if all(word in text for word in words) else []
+        if await asyncio.to_thread(owner_of_checkpoints, thread) != user:
+            continue
+        line = await _line(book, thread)
+        texts = [str(line.get(name, "")) for name in ("label", "title", "question", "asked")]
+        searched = " ".join(texts).casefold()
+        if all(word in searched for word in words):
+            listed.append(line)
         if len(listed) == _LISTED:
             break
     return JSONResponse(listed)
 
 
 async def rename_run(request: Request) -> Response:
-    """Set the label of a run to the `label` in the body; an empty label shows the question again."""
+    """Set the label of a run to the `label` in the body; an empty label shows the question
+    again."""
     stored = await _run(request)
     try:
         label = (await request.json())["label"]
     except (ValueError, TypeError, KeyError):
         label = None
     if not isinstance(label, str) or len(label) > _LABEL_CHARACTERS:
-        raise HTTPException(422, f'label: send {{"label": "..."}} with at most {_LABEL_CHARACTERS} characters.')
+        raise HTTPException(
+            422, f'label: send {{"label": "..."}} with at most {_LABEL_CHARACTERS} characters.'
+        )
     await opened_books[-1].rename(stored, label)
     return JSONResponse({"label": label})
 
@@ -123,24 +145,30 @@ async def delete_run(request: Request) -> Response:
 
 
 async def list_earlier(request: Request) -> Response:
-    """Return the thread's earlier questions, oldest first, each with its final state and packets."""
-    book, stored = opened_books[-1], await _run(request)
+    """Return the thread's earlier questions, oldest first, each with its final state and
+    packets."""
+    book = opened_books[-1]
+    stored = await _run(request)
     pages = Pages(book.database.store, stored.thread)
-    ended = [
-        {**run_data(run), "messages": [], "packets": await read_log(pages, run.state.run.id)}
-        for run in await book.earlier(stored)
-    ]
-    return JSONResponse(clean_nested(ended), headers={"Cache-Control": "no-store"})
+    earlier = list[dict[str, Any]]()
+    for run in await book.earlier(stored):
+        data = run_data(run)
+        data["messages"] = []
+        data["packets"] = await read_log(pages, run.state.run.id)
+        earlier.append(data)
+    return JSONResponse(clean_nested(earlier), headers={"Cache-Control": "no-store"})
 
 
 async def stream_packets(request: Request) -> Response:
     """Stream the status and packets of a run's latest question, first from its log, then live.
 
-    Waits up to `BEGIN_SECONDS` for a run on the thread. An event `run` contains the status and the conversation. An
-    event `packets` contains new packets of the question `question_id`; keep the first `held` packets of this stream
-    and replace the rest with them. An event `refused` says why the stream ends.
+    Waits up to `BEGIN_SECONDS` for a run on the thread. An event `run` contains the status and the
+    conversation. An event `packets` contains new packets of the question `question_id`; keep the
+    first `held` packets of this stream and replace the rest with them. An event `refused` says why
+    the stream ends.
     """
-    thread, user = request.path_params["thread"], _user(request)
+    thread = request.path_params["thread"]
+    user = _user(request)
     if await asyncio.to_thread(owner_of_checkpoints, thread) not in (None, user):
         raise _no_run(thread)
     return _stream(_packet_events(opened_books[-1], thread, user))
@@ -149,35 +177,48 @@ async def stream_packets(request: Request) -> Response:
 async def check_report(request: Request) -> Response:
     """Check a report and stream events, `notice` for progress, then `checked` or `refused`.
 
-    The body is JSON with the `name` of the file, whose suffix determines the format, and its content as `base64`.
+    The body is JSON with the `name` of the file, whose suffix determines the format, and its
+    content as `base64`.
     """
     try:
         sent = await request.json()
-        name, data = str(sent["name"]), base64.b64decode(sent["base64"], validate=True)
+        name = str(sent["name"])
+        data = base64.b64decode(sent["base64"], validate=True)
     except (ValueError, TypeError, KeyError):
         raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
     if not name.lower().endswith(_REPORT_SUFFIXES):
-        raise HTTPException(422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)}).")
+        raise HTTPException(
+            422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)})."
+        )
     return _stream(_check_events(_user(request), data, name))
 
 
-async def check_for(user: str, report: bytes, name: str, on_notice: Callable[[str], None]) -> CheckedFile:
-    """Check a report with a user's settings, one at a time, and charge the user's account; see `check_file`."""
+async def check_for(
+    user: str, report: bytes, name: str, on_notice: Callable[[str], None]
+) -> CheckedFile:
+    """Check a report with a user's settings, one at a time, and charge the user's account; see
+    `check_file`."""
     settings = await asyncio.to_thread(UserSettings().context_of, user)
     account = Pages(opened_books[-1].database.store, "", user)
     async with account.lock(f"check of {user}"):
         await check_account(account, settings)
-        return await check_file(report, name, settings.model_copy(update={"verify": "check"}), on_notice, account)
+        settings = settings.model_copy(update={"verify": "check"})
+        return await check_file(report, name, settings, on_notice, account)
 
 
 async def export_run(request: Request) -> Response:
-    """Return a run's report in a format of `deep-research export`; `question` selects an earlier question by id."""
+    """Return a run's report in a format of `deep-research export`; `question` selects an earlier
+    question by id."""
     formats = await asyncio.to_thread(export_formats)
     wanted = request.query_params.get("format", FORMATS[0].name)
     export_format = formats.get(wanted)
     if export_format is None:
-        raise HTTPException(422, f"format: unknown format {wanted!r}; choose from {', '.join(formats)}.")
-    evidence = next((level for level in get_args(EvidenceShown) if level == request.query_params.get("evidence")), None)
+        raise HTTPException(
+            422, f"format: unknown format {wanted!r}; choose from {', '.join(formats)}."
+        )
+    evidence: Any = request.query_params.get("evidence")
+    if evidence not in get_args(EvidenceShown):
+        evidence = None
     stored = await _run(request)
     name = RunName(stored.thread, None)
     try:
@@ -194,31 +235,51 @@ async def export_run(request: Request) -> Response:
 
 
 async def show_source(request: Request) -> Response:
-    """Return a source of a run by number, with title, link, the text that was read, and the quoted passages.
+    """Return a source of a run by number, with title, link, the text that was read, and the quoted
+    passages.
 
-    The number is the one in the latest report, or in the report on the earlier question with the id `question`; with
-    `of=thread`, it is the number in the thread, where uncited sources have numbers too.
+    The number is the one in the latest report, or in the report on the earlier question with the id
+    `question`; with `of=thread`, it is the number in the thread, where uncited sources have numbers
+    too.
     """
-    stored, number = await _run(request), request.path_params["number"]
-    report, sources = stored.state.report, stored.state.sources
+    stored = await _run(request)
+    number = request.path_params["number"]
+    report = stored.state.report
+    sources = stored.state.sources
     keys = report.keys if report else {}
-    in_thread = {source.number: key for key, source in sources.items() if source.number}
-    key = (in_thread if request.query_params.get("of") == "thread" else keys).get(number)
+    if request.query_params.get("of") == "thread":
+        in_thread = {source.number: key for key, source in sources.items() if source.number}
+        key = in_thread.get(number)
+    else:
+        key = keys.get(number)
     if key is None:
         raise HTTPException(404, f"Source {number} does not exist.")
-    texts = await source_texts(sources, [key], Pages(opened_books[-1].database.store, stored.thread))
-    passages = [passage for claim in (report.claims if report else ()) for passage in claim.passages]
-    source, link = sources[key], link_to(sources[key])
-    shown = {
-        "number": next((own for own, cited in keys.items() if cited == key), 0),
-        "title": shown_title(source),
-        "quotes": [passage.quote for passage in passages if passage.source == key and passage.quote],
+    pages = Pages(opened_books[-1].database.store, stored.thread)
+    texts = await source_texts(sources, [key], pages)
+    number_in_report = 0
+    for cited_number, cited_key in keys.items():
+        if cited_key == key:
+            number_in_report = cited_number
+            break
+    quotes = list[str]()
+    for claim in report.claims if report else ():
+        for passage in claim.passages:
+            if passage.source == key and passage.quote:
+                quotes.append(passage.quote)
+    source = sources[key]
+    link = link_to(source)
+    if not link.startswith(("http://", "https://")):
         # Browsers do not open local files from a web page.
-        "link": link if link.startswith(("http://", "https://")) else "",
+        link = ""
+    data = {
+        "number": number_in_report,
+        "title": shown_title(source),
+        "quotes": quotes,
+        "link": link,
         "read_at": source.read_at,
         "texts": [text.text for text in texts.get(key, ())],
     }
-    return JSONResponse(clean_nested(shown), headers={"Cache-Control": "no-store"})
+    return JSONResponse(clean_nested(data), headers={"Cache-Control": "no-store"})
 
 
 ROUTES: Sequence[Route] = (
@@ -237,16 +298,34 @@ ROUTES: Sequence[Route] = (
 
 def run_data(stored: StoredRun) -> dict[str, Any]:
     """Return the status and conversation of a run, as JSON data for clients."""
-    state, run = stored.state, stored.state.run
-    spent, audit = total(state.spending), state.report.audit if state.report else None
-    depth = "recalled" if run.is_recalled else "quick" if run.is_quick else run.depth or "standard"
-    shown = {
+    state = stored.state
+    run = state.run
+    depth: str = run.depth or "standard"
+    if run.is_recalled:
+        depth = "recalled"
+    elif run.is_quick:
+        depth = "quick"
+    messages = list[dict[str, Any]]()
+    for message in state.messages:
+        if mark_of(message) == DRAFT:
+            continue
+        messages.append(
+            {
+                "role": "user" if isinstance(message, HumanMessage) else "assistant",
+                "kind": mark_of(message),
+                "text": message.text,
+                "attached": [attachment.model_dump() for attachment in attached_to(message)],
+            }
+        )
+    spent = total(state.spending)
+    audit = state.report.audit if state.report else None
+    data = {
         "thread": stored.thread,
         "name": stored.name,
         "label": stored.label,
         "title": stored.title,
         "question": stored.question,
-        "asked": next((safe_text(message.text) for message in state.messages if isinstance(message, HumanMessage)), ""),
+        "asked": _first_question(state.messages),
         "graph": GRAPHS[stored.strategy],
         "status": stored.status,
         "is_unfinished": stored.is_unfinished,
@@ -260,46 +339,66 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "seconds": run.active_seconds,
         "stop_reason": run.stop_reason,
         "estimate": usual_cost_line(run.usual_cost) if run.usual_cost else "",
-        "spent": {"calls": spent.calls, "tokens": spent.input_tokens + spent.output_tokens, "usd": spent.usd},
+        "spent": {
+            "calls": spent.calls,
+            "tokens": spent.input_tokens + spent.output_tokens,
+            "usd": spent.usd,
+        },
         "has_report": state.report is not None,
         "sources": _sources(state),
         "checked": counts_line(audit) if audit else "",
         "open_gaps": list(audit.open_gaps) if audit else [],
-        "messages": [
-            {
-                "role": "user" if isinstance(message, HumanMessage) else "assistant",
-                "kind": mark_of(message),
-                "text": message.text,
-                "attached": [attachment.model_dump() for attachment in attached_to(message)],
-            }
-            for message in state.messages
-            if mark_of(message) != DRAFT
-        ],
+        "messages": messages,
     }
-    return clean_nested(shown)
+    return clean_nested(data)
+
+
+def _first_question(messages: Sequence[BaseMessage]) -> str:
+    """Return the first message of the user; empty if there is none."""
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            return safe_text(message.text)
+    return ""
 
 
 def _sources(state: ResearchState) -> list[dict[str, Any]]:
-    words, shown = labels(state.run.language_code), list[dict[str, Any]]()
-    for source in state.report.cited(state.sources) if state.report else ():
-        facts = (words.origin(source) if source.kind == "web" else "", time_line(source), words.remark(source))
-        card = {"number": source.number, "title": shown_title(source), "kind": source.kind, "extent": source.extent}
-        shown.append({**card, "place": short_location(source), "facts": [fact for fact in facts if fact]})
-    return shown
+    """Return what the page shows of each cited source."""
+    if not state.report:
+        return []
+    words = labels(state.run.language_code)
+    cards = list[dict[str, Any]]()
+    for source in state.report.cited(state.sources):
+        facts = [time_line(source), words.remark(source)]
+        if source.kind == "web":
+            facts.insert(0, words.origin(source))
+        cards.append(
+            {
+                "number": source.number,
+                "title": shown_title(source),
+                "kind": source.kind,
+                "extent": source.extent,
+                "place": short_location(source),
+                "facts": list(filter(None, facts)),
+            }
+        )
+    return cards
 
 
 async def _watch_others(book: RunBook) -> None:
-    """Notify all streams of changes by other processes; runs in this process send their own notifications."""
+    """Notify all streams of changes by other processes; runs in this process send their own
+    notifications."""
     known = dict[str, tuple[Any, ...]]()
     while True:
         await asyncio.sleep(_OTHERS_SECONDS)
         try:
-            versions = await book.database.saver.versions(threads) if (threads := followed_threads()) else {}
+            threads = followed_threads()
+            versions = await book.database.saver.versions(threads) if threads else {}
         except Exception as error:  # noqa: BLE001 - the database may be readable again later
             log_failure(__name__, error, "Changes by other processes cannot be read")
             continue
         for thread in known.keys() | versions.keys():
-            *_, owner = version = versions.get(thread, (None,))
+            version = versions.get(thread, (None,))
+            owner = version[-1]
             if owner or version != known.get(thread):
                 announce_change(thread)
         known = versions
@@ -316,10 +415,14 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
                 change = next_change(thread)
     if owner != user:
         # Another user may have started a run on this thread in the meantime.
-        words = _no_run(thread).detail if owner else f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
+        words = f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
+        if owner:
+            words = _no_run(thread).detail
         yield _event("refused", {"detail": words})
         return
-    tail, question_id, last = LogTail(Pages(book.database.store, thread), ""), "", ""
+    question_id = ""
+    tail = LogTail(Pages(book.database.store, thread), question_id)
+    last = ""
     while True:
         change = next_change(thread)
         try:
@@ -333,9 +436,10 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
             question_id = data["question_id"]
             tail = LogTail(Pages(book.database.store, thread), question_id)
         held, packets = await tail.read_new()
-        if (said := json.dumps(data)) != last:
+        text = json.dumps(data)
+        if text != last:
             yield _event("run", data)
-            last = said
+            last = text
         if packets:
             yield _event("packets", {"question_id": question_id, "held": held, "packets": packets})
         await asyncio.sleep(_GAP_SECONDS)
@@ -355,8 +459,9 @@ async def _check_events(user: str, data: bytes, name: str) -> AsyncIterator[str]
                 yield ": still checking\n\n"
             else:
                 yield _event("notice", {"words": words}) if words else ""
-        found = await check
-        yield _event("checked", {"summary": found.summary, "html": await asyncio.to_thread(html_of, found, name)})
+        checked = await check
+        html = await asyncio.to_thread(html_of, checked, name)
+        yield _event("checked", {"summary": checked.summary, "html": html})
     except DeepResearchError as error:
         yield _refusal(error)
     finally:
@@ -365,7 +470,9 @@ async def _check_events(user: str, data: bytes, name: str) -> AsyncIterator[str]
 
 
 def _stream(events: AsyncIterator[str]) -> Response:
-    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return StreamingResponse(
+        events, media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    )
 
 
 def _refusal(error: DeepResearchError) -> str:
@@ -379,7 +486,7 @@ def _event(name: str, data: dict[str, Any]) -> str:
 async def _line(book: RunBook, thread: str) -> dict[str, Any]:
     try:
         stored = await book.read(thread)
-    except Exception as error:  # noqa: BLE001 - one run that cannot be read must not hide the others
+    except Exception as error:  # noqa: BLE001 - an unreadable run must not hide others
         log_failure(__name__, error, "The run %s cannot be read", thread)
         return {
             "thread": thread,
@@ -388,13 +495,15 @@ async def _line(book: RunBook, thread: str) -> dict[str, Any]:
             "question": safe_text(" ".join(str(error).split())),
         }
     data = run_data(stored)
-    names = ("thread", "name", "label", "title", "first_title", "question", "asked", "graph", "status", "changed")
-    return {name: data[name] for name in names} | {"open": len(data["open_gaps"])}
+    line = {name: data[name] for name in _LINE}
+    line["open"] = len(data["open_gaps"])
+    return line
 
 
 async def _run(request: Request) -> StoredRun:
     """Return the requested run of the user, at the requested question; raises status 404."""
-    thread, question = request.path_params["thread"], request.query_params.get("question")
+    thread = request.path_params["thread"]
+    question = request.query_params.get("question")
     book = opened_books[-1]._replace(user=_user(request))
     try:
         stored = await book.read(thread)

@@ -1,4 +1,5 @@
-"""The `serve` command: runs LangGraph's server with our web page, as configured in `langgraph.json`."""
+"""The `serve` command: runs LangGraph's server with our web page, as configured in
+`langgraph.json`."""
 
 from __future__ import annotations
 
@@ -33,25 +34,32 @@ _JOBS = 50
 
 @reports_errors
 def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
-    """Run the server until it is stopped; raises `UserMistake` before it starts if a setting or an extra is wrong."""
+    """Run the server until it is stopped; raises `UserMistake` before it starts if a setting or an
+    extra is wrong."""
     given = settings_from_options(data_dir=data_dir and data_dir.absolute(), **options)
     # Absolute paths, because the server runs in another working directory.
     context = with_absolute_paths(read_context(given))
-    folder, docs = context.data_dir.absolute(), context.docs
+    folder = context.data_dir.absolute()
+    docs = context.docs
     demo = folder / "demo" / "lighthouses"
     if not docs and demo.is_dir():
-        say("No documents are given (--docs): the server searches the documents of `deep-research demo`.")
+        say(
+            "No documents are given (--docs): the server searches the documents of `deep-research "
+            "demo`."
+        )
         docs = (demo,)
     shared = tuple(path for path in docs if USER_PLACEHOLDER not in str(path))
-    # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that user asks.
+    # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that
+    # user asks.
     list(open_roots(context.model_copy(update={"docs": shared})))
-    if notice := quotes_only(ROLES, context):
-        say(f"Note: {notice}")
+    limitation = quotes_only(ROLES, context)
+    if limitation:
+        say(f"Note: {limitation}")
     if host not in LOOPBACK and LOCAL_USER in users().values():
         raise UnknownSetting(
             f"--host {host} lets other machines reach the server, so tokens are required: set "
-            "DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and "
-            "DEEP_RESEARCH_SERVER_HOSTS to the host name by which they reach this machine."
+            "DEEP_RESEARCH_SERVER_TOKENS to USER:TOKEN, and DEEP_RESEARCH_SERVER_HOSTS to the "
+            "host name by which they reach this machine."
         )
     for notice in tracing_notices(context):
         say(notice)
@@ -60,15 +68,18 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         from langgraph_api.cli import run_server
     except ImportError:
         raise ExtraMissing(
-            '`serve` needs LangGraph\'s server: pip install ".[serve]" in the checkout of deep_research.'
+            '`serve` needs LangGraph\'s server: pip install ".[serve]" in the checkout of '
+            "deep_research."
         ) from None
     _set_environment({**given, "docs": docs, "data_dir": folder})
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # LangGraph stores its list of threads and runs in the working directory, so this is the data folder.
+    # LangGraph stores its list of threads and runs in the working directory, so this is the data
+    # folder.
     os.chdir(folder)
     # Hides LangGraph's start-up message; `guard` prints ours when the server is ready.
     logging.getLogger("langgraph_api.cli").setLevel(logging.ERROR)
-    config = json.loads(resources.files("deep_research").joinpath("langgraph.json").read_text("utf-8"))
+    config_file = resources.files("deep_research").joinpath("langgraph.json")
+    config = json.loads(config_file.read_text("utf-8"))
     # In private networks, LangGraph calls webhooks only on these hosts.
     names = [re.sub(r":\d+$", "", name).strip("[]") for name in server_settings().webhook_hosts]
     config["webhooks"]["url"]["allowed_domains"] = names
@@ -77,13 +88,18 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         chosen,
         graphs=config["graphs"],
         n_jobs_per_worker=_JOBS,
-        **{name: config[name] for name in ("auth", "http", "webhooks", "checkpointer", "store")},
+        auth=config["auth"],
+        http=config["http"],
+        webhooks=config["webhooks"],
+        checkpointer=config["checkpointer"],
+        store=config["store"],
     )
     return DONE
 
 
 def _free_port(host: str, wanted: int | None) -> int:
-    """Return the wanted port, or one that is free if none is wanted; raises `UnknownSetting` if it is taken."""
+    """Return the wanted port, or one that is free if none is wanted; raises `UnknownSetting` if it
+    is taken."""
     # The system chooses a free port for 0.
     for port in [wanted] if wanted else [_PORT, 0]:
         try:

@@ -35,7 +35,9 @@ _SHORTEST = 16
 class ServerSettings(BaseSettings):
     """Settings of the server, from environment variables `DEEP_RESEARCH_SERVER_<NAME>`."""
 
-    model_config = SettingsConfigDict(env_prefix=f"{ENVIRONMENT_PREFIX}SERVER_", env_ignore_empty=True, frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=f"{ENVIRONMENT_PREFIX}SERVER_", env_ignore_empty=True, frozen=True
+    )
 
     tokens: Annotated[tuple[str, ...], NoDecode] = ()
     """Users and their tokens, in the form `alice:TOKEN bob:TOKEN`."""
@@ -46,7 +48,8 @@ class ServerSettings(BaseSettings):
     origins: Annotated[tuple[str, ...], NoDecode] = ()
     """Origins whose web pages may use the server, in addition to its own and LangGraph Studio's."""
     webhook_hosts: Annotated[tuple[str, ...], NoDecode] = ()
-    """Hosts that webhooks may call when a run ends, written as in the URL, with any non-default port."""
+    """Hosts that webhooks may call when a run ends, written as in the URL, with any non-default
+    port."""
     require_token: bool = False
     """Whether even clients on this machine need a token."""
     user_runs: int = Field(default=50, ge=1)
@@ -57,7 +60,9 @@ class ServerSettings(BaseSettings):
     @field_validator("tokens", "hosts", "origins", "webhook_hosts", mode="before")
     @classmethod
     def _split_words(cls, value: Any) -> Any:
-        return [word for word in re.split(r"[\s,]+", value) if word] if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        return [word for word in re.split(r"[\s,]+", value) if word]
 
 
 @cache
@@ -68,21 +73,25 @@ def server_settings() -> ServerSettings:
 
 @cache
 def users() -> dict[str, str]:
-    """Return the users, keyed by token; by default only the local user, whose token is created at the first start."""
+    """Return the users, keyed by token; by default only the local user, whose token is created at
+    the first start."""
     settings = server_settings()
+    pairs = list(settings.tokens)
     try:
-        filed = settings.tokens_file.read_text("utf-8").split() if settings.tokens_file else []
+        if settings.tokens_file:
+            pairs += settings.tokens_file.read_text("utf-8").split()
     except OSError as error:
         raise UnknownSetting(
-            f"DEEP_RESEARCH_SERVER_TOKENS_FILE: {str(settings.tokens_file)!r} cannot be read: {error.strerror}."
+            f"DEEP_RESEARCH_SERVER_TOKENS_FILE: {str(settings.tokens_file)!r} cannot be read: "
+            f"{error.strerror}."
         ) from error
     found = dict[str, str]()
-    for pair in (*settings.tokens, *filed):
+    for pair in pairs:
         user, _, token = pair.partition(":")
         if not user or len(token) < _SHORTEST or user == LOCAL_USER:
             raise UnknownSetting(
-                f"DEEP_RESEARCH_SERVER_TOKENS: the entry for {user!r} must be USER:TOKEN, with a token of at least "
-                f"{_SHORTEST} characters and a user other than {LOCAL_USER!r}."
+                f"DEEP_RESEARCH_SERVER_TOKENS: the entry for {user!r} must be USER:TOKEN, with a "
+                f"token of at least {_SHORTEST} characters and a user other than {LOCAL_USER!r}."
             )
         found[token] = user
     if found:
@@ -93,7 +102,9 @@ def users() -> dict[str, str]:
         file.write(secrets.token_urlsafe(32))
     token = path.read_text("utf-8").strip()
     if len(token) < _SHORTEST:
-        raise UnknownSetting(f"{str(path)!r} contains no valid token: delete the file and restart the server.")
+        raise UnknownSetting(
+            f"{str(path)!r} contains no valid token: delete the file and restart the server."
+        )
     return {token: LOCAL_USER}
 
 
@@ -101,43 +112,55 @@ def users() -> dict[str, str]:
 def is_open() -> bool:
     """Return whether clients on this machine need no token, as with `langgraph dev`.
 
-    True if no tokens are configured, the server listens only on loopback, and no configured host names suggest a proxy.
+    True if no tokens are configured, the server listens only on loopback, and no configured host
+    names suggest a proxy.
     """
-    settings, listens_at = server_settings(), urlsplit(os.environ.get(ADDRESS, "")).hostname
+    settings = server_settings()
+    listens_at = urlsplit(os.environ.get(ADDRESS, "")).hostname
     has_tokens = set(users().values()) != {LOCAL_USER}
     return listens_at in LOOPBACK and not (has_tokens or settings.hosts or settings.require_token)
 
 
 def user_of(headers: Mapping[str, str], client: str) -> str | None:
-    """Return the user of a request: the token's owner, or the local user if no token is needed; None to refuse it.
+    """Return the user of a request: the token's owner, or the local user if no token is needed;
+    None to refuse it.
 
     `headers` has lower-case names. Only clients on this machine can be the local user.
     """
     user = user_of_token(headers)
     if user is None and is_open() and is_from_allowed_page(headers):
         user = LOCAL_USER
-    return user if user != LOCAL_USER or client in ("127.0.0.1", "::1") else None
+    if user == LOCAL_USER and client not in ("127.0.0.1", "::1"):
+        return None
+    return user
 
 
 def user_of_token(headers: Mapping[str, str]) -> str | None:
     """Return the user whose token a request carries; None without a known token."""
     token = token_in(headers).encode()
-    return next((user for known, user in users().items() if hmac.compare_digest(known.encode(), token)), None)
+    for known, user in users().items():
+        if hmac.compare_digest(known.encode(), token):
+            return user
+    return None
 
 
 def allowed_origins(host: str = "") -> tuple[str, ...]:
-    """Return the origins whose web pages may use the server, including its own if `host` is given."""
-    own = (f"http://{host}", f"https://{host}") if host else ()
-    return (STUDIO, *server_settings().origins, *own)
+    """Return the origins whose web pages may use the server, including its own if `host` is
+    given."""
+    origins = (STUDIO, *server_settings().origins)
+    if host:
+        origins += (f"http://{host}", f"https://{host}")
+    return origins
 
 
 def is_from_allowed_page(headers: Mapping[str, str]) -> bool:
     """Return whether a request comes from an allowed web page or from no web page at all.
 
-    Browsers send `Origin` with requests that change something or whose response another site could read, and
-    `Sec-Fetch-Site` with the others; other clients send neither.
+    Browsers send `Origin` with requests that change something or whose response another site could
+    read, and `Sec-Fetch-Site` with the others; other clients send neither.
     """
-    if (origin := headers.get("origin")) is not None:
+    origin = headers.get("origin")
+    if origin is not None:
         return origin in allowed_origins(headers.get("host", ""))
     return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
@@ -145,14 +168,24 @@ def is_from_allowed_page(headers: Mapping[str, str]) -> bool:
 def refused_webhook(address: object) -> str:
     """Return why a webhook URL is refused; empty if it is allowed or not given."""
     # Compares the host as written, so a URL with a password or backslash matches no allowed host.
-    found = re.match(r"https?://([^/?#]*)", str(address), re.IGNORECASE)
-    host = found[1].lower() if found else str(address)
-    if not address or (found and host in map(str.lower, server_settings().webhook_hosts)):
+    if not address:
         return ""
-    return f"webhook: {host[:100]!r} is not allowed; the operator can allow it with DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS."
+    host = str(address)
+    match = re.match(r"https?://([^/?#]*)", host, re.IGNORECASE)
+    if match:
+        host = match[1].lower()
+        if host in map(str.lower, server_settings().webhook_hosts):
+            return ""
+    return (
+        f"webhook: {host[:100]!r} is not allowed; the operator can allow it with "
+        "DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS."
+    )
 
 
 def token_in(headers: Mapping[str, str]) -> str:
-    """Return the token of a request, sent as `Authorization: Bearer TOKEN` or, by LangGraph's clients, `X-Api-Key`."""
+    """Return the token of a request, sent as `Authorization: Bearer TOKEN` or, by LangGraph's
+    clients, `X-Api-Key`."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    return headers.get("x-api-key", "")

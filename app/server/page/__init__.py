@@ -13,12 +13,17 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "trusted-types report; require-trusted-types-for 'script'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+    "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; trusted-types report; "
+    "require-trusted-types-for 'script'"
 )
 """Content security policy of the web page."""
-_MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_MEDIA_TYPES = {
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
+}
 
 
 async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,14 +40,18 @@ async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
     if content is None:
         response = Response("Nothing is served here.", status_code=404, media_type="text/plain")
     else:
-        response = Response(content, headers=headers, media_type=_MEDIA_TYPES[name.rpartition(".")[2]])
+        media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
+        response = Response(content, headers=headers, media_type=media_type)
     await response(scope, receive, send)
 
 
 @cache
 def _files() -> dict[str, bytes]:
-    here = resources.files("deep_research.app.server.page")
-    files = {file.name: file.read_bytes() for file in here.iterdir() if file.name.rpartition(".")[2] in _MEDIA_TYPES}
+    files = dict[str, bytes]()
+    for file in resources.files("deep_research.app.server.page").iterdir():
+        if file.name.rpartition(".")[2] in _MEDIA_TYPES:
+            files[file.name] = file.read_bytes()
     # The page shows reports as they are exported.
     style = resources.files("deep_research.app.exports").joinpath("templates", "page.css")
-    return {**files, "report.css": style.read_bytes()}
+    files["report.css"] = style.read_bytes()
+    return files
