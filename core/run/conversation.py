@@ -1,7 +1,8 @@
-"""The conversation with the user: kinds of messages, the question, attachments, and what models are shown.
+"""The conversation with the user: kinds of messages, the question, attachments, and what models are
+shown.
 
-Assistant messages have their kind (a "mark": `clarification`, `plan`, `draft`, `report`, `ended`, ...) in
-`additional_kwargs`, and user messages the list of their attachments.
+Assistant messages have their kind (a "mark": `clarification`, `plan`, `draft`, `report`, `ended`,
+...) in `additional_kwargs`, and user messages the list of their attachments.
 """
 
 from __future__ import annotations
@@ -23,14 +24,21 @@ from .errors import QuestionRefused
 MESSAGE_MARK = "deep_research"
 """Key in `additional_kwargs` of assistant messages for their kind."""
 _ATTACHED = "deep_research_attached"
-"""Key in `additional_kwargs` of user messages for their attachments: a list of `Attached` as JSON."""
+"""Key in `additional_kwargs` of user messages for their attachments: a list of `Attached` as
+JSON."""
 DRAFT = "draft"
 """Kind of a message with an unchecked report, which the checked report replaces."""
 PROGRESS = "progress"
 """Kind of a streamed message with a line of progress; never stored in the state."""
 _LATEST = 5
-"""Number of the user's latest messages that the clarifier, the planner and the orchestrator are shown."""
-_MEDIA = {"image": "picture", "image_url": "picture", "input_image": "picture", "input_audio": "recording"}
+"""Number of the user's latest messages that the clarifier, the planner and the orchestrator are
+shown."""
+_MEDIA = {
+    "image": "picture",
+    "image_url": "picture",
+    "input_image": "picture",
+    "input_audio": "recording",
+}
 """Default names of unnamed attachments by block type; others are called `file`."""
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters except tabs and line feeds, and surrogates."""
@@ -45,7 +53,11 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 def mark_of(message: AnyMessage) -> str:
     """Return the kind of an assistant message; empty if it has none, and for other messages."""
-    return str(message.additional_kwargs.get(MESSAGE_MARK, "")) if isinstance(message, AIMessage) else ""
+    return (
+        str(message.additional_kwargs.get(MESSAGE_MARK, ""))
+        if isinstance(message, AIMessage)
+        else ""
+    )
 
 
 def marked(text: str, mark: str, **more: Any) -> AIMessage:
@@ -55,11 +67,14 @@ def marked(text: str, mark: str, **more: Any) -> AIMessage:
 
 def last_mark(messages: Sequence[AnyMessage]) -> str:
     """Return the kind of the latest assistant message; empty if there is none."""
-    return next((mark_of(message) for message in reversed(messages) if isinstance(message, AIMessage)), "")
+    return next(
+        (mark_of(message) for message in reversed(messages) if isinstance(message, AIMessage)), ""
+    )
 
 
 def entry_of(messages: Sequence[AnyMessage], run: Run) -> Entry:
-    """Return what the user's latest message is, by the latest assistant message and the status of the run."""
+    """Return what the user's latest message is, by the latest assistant message and the status of
+    the run."""
     mark = last_mark(messages)
     if not run.id:
         return "answer" if mark == "clarification" else "question"
@@ -76,22 +91,36 @@ def question_of(messages: Sequence[AnyMessage]) -> str:
 
 
 def words_since_report(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the texts of the user's messages since the last report or the last run that the user ended, in order."""
+    """Return the texts of the user's messages since the last report or the last run that the user
+    ended, in order."""
     return [safe_text(message.text) for message in _said_since_report(messages)]
 
 
 def _said_since_report(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
-    ends = [position for position, message in enumerate(messages, 1) if mark_of(message) in ("report", "ended")]
-    return [message for message in messages[max(ends, default=0) :] if isinstance(message, HumanMessage)]
+    ends = [
+        position
+        for position, message in enumerate(messages, 1)
+        if mark_of(message) in ("report", "ended")
+    ]
+    return [
+        message for message in messages[max(ends, default=0) :] if isinstance(message, HumanMessage)
+    ]
 
 
 def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return the text of each of the user's messages, without lines that were copied from an earlier plan."""
+    """Return the text of each of the user's messages, without lines that were copied from an
+    earlier plan."""
     said: list[str] = []
     planned: list[str] = []
     for message in messages:
         if isinstance(message, HumanMessage):
-            said.append("\n".join(line for line in safe_text(message.text).splitlines() if line.strip() not in planned))
+            said.append(
+                "\n".join(
+                    line
+                    for line in safe_text(message.text).splitlines()
+                    if line.strip() not in planned
+                )
+            )
         elif mark_of(message) == "plan":
             planned += [line.strip() for line in message.text.splitlines()]
     return said
@@ -100,36 +129,54 @@ def words_of_user(messages: Sequence[AnyMessage]) -> list[str]:
 def question_line(question: str) -> str:
     """Return the question in one line, as a title; only the first sentence of a long question."""
     line = " ".join(question.split())
-    return line if len(line) <= _LONG else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
+    return (
+        line
+        if len(line) <= _LONG
+        else " ".join(_END.split(question.strip(), maxsplit=1)[0].split())
+    )
 
 
 def latest_messages(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the end of the conversation, with the user's last five messages, as text only (see `text_only`)."""
-    asked = [position for position, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    """Return the end of the conversation, with the user's last five messages, as text only (see
+    `text_only`)."""
+    asked = [
+        position for position, message in enumerate(messages) if isinstance(message, HumanMessage)
+    ]
     return text_only(messages[asked[-_LATEST] :] if len(asked) > _LATEST else messages)
 
 
 def text_only(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the conversation as models see it: texts of user and assistant, with the names of attached files.
+    """Return the conversation as models see it: texts of user and assistant, with the names of
+    attached files.
 
     System messages are left out; `house_rules` returns them.
     """
     shown: list[AnyMessage] = []
     for message in messages:
         if isinstance(message, HumanMessage):
-            names = [f"{file.name} (not read)" if file.reason else file.name for file in attached_to(message)]
+            names = [
+                f"{file.name} (not read)" if file.reason else file.name
+                for file in attached_to(message)
+            ]
             note = f"\n\n(Attached: {', '.join(names)}.)" if names else ""
             is_plain = isinstance(message.content, str) and not names
             shown.append(message if is_plain else HumanMessage(f"{message.text}{note}".strip()))
         elif isinstance(message, AIMessage) and message.text:
-            kept = {key: value for key, value in message.additional_kwargs.items() if key == MESSAGE_MARK}
+            kept = {
+                key: value
+                for key, value in message.additional_kwargs.items()
+                if key == MESSAGE_MARK
+            }
             shown.append(AIMessage(message.text, additional_kwargs=kept))
     return shown
 
 
 def house_rules(messages: Sequence[AnyMessage]) -> str:
-    """Return the text of system messages in the input: an app's instructions for the plan and the report."""
-    return "\n".join(safe_text(message.text) for message in messages if isinstance(message, SystemMessage)).strip()
+    """Return the text of system messages in the input: an app's instructions for the plan and the
+    report."""
+    return "\n".join(
+        safe_text(message.text) for message in messages if isinstance(message, SystemMessage)
+    ).strip()
 
 
 class FileBlock(NamedTuple):
@@ -145,10 +192,15 @@ class FileBlock(NamedTuple):
 
 
 def file_blocks(message: AnyMessage) -> list[FileBlock]:
-    """Return the files and links in a user's message; formats of LangChain, OpenAI and chat clients are accepted."""
+    """Return the files and links in a user's message; formats of LangChain, OpenAI and chat clients
+    are accepted."""
     content = message.content if isinstance(message, HumanMessage) else ""
     blocks = content if isinstance(content, list) else []
-    return [_block_of(block) for block in blocks if isinstance(block, dict) and block.get("type") != "text"]
+    return [
+        _block_of(block)
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") != "text"
+    ]
 
 
 def _block_of(block: dict[str, Any]) -> FileBlock:
@@ -161,19 +213,30 @@ def _block_of(block: dict[str, Any]) -> FileBlock:
         values = (holder.get(key) for key in keys for holder in holders)
         return next((value for value in values if isinstance(value, str) and value), "")
 
-    name, mime_type = first("filename", "name", "title"), first("mime_type", "mimeType", "media_type")
+    name, mime_type = (
+        first("filename", "name", "title"),
+        first("mime_type", "mimeType", "media_type"),
+    )
     data, address = first("base64", "data", "file_data"), first("url", "file_url", "image_url")
     if (packed := data or address).startswith("data:"):
         head, _, data = packed.partition(",")
         mime_type = mime_type or head.removeprefix("data:").partition(";")[0]
-    link = safe_text(address).strip() if address.startswith(("http://", "https://")) and not data else ""
+    link = (
+        safe_text(address).strip()
+        if address.startswith(("http://", "https://")) and not data
+        else ""
+    )
     name = name or ".".join(filter(None, (_MEDIA.get(kind, "file"), first("format"))))
-    return FileBlock(name, mime_type, data or base64.b64encode(safe_text(first("text")).encode()).decode(), link)
+    return FileBlock(
+        name, mime_type, data or base64.b64encode(safe_text(first("text")).encode()).decode(), link
+    )
 
 
 def attached_to(message: AnyMessage) -> list[Attached]:
     """Return the attachments listed in a user's message (see `with_attached`)."""
-    known: Any = message.additional_kwargs.get(_ATTACHED) if isinstance(message, HumanMessage) else None
+    known: Any = (
+        message.additional_kwargs.get(_ATTACHED) if isinstance(message, HumanMessage) else None
+    )
     # Clients may send anything here.
     with suppress(ValidationError):
         return _FILES.validate_python(clean_nested(known or []))
@@ -186,7 +249,8 @@ def message_words(message: AnyMessage) -> str:
 
 
 def with_attached(message: AnyMessage, attached: Sequence[Attached]) -> AnyMessage:
-    """Return a user's message whose content is only its text and links, with `attached` in `additional_kwargs`."""
+    """Return a user's message whose content is only its text and links, with `attached` in
+    `additional_kwargs`."""
     kept = {**message.additional_kwargs, _ATTACHED: [file.model_dump() for file in attached]}
     return message.model_copy(update={"content": message_words(message), "additional_kwargs": kept})
 
@@ -194,25 +258,36 @@ def with_attached(message: AnyMessage, attached: Sequence[Attached]) -> AnyMessa
 def attached_to_question(messages: Sequence[AnyMessage]) -> tuple[NotRead, ...]:
     """Return the files attached since the last report that cannot be searched, with the reasons."""
     files = [file for message in _said_since_report(messages) for file in attached_to(message)]
-    return tuple(NotRead(path=file.name, reason=file.reason, code=file.code) for file in files if file.reason)
+    return tuple(
+        NotRead(path=file.name, reason=file.reason, code=file.code) for file in files if file.reason
+    )
 
 
 def refused_messages(messages: Sequence[AnyMessage], max_characters: int) -> list[AnyMessage]:
-    """Return the user's messages before the last that were refused as questions, but are still in the thread."""
+    """Return the user's messages before the last that were refused as questions, but are still in
+    the thread."""
     return [
-        message for message in messages[:-1] if isinstance(message, HumanMessage) and _fault_of(message, max_characters)
+        message
+        for message in messages[:-1]
+        if isinstance(message, HumanMessage) and _fault_of(message, max_characters)
     ]
 
 
 def check_question(messages: Sequence[AnyMessage], max_characters: int) -> None:
-    """Raise `QuestionRefused` if the last message, system messages aside, is empty, too long or not the user's."""
-    last = next((message for message in reversed(messages) if not isinstance(message, SystemMessage)), None)
-    if fault := _fault_of(last if isinstance(last, HumanMessage) else HumanMessage(""), max_characters):
+    """Raise `QuestionRefused` if the last message, system messages aside, is empty, too long or not
+    the user's."""
+    last = next(
+        (message for message in reversed(messages) if not isinstance(message, SystemMessage)), None
+    )
+    if fault := _fault_of(
+        last if isinstance(last, HumanMessage) else HumanMessage(""), max_characters
+    ):
         raise QuestionRefused(fault)
 
 
 def _fault_of(message: HumanMessage, max_characters: int) -> str:
-    """Return why a message is refused as a question, worded for the user; empty if it is accepted."""
+    """Return why a message is refused as a question, worded for the user; empty if it is
+    accepted."""
     if (files := attached_to(message)) and not message.text.strip():
         names = ", ".join(file.name for file in files)
         return f"The message has no text besides {names}: write what you want to find out."
@@ -237,7 +312,8 @@ def safe_text(text: str) -> str:
 
 
 def clean_nested(value: Value) -> Value:
-    """Return a JSON value as every store accepts it: texts like `safe_text`, integers beyond 64 bits as text."""
+    """Return a JSON value as every store accepts it: texts like `safe_text`, integers beyond 64
+    bits as text."""
     copy: object = value
     if isinstance(value, str):
         copy = safe_text(value)

@@ -1,4 +1,5 @@
-"""The next action after a message of the orchestrator (`decide`) or of a researcher (`choose_action`)."""
+"""The next action after a message of the orchestrator (`decide`) or of a researcher
+(`choose_action`)."""
 
 from __future__ import annotations
 
@@ -25,12 +26,13 @@ _NOTHING_RESEARCHED = f"{NOT_RUN} nothing has been researched yet. Research the 
 DECISION_TOKENS = 1024
 """Maximum output tokens of one decision of the orchestrator or a researcher."""
 MOST_ANALYSES = 2
-"""Analyses that the orchestrator may request, which compare or challenge findings without a search."""
+"""Analyses that the orchestrator may request, which compare or challenge findings without a
+search."""
 _MOST_THINKS = 2
 """Consecutive thoughts before a model is asked to act."""
 _MOST_MISTAKES = 2
-"""Consecutive invalid messages tolerated from the orchestrator; at the next one the report is written or, if nothing
-was found, the plan's steps are researched."""
+"""Consecutive invalid messages tolerated from the orchestrator; at the next one the report is
+written or, if nothing was found, the plan's steps are researched."""
 _MOST_REPEATS = 2
 """Identical tool calls allowed to a researcher; at the next one it must write its finding."""
 PENDING = ""
@@ -53,7 +55,8 @@ class Order(NamedTuple):
     tasks: tuple[tuple[str, str], ...] = ()
     """Call id and text of each task."""
     uses_plan: bool = False
-    """Whether the plan's steps become the tasks, because the model requested nothing that can be run."""
+    """Whether the plan's steps become the tasks, because the model requested nothing that can be
+    run."""
     missing: tuple[str, ...] | None = None
     """Questions that the model declares unanswered; None if it declares nothing."""
 
@@ -61,9 +64,9 @@ class Order(NamedTuple):
 def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned: bool) -> Order:
     """Return what a message of the orchestrator's model leads to.
 
-    Of calls to several tools, the report takes precedence over a thought, and a thought over research and analysis.
-    If the model has to be given up without ever having assigned a task (not `has_assigned`), the plan's steps are
-    researched instead: it probably cannot call tools.
+    Of calls to several tools, the report takes precedence over a thought, and a thought over
+    research and analysis. If the model has to be given up without ever having assigned a task (not
+    `has_assigned`), the plan's steps are researched instead: it probably cannot call tools.
     """
     is_done = has_findings and has_assigned
     names = {call.tool for call in calls.accepted}
@@ -76,19 +79,26 @@ def decide(calls: Calls, progress: Progress, *, has_findings: bool, has_assigned
             answers = _answer_all(calls, _NOT_NEEDED, {tool_names.GENERATE_REPORT: ACKNOWLEDGED})
             asked = next(call for call in calls.accepted if call.tool == tool_names.GENERATE_REPORT)
             return Order("report", progress, answers, missing=missing_in(asked.arguments))
-        answers = _answer_all(calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED})
+        answers = _answer_all(
+            calls, _RESEARCH_ALONE, {tool_names.GENERATE_REPORT: _NOTHING_RESEARCHED}
+        )
         return Order("again", _nudged(progress, _RESEARCH_FIRST), answers)
     if tool_names.THINK_TOOL in names:
         if progress.thinks >= _MOST_THINKS:
             answers = _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: _ACT_NOW})
             return _mistaken(progress, answers, is_done)
         progress = progress.model_copy(update={"thinks": progress.thinks + 1})
-        return Order("again", progress, _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}))
+        return Order(
+            "again",
+            progress,
+            _answer_all(calls, _THINK_ALONE, {tool_names.THINK_TOOL: ACKNOWLEDGED}),
+        )
     return _research(calls, progress, is_done, has_findings)
 
 
 def _give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
-    """Stop asking the model: write the report if the research is done, else research the plan's steps."""
+    """Stop asking the model: write the report if the research is done, else research the plan's
+    steps."""
     progress = progress.model_copy(update={"mistakes": 0, "thinks": 0})
     if is_done:
         return Order("report", progress, answers)
@@ -96,7 +106,8 @@ def _give_up(progress: Progress, answers: dict[str, str], is_done: bool) -> Orde
 
 
 def _research(calls: Calls, progress: Progress, is_done: bool, has_findings: bool) -> Order:
-    """Return what calls for research or for an analysis lead to; an analysis has to be the only kind of call."""
+    """Return what calls for research or for an analysis lead to; an analysis has to be the only
+    kind of call."""
     answers = dict(calls.refused)
     tasks: list[tuple[str, str]] = []
     analyses = [call for call in calls.accepted if call.tool == tool_names.ANALYZE_FINDINGS]
@@ -122,7 +133,8 @@ def _research(calls: Calls, progress: Progress, is_done: bool, has_findings: boo
 
 
 def _mistaken(progress: Progress, answers: dict[str, str], is_done: bool) -> Order:
-    """Ask the model again if no call of its message can be carried out; give up after too many such messages."""
+    """Ask the model again if no call of its message can be carried out; give up after too many such
+    messages."""
     if progress.mistakes >= _MOST_MISTAKES:
         return _give_up(progress, answers, is_done)
     return Order("again", progress.model_copy(update={"mistakes": progress.mistakes + 1}), answers)
@@ -133,13 +145,15 @@ def _nudged(progress: Progress, nudge: str) -> Progress:
 
 
 def _answer_all(calls: Calls, others: str, by_name: Mapping[str, str]) -> dict[str, str]:
-    """Return an answer to each call: by the name of its tool, `others` for all other tools, or why it is refused."""
+    """Return an answer to each call: by the name of its tool, `others` for all other tools, or why
+    it is refused."""
     answers = {call.id: by_name.get(call.tool, others) for call in calls.accepted}
     return answers | calls.refused
 
 
 class NextAction(NamedTuple):
-    """What a message of a researcher's model leads to, and an answer to each of its calls but the one to run."""
+    """What a message of a researcher's model leads to, and an answer to each of its calls but the
+    one to run."""
 
     answers: dict[str, str]
     """Tool results by call id; the result of `request` follows later."""
@@ -154,39 +168,56 @@ class NextAction(NamedTuple):
     is_finished: bool = False
     """Whether the finding is written next."""
     report: ToolRequest | None = None
-    """The call that ends the research, with what it declares missing and disputed; None if there is none."""
+    """The call that ends the research, with what it declares missing and disputed; None if there is
+    none."""
 
 
-def choose_action(calls: Calls, state: ResearcherState, calculated: Mapping[str, str]) -> NextAction:
+def choose_action(
+    calls: Calls, state: ResearcherState, calculated: Mapping[str, str]
+) -> NextAction:
     """Return what a message of a researcher's model leads to.
 
-    The first call that is neither a thought nor a calculation is run, together with other calls to the same tool; the
-    rest are refused. `calculated`: results of the calculations by call id.
+    The first call that is neither a thought nor a calculation is run, together with other calls to
+    the same tool; the rest are refused. `calculated`: results of the calculations by call id.
     """
     answers = dict(calls.refused)
-    acting = [call for call in calls.accepted if call.tool not in (tool_names.THINK_TOOL, tool_names.CALCULATE)]
+    acting = [
+        call
+        for call in calls.accepted
+        if call.tool not in (tool_names.THINK_TOOL, tool_names.CALCULATE)
+    ]
     if not calls.accepted:
-        # The first message without a call is answered with a nudge; each further one costs an iteration.
+        # The first message without a call is answered with a nudge; each further one costs an
+        # iteration.
         silent = not calls.message.tool_calls
-        return NextAction(answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent)
+        return NextAction(
+            answers, iterations=0 if silent and not state.was_nudged else 1, was_nudged=silent
+        )
     if not acting:
         may_think = state.thinks < _MOST_THINKS
         thought = ACKNOWLEDGED if may_think else _CALL_ANOTHER_TOOL
         answers |= {**{call.id: thought for call in calls.accepted}, **calculated}
-        return NextAction(answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think)
+        return NextAction(
+            answers, iterations=0 if may_think else 1, thinks=state.thinks + may_think
+        )
     first = acting[0]
     # Only our own tools accept lists for certain.
     is_ours = first.tool in tool_names.OURS
     same = [
         call
         for call in acting
-        if call is first or (is_ours and call.tool == first.tool and _unmergeable(call) == _unmergeable(first))
+        if call is first
+        or (is_ours and call.tool == first.tool and _unmergeable(call) == _unmergeable(first))
     ]
     refusal_of_same = _ONE_POSITION if is_ours else _ONE_CALL
     answers |= {
-        call.id: refusal_of_same if call.tool == first.tool else _ONE_KIND for call in acting if call not in same
+        call.id: refusal_of_same if call.tool == first.tool else _ONE_KIND
+        for call in acting
+        if call not in same
     }
-    answers |= {call.id: ACKNOWLEDGED for call in calls.accepted if call.tool == tool_names.THINK_TOOL}
+    answers |= {
+        call.id: ACKNOWLEDGED for call in calls.accepted if call.tool == tool_names.THINK_TOOL
+    }
     answers |= calculated
     if first.tool == tool_names.GENERATE_REPORT:
         answers |= {call.id: ACKNOWLEDGED for call in same}
@@ -198,16 +229,23 @@ def choose_action(calls: Calls, state: ResearcherState, calculated: Mapping[str,
             if isinstance(value, str | list | tuple):
                 merged[name] = [*_as_list(merged.get(name)), *_as_list(value)]
     request = first.model_copy(update={"arguments": merged})
-    made = sum(1 for action in state.actions if (action.tool, action.inputs) == (request.tool, request.inputs))
+    made = sum(
+        1
+        for action in state.actions
+        if (action.tool, action.inputs) == (request.tool, request.inputs)
+    )
     if made >= _MOST_REPEATS and not request.arguments.get("start"):
         return NextAction(answers | {first.id: _REPEATED.format(made=made)}, is_finished=True)
     return NextAction(answers, request)
 
 
 def _unmergeable(call: ToolRequest) -> dict[str, Any]:
-    """Return the arguments that cannot be merged with another call's: neither text nor list, such as an offset."""
+    """Return the arguments that cannot be merged with another call's: neither text nor list, such
+    as an offset."""
     return {
-        name: value for name, value in call.arguments.items() if value and not isinstance(value, str | list | tuple)
+        name: value
+        for name, value in call.arguments.items()
+        if value and not isinstance(value, str | list | tuple)
     }
 
 
@@ -219,7 +257,8 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def allowance_used_up(task: Task, spending: Mapping[str, Spent]) -> str:
-    """Return which share of the run's budget the task has used up, worded for the reader; empty if none."""
+    """Return which share of the run's budget the task has used up, worded for the reader; empty if
+    none."""
     if task.tokens is not None and total(spending).tokens >= task.tokens:
         return "its share of the token limit was used up (max_tokens)"
     if task.usd is not None and total(spending).usd >= task.usd:

@@ -12,7 +12,8 @@ _ENV_FILE = Path(".env")
 def load_env_file() -> str:
     """Add the variables in `.env` to the environment, except those that are set already.
 
-    Returns why nothing was added, in one line for the user, if the file is invalid; empty if it is valid or missing.
+    Returns why nothing was added, in one line for the user, if the file is invalid; empty if it is
+    valid or missing.
     """
     try:
         text = _ENV_FILE.read_text("utf-8-sig") if _ENV_FILE.is_file() else ""

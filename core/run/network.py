@@ -16,11 +16,13 @@ from urllib.request import getproxies, proxy_bypass
 from .errors import UnknownSetting
 
 _CAUSES = 8
-"""Number of chained causes of an error to examine: each HTTP library wraps the error of the one below it."""
+"""Number of chained causes of an error to examine: each HTTP library wraps the error of the one
+below it."""
 
 
 def proxy_for(address: str) -> str | None:
-    """Return the proxy that the environment sets for a URL, unchecked; None without one or for this machine."""
+    """Return the proxy that the environment sets for a URL, unchecked; None without one or for this
+    machine."""
     target, proxies = urlsplit(address), getproxies()
     proxy = proxies.get(target.scheme) or proxies.get("all")
     if not proxy or is_loopback(target.hostname or "localhost") or proxy_bypass(target.netloc):
@@ -29,7 +31,8 @@ def proxy_for(address: str) -> str | None:
 
 
 def usable_proxy(address: str) -> str | None:
-    """Return `proxy_for` the URL; raises `UnknownSetting` if that is not the address of an HTTP proxy."""
+    """Return `proxy_for` the URL; raises `UnknownSetting` if that is not the address of an HTTP
+    proxy."""
     proxy = proxy_for(address)
     if proxy and not re.fullmatch(r"https?://([^\s/@]*@)?[^\s/@:]+(:[0-9]{1,5})?/?", proxy):
         raise UnknownSetting(
@@ -46,7 +49,8 @@ def shown(proxy: str) -> str:
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """Return an SSL context with the environment's CA certificates, else the default ones; blocks briefly."""
+    """Return an SSL context with the environment's CA certificates, else the default ones; blocks
+    briefly."""
     return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
@@ -59,7 +63,8 @@ def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
 
 
 def connection_problem(error: BaseException, server: str) -> str:
-    """Return why a connection to a server failed and what to change, worded for the user; empty if unknown.
+    """Return why a connection to a server failed and what to change, worded for the user; empty if
+    unknown.
 
     `server`: what to call the server in the text.
     """

@@ -1,7 +1,8 @@
 """Parses and writes the text of a plan: a heading, numbered steps, and a checklist for the report.
 
-The orchestrated strategy uses the text as it is (`read_plan`). The planned strategy writes its typed steps as text for
-the user (`plan_text`), and parses the text again if the user has edited it (`read_steps`).
+The orchestrated strategy uses the text as it is (`read_plan`). The planned strategy writes its
+typed steps as text for the user (`plan_text`), and parses the text again if the user has edited it
+(`read_steps`).
 """
 
 from __future__ import annotations
@@ -50,19 +51,25 @@ class PlanParts(NamedTuple):
 def split_plan(text: str) -> PlanParts:
     """Split the text of a plan into its parts.
 
-    The title is a heading in the first line; the checklist begins at the last heading, if bullets without numbers
-    follow it.
+    The title is a heading in the first line; the checklist begins at the last heading, if bullets
+    without numbers follow it.
     """
     lines = text.strip().splitlines()
     headings = [index for index, line in enumerate(lines) if _HEADING.match(line)]
     title = ""
     if headings[:1] == [0]:
-        title = shorten(_HEADING.sub(r"\1", lines[headings.pop(0)]).strip("* "), PLAN_TITLE_CHARACTERS, placeholder="…")
+        title = shorten(
+            _HEADING.sub(r"\1", lines[headings.pop(0)]).strip("* "),
+            PLAN_TITLE_CHARACTERS,
+            placeholder="…",
+        )
     below = headings[-1] if headings else len(lines)
     items = [line for line in lines[below + 1 :] if line.strip()]
     if not items or not _BULLET.match(items[0]) or any(map(_NUMBERED.match, items)):
         below = len(lines)
-    return PlanParts(title, "\n".join(lines[bool(title) : below]).strip(), "\n".join(lines[below:]).strip())
+    return PlanParts(
+        title, "\n".join(lines[bool(title) : below]).strip(), "\n".join(lines[below:]).strip()
+    )
 
 
 def join_plan(parts: PlanParts) -> str:
@@ -74,21 +81,31 @@ def join_plan(parts: PlanParts) -> str:
 def read_plan(text: str, max_steps: int) -> Plan:
     """Parse the text of a plan: numbered steps, else bullets, else one step.
 
-    The text stays as written, unless it has more than `max_steps` steps: then the rest of them is left out.
+    The text stays as written, unless it has more than `max_steps` steps: then the rest of them is
+    left out.
     """
     parts = split_plan(text)
-    steps = _items(parts.steps, _NUMBERED) or _items(parts.steps, _BULLET) or [" ".join(parts.steps.split())]
+    steps = (
+        _items(parts.steps, _NUMBERED)
+        or _items(parts.steps, _BULLET)
+        or [" ".join(parts.steps.split())]
+    )
     if left_out := max(0, len(steps) - max_steps):
         steps = steps[:max_steps]
         listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
         text = join_plan(parts._replace(steps=listed))
     return Plan(
-        text=text.strip(), title=parts.title, steps=tuple(steps), requirements=parts.requirements, left_out=left_out
+        text=text.strip(),
+        title=parts.title,
+        steps=tuple(steps),
+        requirements=parts.requirements,
+        left_out=left_out,
     )
 
 
 def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence[str] = ()) -> str:
-    """Write steps as the text of a plan: each has a numbered line with its title, then its task and dependencies."""
+    """Write steps as the text of a plan: each has a numbered line with its title, then its task and
+    dependencies."""
     entries: list[str] = []
     for number, step in enumerate(steps, 1):
         thought = "" if step.requires_search else "thought alone"
@@ -104,15 +121,20 @@ def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence
 def read_steps(text: str, most: int) -> list[PlanStep]:
     """Parse at most `most` steps from a text in the format of `plan_text`, as edited by the user.
 
-    The steps are numbered anew; their dependencies are the steps that have those numbers in the text. A title with no
-    task below it also becomes the task.
+    The steps are numbered anew; their dependencies are the steps that have those numbers in the
+    text. A title with no task below it also becomes the task.
     """
     # The number of each entry as written, and its lines; text before the list is also an entry.
     entries: list[tuple[str, list[str]]] = []
     for line in filter(str.strip, split_plan(text).steps.splitlines()):
         found = _ENTRY.match(line)
         if found or not entries:
-            entries.append((found.group(1) if found else "", [line[found.end() :].strip() if found else line.strip()]))
+            entries.append(
+                (
+                    found.group(1) if found else "",
+                    [line[found.end() :].strip() if found else line.strip()],
+                )
+            )
         else:
             entries[-1][1].append(line.strip())
     steps: list[PlanStep] = []
@@ -137,7 +159,8 @@ def read_steps(text: str, most: int) -> list[PlanStep]:
 
 
 def _items(text: str, mark: re.Pattern[str]) -> list[str]:
-    """Return the entries of a list whose first lines begin with `mark`; other lines continue the entry above."""
+    """Return the entries of a list whose first lines begin with `mark`; other lines continue the
+    entry above."""
     items: list[str] = []
     for line in text.splitlines():
         if mark.match(line):

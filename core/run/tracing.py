@@ -1,4 +1,5 @@
-"""Tracing with LangSmith or OpenTelemetry: where traces are sent, switching it off, and tool calls in traces."""
+"""Tracing with LangSmith or OpenTelemetry: where traces are sent, switching it off, and tool calls
+in traces."""
 
 from __future__ import annotations
 
@@ -16,7 +17,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables import config as configs
 from langchain_core.tracers.langchain import LangChainTracer
 from langsmith.run_helpers import tracing_context
-from langsmith.utils import get_api_url, get_env_var, get_tracer_project, is_env_var_truish, tracing_is_enabled
+from langsmith.utils import (
+    get_api_url,
+    get_env_var,
+    get_tracer_project,
+    is_env_var_truish,
+    tracing_is_enabled,
+)
 
 from .context import Context
 
@@ -26,15 +33,24 @@ _OFF = frozenset({"false", "f", "0", "no", "n", "off"})
 
 
 def traced_to() -> str:
-    """Return the hosts and the project to which traces are sent, worded for the user; empty if tracing is off.
+    """Return the hosts and the project to which traces are sent, worded for the user; empty if
+    tracing is off.
 
     They are read from the environment, as LangSmith does.
     """
     if not tracing_is_enabled():
         return ""
-    by_flags = "otel" if is_env_var_truish("OTEL_ONLY") else "hybrid" if is_env_var_truish("OTEL_ENABLED") else ""
+    by_flags = (
+        "otel"
+        if is_env_var_truish("OTEL_ONLY")
+        else "hybrid"
+        if is_env_var_truish("OTEL_ENABLED")
+        else ""
+    )
     mode = (get_env_var("TRACING_MODE") or by_flags).lower()
-    urls = re.findall(r"https?://[^\"\s]+", get_env_var("RUNS_ENDPOINTS") or "") or [get_api_url(None)]
+    urls = re.findall(r"https?://[^\"\s]+", get_env_var("RUNS_ENDPOINTS") or "") or [
+        get_api_url(None)
+    ]
     if mode in ("otel", "hybrid"):
         variables = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
         by_otel = next(filter(None, map(os.environ.get, variables)), get_api_url(None))
@@ -44,19 +60,22 @@ def traced_to() -> str:
 
 
 def tracing_notices(context: Context) -> tuple[str, ...]:
-    """Return the notice for the user that prompts and passages are traced, and where they go; empty if they are not."""
+    """Return the notice for the user that prompts and passages are traced, and where they go; empty
+    if they are not."""
     destination = traced_to() if context.tracing else ""
     notice = f"Tracing is on: prompts and passages go to {destination}; switch it off with tracing or --no-trace."
     return (notice,) if destination else ()
 
 
 def is_traced(*sources: object) -> bool:
-    """Whether a run may be traced: false if the setting `tracing` is off in any source (an object or a dict).
+    """Whether a run may be traced: false if the setting `tracing` is off in any source (an object
+    or a dict).
 
     If no source is a `Context`, the environment's settings count as well.
     """
     values = [
-        source.get("tracing") if isinstance(source, Mapping) else getattr(source, "tracing", None) for source in sources
+        source.get("tracing") if isinstance(source, Mapping) else getattr(source, "tracing", None)
+        for source in sources
     ]
     if any(str(value).strip().lower() in _OFF for value in values):
         return False
@@ -68,10 +87,13 @@ def tracing_if(is_on: bool) -> AbstractContextManager[None]:
     return nullcontext() if is_on else tracing_context(enabled=False)
 
 
-async def untraced(parts: AsyncGenerator[Value, None], *, is_run: bool = False) -> AsyncGenerator[Value, None]:
+async def untraced(
+    parts: AsyncGenerator[Value, None], *, is_run: bool = False
+) -> AsyncGenerator[Value, None]:
     """Yield the parts of a stream without tracing how they are made.
 
-    `is_run`: the stream is that of a run, which is also kept out of the trace of the run that it is called in.
+    `is_run`: the stream is that of a run, which is also kept out of the trace of the run that it is
+    called in.
     """
     around = configs.var_child_runnable_config.get()
     config = without_tracers(around) if around and is_run else around
@@ -90,7 +112,8 @@ async def untraced(parts: AsyncGenerator[Value, None], *, is_run: bool = False) 
 
 
 def without_tracers(config: RunnableConfig) -> RunnableConfig:
-    """Return a config without LangSmith's tracers, which a nested run inherits from the run that it is called in."""
+    """Return a config without LangSmith's tracers, which a nested run inherits from the run that it
+    is called in."""
     callbacks = config.get("callbacks")
     if not isinstance(callbacks, BaseCallbackManager):
         return config
@@ -102,14 +125,22 @@ def without_tracers(config: RunnableConfig) -> RunnableConfig:
 
 
 async def traced_tool(
-    name: str, inputs: dict[str, Any], work: Callable[[], Coroutine[Any, Any, Value]], output: Callable[[Value], object]
+    name: str,
+    inputs: dict[str, Any],
+    work: Callable[[], Coroutine[Any, Any, Value]],
+    output: Callable[[Value], object],
 ) -> Value:
-    """Await `work` and return its value; callbacks see a run of this tool with these inputs and `output(value)`."""
+    """Await `work` and return its value; callbacks see a run of this tool with these inputs and
+    `output(value)`."""
     config = configs.ensure_config()
     manager = configs.get_async_callback_manager_for_config(config)
-    run = await manager.on_tool_start({"name": name}, json.dumps(inputs, default=str), inputs=inputs)
+    run = await manager.on_tool_start(
+        {"name": name}, json.dumps(inputs, default=str), inputs=inputs
+    )
     try:
-        with configs.set_config_context(configs.patch_config(config, callbacks=run.get_child())) as context:
+        with configs.set_config_context(
+            configs.patch_config(config, callbacks=run.get_child())
+        ) as context:
             value = await asyncio.create_task(work(), context=context)
     except BaseException as error:
         await run.on_tool_error(error)

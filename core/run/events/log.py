@@ -1,7 +1,9 @@
-"""Emits packets, and stores them as the log of their question, for `show` and for clients that reconnect.
+"""Emits packets, and stores them as the log of their question, for `show` and for clients that
+reconnect.
 
-The log is stored in parts (notes in the thread's store), each with the packets of `_FLUSH_SECONDS`; parts never change.
-A killed run loses the packets of its last part, but nodes that run again on resumption emit theirs again.
+The log is stored in parts (notes in the thread's store), each with the packets of `_FLUSH_SECONDS`;
+parts never change. A killed run loses the packets of its last part, but nodes that run again on
+resumption emit theirs again.
 """
 
 from __future__ import annotations
@@ -29,9 +31,17 @@ _FLUSH_SECONDS = 0.5
 _READ_AT_ONCE = 64
 """Parts read in one batch."""
 _UNLOGGED = frozenset(
-    {"call_continued", "call_delayed", "call_finished", "chat_heartbeat", "documents_indexed", "elapsed_time"}
+    {
+        "call_continued",
+        "call_delayed",
+        "call_finished",
+        "chat_heartbeat",
+        "documents_indexed",
+        "elapsed_time",
+    }
 )
-"""Types of packets that are not logged: costs are in the state, the others matter only while they happen."""
+"""Types of packets that are not logged: costs are in the state, the others matter only while they
+happen."""
 _BLOCK_STARTS = frozenset(
     {
         "activity",
@@ -53,7 +63,8 @@ _TEXT_FIELDS = {
     "message_delta": "content",
     "reasoning_delta": "reasoning",
 }
-"""The field with the text, by type of packets with a piece of text; consecutive pieces are stored as one packet."""
+"""The field with the text, by type of packets with a piece of text; consecutive pieces are stored
+as one packet."""
 
 Data = dict[str, Any]
 """A packet as JSON."""
@@ -72,7 +83,10 @@ class Log:
 
     def append(self, packet: Data) -> None:
         """Add a packet, with the current Unix time as `at`; it is stored `_FLUSH_SECONDS` later."""
-        last, field = self._waiting[-1] if self._waiting else {}, _TEXT_FIELDS.get(packet["type"], "")
+        last, field = (
+            self._waiting[-1] if self._waiting else {},
+            _TEXT_FIELDS.get(packet["type"], ""),
+        )
         if field and all(last.get(name) == packet[name] for name in ("type", "placement")):
             last[field] += packet[field]
         else:
@@ -107,7 +121,9 @@ class Log:
                 self._parts = len(await _stored_parts(self._pages, self._question_id))
             packets, self._waiting = self._waiting, []
             try:
-                await self._pages.note({_part_name(self._question_id, self._parts): {"packets": packets}})
+                await self._pages.note(
+                    {_part_name(self._question_id, self._parts): {"packets": packets}}
+                )
             except BaseException:
                 # Also if the task is cancelled: the packets go into the next part.
                 self._waiting = [*packets, *self._waiting]
@@ -117,13 +133,16 @@ class Log:
 
 
 class Emitter:
-    """Sends packets to the client that streams the run, if any, and appends them to the log, if there is one."""
+    """Sends packets to the client that streams the run, if any, and appends them to the log, if
+    there is one."""
 
     def __init__(self, writer: StreamWriter, log: Log | None = None) -> None:
         self._writer, self._log = writer, log
         # If the `custom` mode is not streamed, LangGraph's writer is a function that does nothing.
         is_from_langgraph = str(getattr(writer, "__module__", "")).startswith("langgraph.")
-        self.has_listener = not is_from_langgraph or getattr(writer, "__closure__", None) is not None
+        self.has_listener = (
+            not is_from_langgraph or getattr(writer, "__closure__", None) is not None
+        )
         """Whether a client listens."""
 
     def emit(self, *packets: Packet) -> None:
@@ -139,11 +158,13 @@ class Emitter:
 
 
 _logs = PerLoop(dict[tuple[tuple[str, str], str], Log])
-"""The logs that are written, by the namespace of their thread's store and the id of their question."""
+"""The logs that are written, by the namespace of their thread's store and the id of their
+question."""
 
 
 def emitter(question_id: str) -> Emitter:
-    """Return the emitter of the calling node for this question; it logs nothing if the run has no thread id."""
+    """Return the emitter of the calling node for this question; it logs nothing if the run has no
+    thread id."""
     if not get_config().get("configurable", {}).get("thread_id"):
         return Emitter(get_stream_writer())
     pages = pages_of(get_store(), question_id)
@@ -156,7 +177,8 @@ def emitter(question_id: str) -> Emitter:
 async def flush(thread_id: str, failure: str | None, store: BaseStore | None) -> None:
     """Store all packets of a thread whose run has ended, and record whether it failed.
 
-    `failure`: why the run failed, in one line; empty if it succeeded. None: leave what is recorded unchanged.
+    `failure`: why the run failed, in one line; empty if it succeeded. None: leave what is recorded
+    unchanged.
     """
     logs, namespace = _logs.get(), page_namespace(thread_id)
     names = [name for name in logs if name[0] == namespace]
@@ -177,9 +199,11 @@ async def read_failure(pages: Pages) -> str:
 
 
 async def read_log(pages: Pages, question_id: str) -> list[Data]:
-    """Return the logged packets of a question in order, without those that a restarted node emitted again later.
+    """Return the logged packets of a question in order, without those that a restarted node emitted
+    again later.
 
-    Consecutive pieces of a text are one packet. A `stop` packet after which the run went on is left out.
+    Consecutive pieces of a text are one packet. A `stop` packet after which the run went on is left
+    out.
     """
     return _without_repeated(await _stored_parts(pages, question_id))
 
@@ -193,11 +217,16 @@ class LogTail:
         self._packets = list[Data]()
 
     async def read_new(self) -> tuple[int, list[Data]]:
-        """Return what has changed since the last call: how many packets are still valid, and those that follow them.
+        """Return what has changed since the last call: how many packets are still valid, and those
+        that follow them.
 
-        A client drops all packets that it has received after the valid ones, since a restarted node replaced them.
+        A client drops all packets that it has received after the valid ones, since a restarted node
+        replaced them.
         """
-        before, new = self._packets, await _stored_parts(self._pages, self._question_id, len(self._parts))
+        before, new = (
+            self._packets,
+            await _stored_parts(self._pages, self._question_id, len(self._parts)),
+        )
         if not new:
             return len(before), []
         self._parts += new
@@ -214,7 +243,8 @@ def _without_repeated(parts: Iterable[list[Data]]) -> list[Data]:
         for packet in part:
             turn = packet["placement"]["turn_index"]
             if kept and kept[-1]["placement"]["turn_index"] > turn:
-                # Turns only grow, so a node of an earlier turn runs again: later packets are obsolete.
+                # Turns only grow, so a node of an earlier turn runs again: later packets are
+                # obsolete.
                 kept = [known for known in kept if known["placement"]["turn_index"] <= turn]
             if packet["type"] in _BLOCK_STARTS:
                 kept = _without_block(kept, packet)
@@ -224,14 +254,22 @@ def _without_repeated(parts: Iterable[list[Data]]) -> list[Data]:
 
 
 def _without_block(packets: Iterable[Data], start: Data) -> list[Data]:
-    """Return the packets without the block that `start` begins again, which an interrupted node emitted before."""
+    """Return the packets without the block that `start` begins again, which an interrupted node
+    emitted before."""
     packets, block = list(packets), start["placement"]
     if block["sub_turn_index"] is not None:
         return [packet for packet in packets if packet["placement"] != block]
     same = {name: start.get(name) for name in ("type", "placement", "text")}
-    begins = (index for index, packet in enumerate(packets) if {name: packet.get(name) for name in same} == same)
+    begins = (
+        index
+        for index, packet in enumerate(packets)
+        if {name: packet.get(name) for name in same} == same
+    )
     first = next(begins, len(packets))
-    return [*packets[:first], *(packet for packet in packets[first:] if _branch(packet) != _branch(start))]
+    return [
+        *packets[:first],
+        *(packet for packet in packets[first:] if _branch(packet) != _branch(start)),
+    ]
 
 
 def _branch(packet: Data) -> tuple[int, int]:

@@ -1,8 +1,9 @@
 """Leases: across all processes, only one run at a time may write to a thread.
 
-A lease is stored in the database of the checkpoints, with the process that holds it. It ends when it is released, when
-the process is gone, or when it was not renewed for `EXPIRY_SECONDS`. Checkpoints of a run without the lease are refused
-within the transaction that writes them; in SQLite by triggers of the connection.
+A lease is stored in the database of the checkpoints, with the process that holds it. It ends when
+it is released, when the process is gone, or when it was not renewed for `EXPIRY_SECONDS`.
+Checkpoints of a run without the lease are refused within the transaction that writes them; in
+SQLite by triggers of the connection.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ EXPIRY_SECONDS = 60.0
 _HANDOVER_SECONDS = 2.0
 """Seconds to wait for an abandoned run of this process that is about to stop."""
 TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
-"""Key in `configurable` for the owner of a lease that the caller holds: the run uses that lease, and takes none."""
+"""Key in `configurable` for the owner of a lease that the caller holds: the run uses that lease,
+and takes none."""
 FENCED = "the lease of this thread is held by another run"
 """Text of the database error for a refused write."""
 
 _active_owners: set[str] = set()
-"""Owners of the leases that this process holds; a stored lease of this process with another owner is stale."""
+"""Owners of the leases that this process holds; a stored lease of this process with another owner
+is stale."""
 
 
 class Process(NamedTuple):
@@ -58,10 +61,12 @@ class Holder(NamedTuple):
     since: str
     """When the lease was taken (ISO 8601)."""
     age: float
-    """Seconds since the lease was renewed; negative if the machine has restarted since, and its clock with it."""
+    """Seconds since the lease was renewed; negative if the machine has restarted since, and its
+    clock with it."""
 
     def is_alive(self) -> bool:
-        """Whether the lease is valid: the process exists and has renewed it in time. Blocks, since it reads files."""
+        """Whether the lease is valid: the process exists and has renewed it in time. Blocks, since
+        it reads files."""
         if self.process == _this_process() and self.owner not in _active_owners:
             return False
         if self.process.machine == _machine() and self.process.birth != _birth(self.process.pid):
@@ -146,7 +151,8 @@ class Leases(ABC):
     async def hold(self, thread_id: str, token: str = "") -> AsyncIterator[Lease]:
         """Hold the lease of a thread; raises `ThreadBusy` if another run holds it.
 
-        `token`: owner of a lease that this process already holds; that lease is then used instead of a new one.
+        `token`: owner of a lease that this process already holds; that lease is then used instead
+        of a new one.
         """
         held = self._held.get(thread_id)
         if held and held.owner == token:
@@ -174,13 +180,17 @@ class Leases(ABC):
                 announce_change(thread_id)
 
     async def other_holder(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
-        """Return who validly holds the thread's lease; None if nobody does, or if it is this `lease`."""
+        """Return who validly holds the thread's lease; None if nobody does, or if it is this
+        `lease`."""
         holder = await self._holder(thread_id)
         is_ours = holder and lease and holder.owner == lease.owner
-        return holder if holder and not is_ours and await asyncio.to_thread(holder.is_alive) else None
+        return (
+            holder if holder and not is_ours and await asyncio.to_thread(holder.is_alive) else None
+        )
 
     def lose(self, thread_id: str) -> None:
-        """Stop the run of this process on the thread, if any, because another run has taken its lease."""
+        """Stop the run of this process on the thread, if any, because another run has taken its
+        lease."""
         if lease := self._held.get(thread_id):
             lease.lose()
 
@@ -208,11 +218,13 @@ class Leases(ABC):
 
     @abstractmethod
     async def _write_taken(self, lease: Lease, process: Process, stale_owner: str) -> bool:
-        """Store the lease if the thread has none, or one of `stale_owner`; return whether it was stored."""
+        """Store the lease if the thread has none, or one of `stale_owner`; return whether it was
+        stored."""
 
     @abstractmethod
     async def _write_renewed(self, lease: Lease) -> bool:
-        """Renew the lease; return whether it was still stored, and so has not been taken by another run."""
+        """Renew the lease; return whether it was still stored, and so has not been taken by another
+        run."""
 
     @abstractmethod
     async def _release(self, lease: Lease) -> None:
@@ -228,7 +240,8 @@ def _this_process() -> Process:
 
 
 def _birth(pid: int) -> str:
-    """Return when a process started, `unknown` if the system does not say; empty if it has ended."""
+    """Return when a process started, `unknown` if the system does not say; empty if it has
+    ended."""
     try:
         # The program's name, in parentheses, may contain anything.
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()

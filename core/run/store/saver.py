@@ -1,4 +1,5 @@
-"""`RunSaver`: stores checkpoints, with leases, repair, deletion and copying; common to SQLite and PostgreSQL.
+"""`RunSaver`: stores checkpoints, with leases, repair, deletion and copying; common to SQLite and
+PostgreSQL.
 
 `usable_saver` adapts a saver that an app passes instead.
 """
@@ -53,8 +54,11 @@ WITH RECURSIVE
 SELECT thread_id, checkpoint_ns, checkpoint_id FROM doomed
 EXCEPT SELECT thread_id, checkpoint_ns, checkpoint_id FROM needed
 """
-"""Keys of the checkpoints that these runs of the server wrote, without ancestors of other runs' checkpoints."""
-_CHECKPOINTS_OF_THREAD = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
+"""Keys of the checkpoints that these runs of the server wrote, without ancestors of other runs'
+checkpoints."""
+_CHECKPOINTS_OF_THREAD = (
+    "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE thread_id = ?"
+)
 _PARENTS_CUT = """
 UPDATE checkpoints SET parent_checkpoint_id = NULL
 WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
@@ -62,7 +66,8 @@ WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
     AND above.checkpoint_ns = checkpoints.checkpoint_ns AND above.checkpoint_id = checkpoints.parent_checkpoint_id
 )
 """
-"""Removes references to parents that were deleted on purpose, so that any other missing parent means damage."""
+"""Removes references to parents that were deleted on purpose, so that any other missing parent
+means damage."""
 _IS_TORN = """
 WITH RECURSIVE chain (id, parent) AS (
     SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints
@@ -81,7 +86,8 @@ INSERT INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE pre
 
 
 class CheckpointKey(NamedTuple):
-    """What identifies a checkpoint; `checkpoint_ns` is empty for the main graph, else it names the branch."""
+    """What identifies a checkpoint; `checkpoint_ns` is empty for the main graph, else it names the
+    branch."""
 
     thread_id: str
     checkpoint_ns: str
@@ -91,19 +97,21 @@ class CheckpointKey(NamedTuple):
 class BranchNotSaved(NotSaved, StopsTheRun):
     """Raised instead of `NotSaved` in a branch, to get past its error handler.
 
-    `NotSaved` itself cannot be a `StopsTheRun`, because LangGraph ignores such an error when it saves the main graph.
+    `NotSaved` itself cannot be a `StopsTheRun`, because LangGraph ignores such an error when it
+    saves the main graph.
     """
 
 
 class RunSaver(BaseCheckpointSaver[str]):
     """Extends LangGraph's saver for a database with what our runs need.
 
-    Deletes and copies a thread's page texts and files with the thread, refuses writes to a thread whose lease another
-    run has, and names the run in errors about unreadable or unsaved data.
+    Deletes and copies a thread's page texts and files with the thread, refuses writes to a thread
+    whose lease another run has, and names the run in errors about unreadable or unsaved data.
     """
 
     tables: ClassVar[Mapping[str, str]]
-    """The tables with a thread's data (checkpoints, writes, others), with their columns other than `thread_id`."""
+    """The tables with a thread's data (checkpoints, writes, others), with their columns other than
+    `thread_id`."""
     order: str
     """Column that orders checkpoints by time of writing."""
     run_id: str
@@ -132,20 +140,22 @@ class RunSaver(BaseCheckpointSaver[str]):
         """Execute statements in one transaction, each once for every row of its `?` parameters."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint with the id in `config`; without an id, the latest. Raises `StateUnreadable`."""
+        """Return the checkpoint with the id in `config`; without an id, the latest. Raises
+        `StateUnreadable`."""
         with self._naming_run(config["configurable"]["thread_id"]):
             return await super().aget_tuple(config)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Return the writes to delta channels since their last snapshot; raises `StateUnreadable`."""
+        """Return the writes to delta channels since their last snapshot; raises
+        `StateUnreadable`."""
         wanted = config["configurable"]
         namespace = (str(wanted["thread_id"]), wanted.get("checkpoint_ns", ""))
         with self._naming_run(wanted["thread_id"]):
             history = await super().aget_delta_channel_history(config=config, channels=channels)
-            # If a checkpoint is missing, LangGraph treats the gap as the start of the thread, where all channels are
-            # empty.
+            # If a checkpoint is missing, LangGraph treats the gap as the start of the thread, where
+            # all channels are empty.
             if any("seed" not in of_channel for of_channel in history.values()):
                 query = _IS_TORN.format(join=self.join)
                 if await self.rows(query, *namespace, get_checkpoint_id(config), *namespace):
@@ -166,14 +176,22 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @shielded
     async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
     ) -> None:
-        """Store the writes of a task, unless it was cancelled: then it must be repeated. Raises `NotSaved`.
+        """Store the writes of a task, unless it was cancelled: then it must be repeated. Raises
+        `NotSaved`.
 
-        LangGraph stores what a cancelled node has written so far, perhaps without the edge to the next node, and
-        considers the task done on resumption: the run would silently end there.
+        LangGraph stores what a cancelled node has written so far, perhaps without the edge to the
+        next node, and considers the task done on resumption: the run would silently end there.
         """
-        if not any(name == "__error__" and isinstance(value, asyncio.CancelledError) for name, value in writes):
+        if not any(
+            name == "__error__" and isinstance(value, asyncio.CancelledError)
+            for name, value in writes
+        ):
             async with self._saving(config):
                 await super().aput_writes(config, writes, task_id, task_path)
 
@@ -188,11 +206,14 @@ class RunSaver(BaseCheckpointSaver[str]):
             if FENCED in str(error):
                 self.leases.lose(thread_id)
             kind = BranchNotSaved if config["configurable"].get("checkpoint_ns") else NotSaved
-            raise kind(f"The run could not be saved: {error} (setting {self.setting}){self.file}.") from error
+            raise kind(
+                f"The run could not be saved: {error} (setting {self.setting}){self.file}."
+            ) from error
 
     @abstractmethod
     def fence(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """Return a context manager in which the database refuses writes to the thread if another run has its lease."""
+        """Return a context manager in which the database refuses writes to the thread if another
+        run has its lease."""
 
     @shielded
     async def adelete_thread(self, thread_id: str) -> None:
@@ -203,13 +224,18 @@ class RunSaver(BaseCheckpointSaver[str]):
         await super().adelete_thread(thread_id)
         # The namespaces of the lists of finished runs end in a hash of the user.
         listed = "DELETE FROM store WHERE key = ? AND prefix BETWEEN 'runs of 0' AND 'runs of g'"
-        await self.change(("DELETE FROM store WHERE prefix = ?", [(_prefix(thread_id),)]), (listed, [(thread_id,)]))
+        await self.change(
+            ("DELETE FROM store WHERE prefix = ?", [(_prefix(thread_id),)]),
+            (listed, [(thread_id,)]),
+        )
 
     @shielded
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread: attached files, checkpoints, pending writes and page texts."""
         for folder in await self._attachments(source_thread_id):
-            source, target = (thread_folder(folder, thread) for thread in (source_thread_id, target_thread_id))
+            source, target = (
+                thread_folder(folder, thread) for thread in (source_thread_id, target_thread_id)
+            )
             with suppress(FileNotFoundError):
                 await asyncio.to_thread(shutil.copytree, source, target, dirs_exist_ok=True)
         order = {"checkpoints": f"ORDER BY {self.order}"}
@@ -220,21 +246,28 @@ class RunSaver(BaseCheckpointSaver[str]):
             for table, names in self.tables.items()
         ]
         ids = (target_thread_id, source_thread_id)
-        await self.change(*((copy, [ids]) for copy in copies), (_COPY_TEXTS, [tuple(map(_prefix, ids))]))
+        await self.change(
+            *((copy, [ids]) for copy in copies), (_COPY_TEXTS, [tuple(map(_prefix, ids))])
+        )
 
     async def _attachments(self, thread_id: str) -> list[Path]:
-        """Return the folder for attachments (of all threads), in a list, if this thread has files in it; else empty."""
+        """Return the folder for attachments (of all threads), in a list, if this thread has files
+        in it; else empty."""
         query = "SELECT value FROM store WHERE prefix = ? AND key = ?"
         rows = await self.rows(query, _prefix(thread_id), ATTACHMENTS)
         # PostgreSQL stores values as one text.
-        notes = [unpacked(value.get(TEXT) if isinstance(value, dict) else value) for (value,) in rows]
+        notes = [
+            unpacked(value.get(TEXT) if isinstance(value, dict) else value) for (value,) in rows
+        ]
         return [Path(note["folder"]) for note in notes if isinstance(note.get("folder"), str)]
 
     @shielded
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete the checkpoints of these runs of the server, except ancestors of other runs' checkpoints.
+        """Delete the checkpoints of these runs of the server, except ancestors of other runs'
+        checkpoints.
 
-        Delta channels are rebuilt from all earlier checkpoints: a missing one would silently empty them.
+        Delta channels are rebuilt from all earlier checkpoints: a missing one would silently empty
+        them.
         """
         given = json.dumps([str(run_id) for run_id in run_ids])
         query = _CHECKPOINTS_OF_RUNS.format(run_id=self.run_id, given=self.members)
@@ -242,18 +275,27 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @shielded
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete whole threads (`delete`), or all but what the latest state is rebuilt from (`keep_latest`)."""
+        """Delete whole threads (`delete`), or all but what the latest state is rebuilt from
+        (`keep_latest`)."""
         for thread_id in map(str, thread_ids):
             if strategy in ("delete", "delete_all"):
                 await self.adelete_thread(thread_id)
             elif strategy == "keep_latest":
-                keys = {CheckpointKey(*row) for row in await self.rows(_CHECKPOINTS_OF_THREAD, thread_id)}
-                await self._drop(keys - await self._needed(thread_id, {key.checkpoint_ns for key in keys}))
+                keys = {
+                    CheckpointKey(*row)
+                    for row in await self.rows(_CHECKPOINTS_OF_THREAD, thread_id)
+                }
+                await self._drop(
+                    keys - await self._needed(thread_id, {key.checkpoint_ns for key in keys})
+                )
             else:
-                raise ValueError(f"Unknown strategy {strategy!r}; choose 'keep_latest' or 'delete'.")
+                raise ValueError(
+                    f"Unknown strategy {strategy!r}; choose 'keep_latest' or 'delete'."
+                )
 
     async def _needed(self, thread_id: str, namespaces: Iterable[str]) -> set[CheckpointKey]:
-        """Return each namespace's latest checkpoint, and its ancestors back to snapshots of all delta channels."""
+        """Return each namespace's latest checkpoint, and its ancestors back to snapshots of all
+        delta channels."""
         needed = set[CheckpointKey]()
         for namespace in namespaces:
             config: RunnableConfig | None = config_of(CheckpointKey(thread_id, namespace, ""))
@@ -278,11 +320,14 @@ class RunSaver(BaseCheckpointSaver[str]):
 
     @contextmanager
     def _naming_run(self, thread: str) -> Iterator[None]:
-        """Raise errors of reads in the block with the name of the run, and with what the user can do."""
+        """Raise errors of reads in the block with the name of the run, and with what the user can
+        do."""
         try:
             yield
         except NewerVersion as error:
-            raise NewerVersion(f"The run {thread} {error}: update deep-research, or ask again.") from error
+            raise NewerVersion(
+                f"The run {thread} {error}: update deep-research, or ask again."
+            ) from error
         except (StateUnreadable, ValueError, KeyError, TypeError) as error:
             reason = error if isinstance(error, StateUnreadable) else "its metadata is damaged"
             raise StateUnreadable(
@@ -297,9 +342,11 @@ class RunSaver(BaseCheckpointSaver[str]):
         return [str(row[0]) for row in await self.rows(query)]
 
     async def versions(self, thread_ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return (latest checkpoint, owner of the lease) by id of the thread, for threads that have checkpoints.
+        """Return (latest checkpoint, owner of the lease) by id of the thread, for threads that have
+        checkpoints.
 
-        It differs whenever another process has written to the thread, or has started or stopped a run on it.
+        It differs whenever another process has written to the thread, or has started or stopped a
+        run on it.
         """
         owner = f"(SELECT owner FROM {self.leases.table} AS lease WHERE lease.thread_id = checkpoints.thread_id)"  # noqa: S608
         latest = f"SELECT thread_id, max({self.order}), {owner} FROM checkpoints"  # noqa: S608 - constants
@@ -318,7 +365,8 @@ def _prefix(thread_id: str) -> str:
 
 
 def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
-    """Return an app's saver, or an adapted copy of it: with our serializer instead of LangGraph's, and async methods.
+    """Return an app's saver, or an adapted copy of it: with our serializer instead of LangGraph's,
+    and async methods.
 
     A serializer of the app's own is kept.
     """
@@ -331,7 +379,9 @@ def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
         saver = copy.copy(saver)
         saver.serde = serde
     # SqliteSaver has async methods that raise.
-    is_sync = type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple or isinstance(saver, SqliteSaver)
+    is_sync = type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple or isinstance(
+        saver, SqliteSaver
+    )
     return ThreadedSaver(saver) if is_sync else saver
 
 

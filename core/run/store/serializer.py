@@ -1,4 +1,5 @@
-"""Serializes the values in checkpoints; refuses to load what is damaged, of foreign types, or of a newer version."""
+"""Serializes the values in checkpoints; refuses to load what is damaged, of foreign types, or of a
+newer version."""
 
 from __future__ import annotations
 
@@ -35,18 +36,21 @@ def code_version() -> str:
 
 
 def _minor(name: str) -> tuple[int, ...]:
-    """Return the first two numbers of a version: (1, 2) for `1.2.3`. Patch releases do not change the format."""
+    """Return the first two numbers of a version: (1, 2) for `1.2.3`. Patch releases do not change
+    the format."""
     return tuple(map(int, re.findall(r"\d+", name)[:2]))
 
 
 class StrictSerializer(JsonPlusSerializer):
     """LangGraph's serializer, without pickle, for our records and LangGraph's safe types only.
 
-    LangGraph loads a value of any other type as a plain one, such as a dict. Here that is an error, because a run with
-    a dict instead of a record would fail later, with a worse message.
+    LangGraph loads a value of any other type as a plain one, such as a dict. Here that is an error,
+    because a run with a dict instead of a record would fail later, with a worse message.
     """
 
-    def __init__(self, *, has_checksums: bool = False, upgrades: Mapping[str, Upgrade] = UPGRADES) -> None:
+    def __init__(
+        self, *, has_checksums: bool = False, upgrades: Mapping[str, Upgrade] = UPGRADES
+    ) -> None:
         """`has_checksums`: write values with a checksum; then only this serializer can read them.
 
         `upgrades`: conversions of records that an earlier version stored, by class name.
@@ -57,19 +61,23 @@ class StrictSerializer(JsonPlusSerializer):
         self._upgrades = upgrades
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Serialize a value; of an exception only `failure_of` is stored, since its text may quote a key."""
+        """Serialize a value; of an exception only `failure_of` is stored, since its text may quote
+        a key."""
         kind, data = super().dumps_typed(failure_of(obj) if isinstance(obj, BaseException) else obj)
         is_checked = self._has_checksums and kind == "msgpack"
         return (f"{_CHECKED}{zlib.crc32(data):08x}" if is_checked else kind), data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Deserialize a value; raises `StateUnreadable` if it is damaged or contains a foreign type."""
+        """Deserialize a value; raises `StateUnreadable` if it is damaged or contains a foreign
+        type."""
         kind, packed = data
         if kind in _RAW:
             return super().loads_typed(data)
         if kind != "msgpack" and kind != f"{_CHECKED}{zlib.crc32(packed):08x}":
             is_ours = str(kind).startswith(_CHECKED)
-            raise StateUnreadable("its bytes were changed" if is_ours else f"it is written as {kind!r}")
+            raise StateUnreadable(
+                "its bytes were changed" if is_ours else f"it is written as {kind!r}"
+            )
         return _Reader(self._records, self._upgrades).read(packed)
 
     def with_msgpack_allowlist(
@@ -78,14 +86,15 @@ class StrictSerializer(JsonPlusSerializer):
     ) -> StrictSerializer:
         """Return this serializer itself: its list of types is complete.
 
-        If another object were returned, LangGraph would copy the saver, and its server wraps savers in objects that
-        cannot be copied.
+        If another object were returned, LangGraph would copy the saver, and its server wraps savers
+        in objects that cannot be copied.
         """
         return self
 
 
 class _Reader:
-    """Deserializes one value; keeps the first error of its msgpack hook, since msgpack hides it behind its own."""
+    """Deserializes one value; keeps the first error of its msgpack hook, since msgpack hides it
+    behind its own."""
 
     def __init__(self, records: Mapping[str, type], upgrades: Mapping[str, Upgrade]) -> None:
         self._records, self._upgrades = records, upgrades
@@ -104,14 +113,23 @@ class _Reader:
         """Hook for objects: return the object that this msgpack extension stands for."""
         try:
             value = self._unpacked(packed)
-            return DeltaSnapshot(value) if code == jsonplus.EXT_DELTA_SNAPSHOT else self._object(code, *value)
+            return (
+                DeltaSnapshot(value)
+                if code == jsonplus.EXT_DELTA_SNAPSHOT
+                else self._object(code, *value)
+            )
         except Exception as error:
             kept = error if isinstance(error, StateUnreadable) else None
-            self._fault = self._fault or kept or StateUnreadable(f"a value cannot be restored ({type(error).__name__})")
+            self._fault = (
+                self._fault
+                or kept
+                or StateUnreadable(f"a value cannot be restored ({type(error).__name__})")
+            )
             raise
 
     def _object(self, code: int, module: str, name: str, given: Any, *method: str) -> Any:
-        """Return the object of this class; `given`: arguments of its constructor or `method`, depending on `code`."""
+        """Return the object of this class; `given`: arguments of its constructor or `method`,
+        depending on `code`."""
         is_method = code == jsonplus.EXT_METHOD_SINGLE_ARG
         # Our records are found by name alone: their module may have moved since they were stored.
         is_ours = module.partition(".")[0] == __name__.partition(".")[0] and not is_method
@@ -127,7 +145,11 @@ class _Reader:
         if code == jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG:
             return make(given)
         if code == jsonplus.EXT_CONSTRUCTOR_POS_ARGS:
-            return make(given[0], given[1], timeout=given[2]) if make is Send and len(given) > 2 else make(*given)
+            return (
+                make(given[0], given[1], timeout=given[2])
+                if make is Send and len(given) > 2
+                else make(*given)
+            )
         if code not in (jsonplus.EXT_CONSTRUCTOR_KW_ARGS, jsonplus.EXT_PYDANTIC_V2):
             raise StateUnreadable(f"it contains an unknown msgpack extension ({code})")
         if make is Run and _minor(str(given.get("version", ""))) > _minor(code_version()):
@@ -139,7 +161,10 @@ class _Reader:
         try:
             return make(**given)
         except ValidationError as error:
-            faults = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
+            faults = {
+                ".".join(map(str, fault["loc"])): fault["msg"]
+                for fault in error.errors(include_input=False)
+            }
             listed = "; ".join(f"{field}: {fault}" for field, fault in [*faults.items()][:3])
             fault = f"a record {make.__name__!r} does not fit version {code_version()} ({listed})"
             raise StateUnreadable(fault) from error

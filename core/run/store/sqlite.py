@@ -36,7 +36,8 @@ WHEN (SELECT owner FROM main.leases WHERE thread_id = NEW.thread_id)
     IS NOT (SELECT owner FROM held WHERE thread_id = NEW.thread_id)
 BEGIN SELECT RAISE(ABORT, '{FENCED}'); END
 """  # noqa: S608 - made of constants
-"""End of a trigger that refuses a row unless this connection holds the thread's lease, or nobody does."""
+"""End of a trigger that refuses a row unless this connection holds the thread's lease, or nobody
+does."""
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS leases (
     thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL, machine TEXT NOT NULL,
@@ -46,7 +47,8 @@ CREATE TEMP TABLE held (thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL);
 CREATE TEMP TRIGGER fence_checkpoints BEFORE INSERT ON main.checkpoints {_REFUSE_WITHOUT_LEASE};
 CREATE TEMP TRIGGER fence_writes BEFORE INSERT ON main.writes {_REFUSE_WITHOUT_LEASE};
 """
-"""The table of leases, and for this connection a table of the leases that it holds, and triggers."""
+"""The table of leases, and for this connection a table of the leases that it holds, and
+triggers."""
 _TAKE = """
 INSERT INTO leases (thread_id, owner, pid, birth, machine, since, renewed) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid, birth = excluded.birth,
@@ -61,11 +63,14 @@ _BEFORE = "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? A
 
 
 class SqliteLeases(Leases):
-    """Leases in an SQLite file; over the connection that writes checkpoints, since its triggers check them."""
+    """Leases in an SQLite file; over the connection that writes checkpoints, since its triggers
+    check them."""
 
     errors = sqlite3.Error
 
-    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock, shielded: ShieldedTasks) -> None:
+    def __init__(
+        self, connection: aiosqlite.Connection, lock: asyncio.Lock, shielded: ShieldedTasks
+    ) -> None:
         super().__init__(shielded)
         self._connection, self._lock = connection, lock
 
@@ -93,15 +98,21 @@ class SqliteLeases(Leases):
     async def _release(self, lease: Lease) -> None:
         async with self._transaction():
             row = (lease.thread_id, lease.owner)
-            await self._connection.execute("DELETE FROM leases WHERE thread_id = ? AND owner = ?", row)
-            await self._connection.execute("DELETE FROM held WHERE thread_id = ? AND owner = ?", row)
+            await self._connection.execute(
+                "DELETE FROM leases WHERE thread_id = ? AND owner = ?", row
+            )
+            await self._connection.execute(
+                "DELETE FROM held WHERE thread_id = ? AND owner = ?", row
+            )
 
     async def _holder(self, thread_id: str) -> Holder | None:
         query = "SELECT owner, pid, birth, machine, since, renewed FROM leases WHERE thread_id = ?"
         async with self._lock, self._connection.execute(query, (thread_id,)) as rows:
             row = await rows.fetchone()
         # The monotonic clock cannot be set; it restarts with the machine.
-        return Holder(row[0], Process(*row[1:4]), row[4], time.monotonic() - row[5]) if row else None
+        return (
+            Holder(row[0], Process(*row[1:4]), row[4], time.monotonic() - row[5]) if row else None
+        )
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[None]:
@@ -117,8 +128,8 @@ class SqliteLeases(Leases):
 class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
     """LangGraph's SQLite saver, with checkpoints ordered by time of writing.
 
-    LangGraph orders them by id, which begins with a timestamp: after a clock was set back, an old checkpoint would
-    count as the latest.
+    LangGraph orders them by id, which begins with a timestamp: after a clock was set back, an old
+    checkpoint would count as the latest.
     """
 
     tables: ClassVar[Mapping[str, str]] = {
@@ -153,7 +164,8 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
 
     @asynccontextmanager
     async def fence(self, thread_id: str) -> AsyncIterator[None]:  # noqa: ARG002 - the connection's triggers check it
-        """Roll back a refused transaction, which LangGraph leaves open: it would lock the file for all others."""
+        """Roll back a refused transaction, which LangGraph leaves open: it would lock the file for
+        all others."""
         try:
             yield
         except sqlite3.Error as error:
@@ -166,7 +178,10 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint with the id in `config`; without an id, the one written last."""
-        thread, namespace = str(config["configurable"]["thread_id"]), config["configurable"].get("checkpoint_ns", "")
+        thread, namespace = (
+            str(config["configurable"]["thread_id"]),
+            config["configurable"].get("checkpoint_ns", ""),
+        )
         if not get_checkpoint_id(config):
             found = await self.rows(_LATEST, thread, namespace)
             if not found:
@@ -200,7 +215,8 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
 
 
 class PageStore(SqliteStore):
-    """LangGraph's SQLite store with a second connection for reads, so that they do not wait for writes.
+    """LangGraph's SQLite store with a second connection for reads, so that they do not wait for
+    writes.
 
     A batch of operations that has started is completed even if its caller is cancelled.
     """
@@ -236,21 +252,24 @@ class PageStore(SqliteStore):
         with self._reading:
             try:
                 self._batch_get_ops(wanted, found, self._reader.cursor())
-            except ValueError as error:  # LangGraph's error for names and values that it has not written
+            except (
+                ValueError
+            ) as error:  # LangGraph's error for names and values that it has not written
                 raise sqlite_unusable(self._path, error) from error
         return found
 
     @contextmanager
     def _cursor(self, *, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
         with self.lock:
-            # LangGraph's transaction reads first and then writes. SQLite refuses that upgrade at once, whatever the
-            # timeout, if another connection wrote in between.
+            # LangGraph's transaction reads first and then writes. SQLite refuses that upgrade at
+            # once, whatever the timeout, if another connection wrote in between.
             if transaction:
                 self.conn.execute("BEGIN IMMEDIATE")
             try:
                 yield self.conn.cursor()
             except BaseException:
-                # Also if the thread is stopped: a transaction left open would lock out all other writers.
+                # Also if the thread is stopped: a transaction left open would lock out all other
+                # writers.
                 if self.conn.in_transaction:
                     self.conn.execute("ROLLBACK")
                 raise
@@ -265,7 +284,9 @@ class PageStore(SqliteStore):
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA journal_mode = WAL")
     # The next checkpoint, written with FULL, syncs the earlier writes as well.
@@ -285,4 +306,7 @@ def sqlite_unusable(path: Path, error: Exception) -> DatabaseUnusable:
 def is_damage(error: Exception) -> bool:
     """Whether the error means that the file is damaged, rather than busy, full or read-only."""
     codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-    return not isinstance(error, sqlite3.Error) or getattr(error, "sqlite_errorcode", 0) & 0xFF in codes
+    return (
+        not isinstance(error, sqlite3.Error)
+        or getattr(error, "sqlite_errorcode", 0) & 0xFF in codes
+    )

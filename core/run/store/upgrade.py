@@ -1,4 +1,5 @@
-"""Converts records and logged packets that an earlier version stored, so that its runs can be opened and resumed."""
+"""Converts records and logged packets that an earlier version stored, so that its runs can be
+opened and resumed."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def _with_dispute(observation: Fields) -> Fields:
 
 
 def _finding(fields: Fields) -> tuple[type, Fields]:
-    """Name the step of a plan in its finding; its id, `QUESTION-STEP`, begins with that of its question."""
+    """Name the step of a plan in its finding; its id, `QUESTION-STEP`, begins with that of its
+    question."""
     if "step" in fields:
         return Finding, fields
     beginning = f"{fields['question_id'][:8]}-"
@@ -56,7 +58,8 @@ def _finding(fields: Fields) -> tuple[type, Fields]:
 
 
 def _run(fields: Fields) -> tuple[type, Fields]:
-    """Drop the estimate: it was a range per plan step and the limits, not what earlier runs cost."""
+    """Drop the estimate: it was a range per plan step and the limits, not what earlier runs
+    cost."""
     return Run, {name: value for name, value in fields.items() if name != "estimate"}
 
 
@@ -69,13 +72,15 @@ UPGRADES: dict[str, Upgrade] = {
 }
 """Conversions of records stored by commit bad86816, by the class name at that commit.
 
-Records of this version with the same class name pass through as well, so a conversion must leave their fields as they
-are. A record inside another is stored as a plain dict: the conversion of the outer record has to convert it.
+Records of this version with the same class name pass through as well, so a conversion must leave
+their fields as they are. A record inside another is stored as a plain dict: the conversion of the
+outer record has to convert it.
 """
 
 
 def upgraded_packets(logged: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return logged packets without the estimates of bad86816, which `estimate_made` no longer holds."""
+    """Return logged packets without the estimates of bad86816, which `estimate_made` no longer
+    holds."""
     return [packet for packet in logged if not _is_old_estimate(packet)]
 
 
