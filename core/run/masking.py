@@ -47,16 +47,24 @@ class Secrets:
 
         `shortest`: minimum length of a secret, in characters.
         """
-        words = {word for value in _values(mcp) for word in (value, *_WORD.findall(value))}
-        secrets = [word for word in words if len(word) >= shortest and not word.isdigit()]
-        self._forms = sorted(
-            {form.lower() for secret in secrets for form in _forms(secret)}, key=len, reverse=True
-        )
-        self._pattern = re.compile("|".join(map(re.escape, self._forms)) or "(?!)", re.IGNORECASE)
+        words = set[str]()
+        for value in _values(mcp):
+            words.add(value)
+            words.update(_WORD.findall(value))
+        forms = set[str]()
+        for word in words:
+            if len(word) >= shortest and not word.isdigit():
+                forms.update(map(str.lower, _forms(word)))
+        self._forms = sorted(forms, key=len, reverse=True)
+        # Without secrets, a pattern that matches nothing.
+        pattern = "|".join(map(re.escape, self._forms)) or "(?!)"
+        self._pattern = re.compile(pattern, re.IGNORECASE)
 
     def masked(self, text: str) -> str:
         """Return the text with each secret replaced by `MASK`."""
-        return self._pattern.sub(MASK, text) if self._occur_in(text) else text
+        if not self._occur_in(text):
+            return text
+        return self._pattern.sub(MASK, text)
 
     def are_in(self, arguments: Mapping[str, Any]) -> bool:
         """Whether the arguments of a call contain a secret."""
@@ -69,8 +77,8 @@ class Secrets:
 
         What precedes the offset can be shown before more text arrives.
         """
-        first = max(0, len(text) - max(map(len, self._forms), default=0))
-        for start in range(first, len(text)):
+        longest = max(map(len, self._forms), default=0)
+        for start in range(max(0, len(text) - longest), len(text)):
             tail = text[start:].lower()
             if any(form.startswith(tail) for form in self._forms):
                 return start
@@ -85,16 +93,23 @@ def _values(mcp: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the values that contain secrets: of the environment's variables, of its addresses, and
     of MCP servers."""
     for name, value in os.environ.items():
-        yield from (
-            (value,) if _NAME.search(name.upper()) else map(unquote, _PASSWORD.findall(value))
-        )
+        if _NAME.search(name.upper()):
+            yield value
+        else:
+            yield from map(unquote, _PASSWORD.findall(value))
     for server in mcp.values():
         for part in ("headers", "env"):
-            yield from map(str, (server.get(part) or {}).values())
+            entries = server.get(part) or {}
+            yield from map(str, entries.values())
 
 
 def _forms(secret: str) -> set[str]:
     """Return the secret as it appears in plain text, JSON, a URL and Base64."""
     data = secret.encode(errors="replace")
-    coded = {encode(data).decode().rstrip("=") for encode in (b64encode, urlsafe_b64encode)}
-    return {secret, json.dumps(secret, ensure_ascii=False)[1:-1], quote(data, safe=""), *coded}
+    return {
+        secret,
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        quote(data, safe=""),
+        b64encode(data).decode().rstrip("="),
+        urlsafe_b64encode(data).decode().rstrip("="),
+    }
