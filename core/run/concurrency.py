@@ -89,7 +89,8 @@ class Threads:
         with self._work:
             self._tasks.append(finish)
             needs_thread = self._idle < len(self._tasks) and self._running < self._limit
-            self._running += needs_thread
+            if needs_thread:
+                self._running += 1
             self._work.notify()
         if needs_thread:
             threading.Thread(target=self._work_off, daemon=True, name=self._name).start()
@@ -192,7 +193,9 @@ async def attempt(
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001 - an error of a model ends only this researcher
-        reason = RESEARCHER_TIME_OVER if clock.expired() else failure_of(error)
+        reason = failure_of(error)
+        if clock.expired():
+            reason = RESEARCHER_TIME_OVER
         log_failure(__name__, error, "A researcher goes on with what it has: %s", reason)
         return Failed(reason, is_late=clock.expired())
 

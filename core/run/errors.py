@@ -236,9 +236,12 @@ def _shown(error: BaseException, keeps_text: bool) -> BaseException:
 
     Its causes are copied in the same way.
     """
-    kind, is_own = type(error), isinstance(error, DeepResearchError)
-    text = " ".join(masked(str(error)).split())[:_CHARACTERS] if keeps_text or is_own else _WITHHELD
-    shown: BaseException = type(kind.__name__, (Exception,), {"__module__": kind.__module__})(text)
+    text = _WITHHELD
+    if keeps_text or isinstance(error, DeepResearchError):
+        text = " ".join(masked(str(error)).split())[:_CHARACTERS]
+    kind = type(error)
+    copied_kind = type(kind.__name__, (Exception,), {"__module__": kind.__module__})
+    shown: BaseException = copied_kind(text)
     shown.__cause__ = error.__cause__ and _shown(error.__cause__, keeps_text)
     shown.__context__ = error.__context__ and _shown(error.__context__, keeps_text)
     shown.__suppress_context__ = error.__suppress_context__

@@ -44,15 +44,19 @@ DEEP = {
 
 
 _MOST_WEB_RESULTS = 20
-_MOST_ELEMENTS, _TOKENS_PER_ELEMENT = 20, 600
-"""Most elements in a prompt, and the tokens of `memory_tokens` that each of them requires."""
+_MOST_ELEMENTS = 20
+"""Most elements in a prompt."""
+_TOKENS_PER_ELEMENT = 600
+"""Tokens of `memory_tokens` that each element requires."""
 
 
 def nearest(name: str, known: Iterable[str], prefix: str = "") -> str:
     """Return ` (did you mean PREFIX+NAME?)` with the most similar of the known names; empty if none
     is similar."""
-    found = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {prefix}{found[0]}?)" if found else ""
+    similar = get_close_matches(name, list(known), n=1)
+    if not similar:
+        return ""
+    return f" (did you mean {prefix}{similar[0]}?)"
 
 
 class KnownNames(BaseModel):
@@ -66,8 +70,10 @@ class KnownNames(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
         faults = list[InitErrorDetails]()
-        for name in given if isinstance(given, dict) else ():
+        for name in given:
             if name not in cls.model_fields:
                 values = {"noun": cls.noun, "hint": nearest(name, cls.model_fields)}
                 fault = PydanticCustomError(

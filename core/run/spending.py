@@ -60,10 +60,11 @@ class Total(NamedTuple):
 def total(spending: Mapping[str, Spent]) -> Total:
     """Add up the costs; `spending` has an entry for each call of a model or tool."""
     entries = spending.values()
+    sums = dict[str, Any]()
+    for name in Total._fields[1:]:
+        sums[name] = sum(getattr(spent, name) for spent in entries)
     calls = sum(1 for spent in entries if spent.input_tokens or spent.output_tokens)
-    return Total(
-        calls, *(sum(getattr(spent, name) for spent in entries) for name in Total._fields[1:])
-    )
+    return Total(calls=calls, **sums)
 
 
 def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds: float) -> str:
@@ -100,16 +101,14 @@ def dispatched_now(
     they are dispatched, so `max_parallel_researchers` does not apply.
     """
     spent = total(spending)
-    left = [
-        max(1, most - used)
-        for most, used in (
-            (limits.max_searches, spent.searches),
-            (limits.max_tool_calls, spent.tool_calls),
-        )
-        if most is not None
-    ]
-    at_once = len(tasks) if has_slots else limits.max_parallel_researchers
-    return list(tasks[: min([at_once, *left])])
+    most = len(tasks)
+    if not has_slots:
+        most = min(most, limits.max_parallel_researchers)
+    if limits.max_searches is not None:
+        most = min(most, max(1, limits.max_searches - spent.searches))
+    if limits.max_tool_calls is not None:
+        most = min(most, max(1, limits.max_tool_calls - spent.tool_calls))
+    return list(tasks[:most])
 
 
 def seconds_left(limits: Limits, seconds: float) -> float:
@@ -129,8 +128,13 @@ def shared_task_fields(
     spent = total(spending)
 
     def part(most: int | None, used: int) -> int | None:
-        return None if most is None else max(1, (most - used) // researchers)
+        if most is None:
+            return None
+        return max(1, (most - used) // researchers)
 
+    usd = None
+    if limits.max_usd is not None:
+        usd = max(0.0, _usd_for_research(limits) - spent.usd) / researchers
     return {
         "question_id": run.id,
         "date": run.date,
@@ -141,9 +145,7 @@ def shared_task_fields(
         "searches": part(limits.max_searches, spent.searches),
         "fetches": part(limits.max_fetches, spent.fetches),
         "tool_calls": part(limits.max_tool_calls, spent.tool_calls),
-        "usd": None
-        if limits.max_usd is None
-        else max(0.0, _usd_for_research(limits) - spent.usd) / researchers,
+        "usd": usd,
     }
 
 
@@ -154,9 +156,9 @@ def _usd_for_research(limits: Limits) -> float:
 
 def _tokens_for_research(limits: Limits) -> int | None:
     """Return `max_tokens` less the share reserved for writing; None if it is not set."""
-    return (
-        None if limits.max_tokens is None else int(limits.max_tokens * (1 - limits.writing_share))
-    )
+    if limits.max_tokens is None:
+        return None
+    return int(limits.max_tokens * (1 - limits.writing_share))
 
 
 def dollars(usd: float) -> str:
@@ -200,12 +202,8 @@ class UnsettledCosts(NamedTuple):
         nothing."""
         # The notes may be gone if the store keeps texts for less time than checkpoints.
         lost = max(self.seconds, run.lost_seconds)
-        return run.model_copy(
-            update={
-                "active_seconds": run.active_seconds - run.lost_seconds + lost,
-                "lost_seconds": lost,
-            }
-        )
+        active = run.active_seconds - run.lost_seconds + lost
+        return run.model_copy(update={"active_seconds": active, "lost_seconds": lost})
 
 
 @asynccontextmanager
@@ -222,7 +220,8 @@ async def recorded(
     always recorded, since they reach the state of the run only with its finding; its seconds never
     are, since researchers run in parallel.
     """
-    bill.answers = bill.answers or Answers(pages, " ".join(["answers to", question_id, researcher]))
+    if bill.answers is None:
+        bill.answers = Answers(pages, " ".join(["answers to", question_id, researcher]))
     earlier = set(bill.costs)
     try:
         try:
@@ -230,20 +229,18 @@ async def recorded(
         finally:
             if pages.user:
                 # Costs in the note were charged before the node was stopped and restarted.
-                known = earlier.union(await pages.read_note(_name(question_id, researcher)) or {})
-                await charge(
-                    pages, {key: cost for key, cost in bill.costs.items() if key not in known}
-                )
+                known = await pages.read_note(_name(question_id, researcher)) or {}
+                charged = earlier.union(known)
+                new = {key: cost for key, cost in bill.costs.items() if key not in charged}
+                await charge(pages, new)
     except (Exception, asyncio.CancelledError) as error:
+        is_stop = isinstance(error, GraphBubbleUp | asyncio.CancelledError)
         # The block's error is more useful than that of a store that fails as well.
         try:
-            if not isinstance(error, GraphBubbleUp | asyncio.CancelledError) or isinstance(
-                error, UserMistake
-            ):
+            if not is_stop or isinstance(error, UserMistake):
                 await bill.answers.forget()
-            await _record(
-                pages, question_id, researcher, bill.costs, 0.0 if researcher else bill.seconds
-            )
+            seconds = 0.0 if researcher else bill.seconds
+            await _record(pages, question_id, researcher, bill.costs, seconds)
         except Exception as second:  # noqa: BLE001 - whatever the store raises
             log_failure(__name__, second, "The costs of calls could not be recorded")
         raise
@@ -256,26 +253,28 @@ async def charge(pages: Pages, costs: Mapping[str, Spent]) -> None:
     spent = total(costs)
     if not (spent.tokens or spent.usd):
         return
-    accounts, name = pages.of_thread(_ACCOUNTS), _account(pages.user)
+    accounts = pages.of_thread(_ACCOUNTS)
+    name = _account(pages.user)
     async with accounts.lock(name):
         known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
-        await accounts.note(
-            {name: {"tokens": known["tokens"] + spent.tokens, "usd": known["usd"] + spent.usd}}
-        )
+        tokens = known["tokens"] + spent.tokens
+        usd = known["usd"] + spent.usd
+        await accounts.note({name: {"tokens": tokens, "usd": usd}})
 
 
 async def check_account(pages: Pages, context: Context) -> None:
     """Raise `DailyLimitReached` if the server's user has spent a daily limit; called before new
     questions only."""
     limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
-    if not (user := pages.user) or not any(limits.values()):
+    if not pages.user or not any(limits.values()):
         return
-    spent = await pages.of_thread(_ACCOUNTS).read_note(_account(user)) or {}
+    spent = await pages.of_thread(_ACCOUNTS).read_note(_account(pages.user)) or {}
     for unit, most in limits.items():
         if most is not None and spent.get(unit, 0) >= most:
             raise DailyLimitReached(
-                f"{user} has spent {spent[unit]:,} {unit} today, of {most:,} that are allowed "
-                f"(DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are accepted from 00:00 UTC."
+                f"{pages.user} has spent {spent[unit]:,} {unit} today, of {most:,} that are "
+                f"allowed (DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are accepted "
+                "from 00:00 UTC."
             )
 
 
@@ -286,10 +285,10 @@ def _account(user: str) -> str:
 async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
     """Return the costs recorded in the store for this question."""
     index = await pages.read_note(_name(question_id)) or _EMPTY
-    notes = await pages.read_notes([_name(question_id, owner) for owner in index["owners"]])
-    costs = {
-        key: Spent.model_validate(spent) for note in notes for key, spent in (note or {}).items()
-    }
+    costs: dict[str, Spent] = {}
+    for note in await pages.read_notes([_name(question_id, owner) for owner in index["owners"]]):
+        for key, spent in (note or {}).items():
+            costs[key] = Spent.model_validate(spent)
     return UnsettledCosts(costs, index["seconds"])
 
 
@@ -298,12 +297,15 @@ async def _record(
 ) -> None:
     """Add costs to the note of their owner; each owner has its own, so that writes stay small with
     many researchers."""
-    name, owner_name = _name(question_id), _name(question_id, owner)
+    name = _name(question_id)
+    owner_name = _name(question_id, owner)
     async with pages.lock(name):
         known, earlier = await pages.read_notes([name, owner_name])
+        entries = dict(earlier or {})
+        for key, spent in costs.items():
+            entries[key] = spent.model_dump()
+        notes: dict[str, dict[str, Any]] = {owner_name: entries}
         index = known or _EMPTY
-        entries = {key: spent.model_dump() for key, spent in costs.items()}
-        notes: dict[str, dict[str, Any]] = {owner_name: {**(earlier or {}), **entries}}
         owners = list(dict.fromkeys([*index["owners"], owner]))
         if owners != index["owners"] or seconds:
             notes[name] = {"owners": owners, "seconds": index["seconds"] + seconds}
@@ -351,9 +353,8 @@ class Answers:
             if number >= len(kept):
                 return None
             self._asked[request] += 1
-            return StoredReply(
-                AIMessage.model_validate(kept[number]["message"]), kept[number]["key"]
-            )
+            answer = kept[number]
+            return StoredReply(AIMessage.model_validate(answer["message"]), answer["key"])
 
     async def keep(self, request: str, message: AIMessage) -> str:
         """Store an answer; return the key of its cost record, or an empty string if the answer
