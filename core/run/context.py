@@ -339,18 +339,19 @@ class Context(KnownNames, BaseSettings):
 
     def at_depth(self) -> Context:
         """Return the settings with the limits for their depth."""
-        return (
-            self.model_copy(update={"limits": self.limits.deepened()})
-            if self.depth == "deep"
-            else self
-        )
+        if self.depth != "deep":
+            return self
+        return self.model_copy(update={"limits": self.limits.deepened()})
 
     @property
     def own_sources(self) -> str:
         """What `internal_search` searches, worded for models."""
-        documents = "the user's own documents" if self.docs or not self.earlier else ""
-        earlier = "what the user's earlier research has read" if self.earlier else ""
-        return " and ".join(filter(None, (documents, earlier)))
+        sources: list[str] = []
+        if self.docs or not self.earlier:
+            sources.append("the user's own documents")
+        if self.earlier:
+            sources.append("what the user's earlier research has read")
+        return " and ".join(sources)
 
     if TYPE_CHECKING:
 
@@ -381,7 +382,10 @@ class Context(KnownNames, BaseSettings):
     def _make_tools(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             return value
-        return [tool(entry) if inspect.isroutine(entry) else entry for entry in value]
+        tools: list[Any] = []
+        for entry in value:
+            tools.append(tool(entry) if inspect.isroutine(entry) else entry)
+        return tools
 
     @field_validator("published_after", mode="before")
     @classmethod
@@ -395,13 +399,17 @@ class Context(KnownNames, BaseSettings):
     def _split_paths(cls, value: Any) -> Any:
         if isinstance(value, str):
             return [part for part in value.split(os.pathsep) if part]
-        return [value] if isinstance(value, Path) else value
+        if isinstance(value, Path):
+            return [value]
+        return value
 
 
 def engine_name(engine: str | BaseRetriever | BaseTool | Engine) -> str:
     """Return the name of an engine or retriever: as it is given, or its `name`; without one, the
     name of its class."""
-    return engine if isinstance(engine, str) else engine.name or type(engine).__name__
+    if isinstance(engine, str):
+        return engine
+    return engine.name or type(engine).__name__
 
 
 def within_scope(context: Context, scope: Scope) -> Context:
@@ -413,31 +421,33 @@ def within_scope(context: Context, scope: Scope) -> Context:
     `UnknownSetting` for a `package.module:Class` that the settings do not name: a stored thread
     must not cause imports.
     """
-    passed: dict[str, Any] = {
-        engine_name(engine): engine for engine in (*(context.engines or ()), *context.retrievers)
-    }
+    passed: dict[str, Any] = {}
+    for engine in (*(context.engines or ()), *context.retrievers):
+        passed[engine_name(engine)] = engine
     for name in (*scope.engines, *scope.retrievers):
         if is_dotted(name) and name not in passed:
             raise UnknownSetting(
-                f"The stored question uses {name!r}, which is not among the engines and retrievers of your settings. "
-                "Code is imported only if your settings name it: --engine, DEEP_RESEARCH_ENGINES or "
-                "DEEP_RESEARCH_RETRIEVERS."
+                f"The stored question uses {name!r}, which is not among the engines and retrievers "
+                "of your settings. Code is imported only if your settings name it: --engine, "
+                "DEEP_RESEARCH_ENGINES or DEEP_RESEARCH_RETRIEVERS."
             )
+    engines = None
+    if not scope.engines_by_default:
+        engines = tuple(passed.get(name, name) for name in scope.engines)
+    published_after = None
+    if scope.published_after:
+        published_after = date.fromisoformat(scope.published_after)
     return context.model_copy(
         update={
             "docs": tuple(map(Path, scope.docs)),
-            "engines": None
-            if scope.engines_by_default
-            else tuple(passed.get(name, name) for name in scope.engines),
+            "engines": engines,
             "retrievers": tuple(passed.get(name, name) for name in scope.retrievers),
             "domains_allow": scope.domains_allow,
             "domains_deny": scope.domains_deny,
             "mix_private": scope.mix_private,
             "open_copies": scope.open_copies,
             "earlier": scope.earlier,
-            "published_after": date.fromisoformat(scope.published_after)
-            if scope.published_after
-            else None,
+            "published_after": published_after,
         }
     )
 
@@ -459,14 +469,16 @@ def with_configurable(given: Context | None, configurable: Mapping[str, Any]) ->
     setting, and for one that was given two different values.
     """
     named = {name: value for name, value in configurable.items() if name in Context.model_fields}
-    if given is None or not named:
-        return given or read_context(named)
-    configured, environment = read_context(named), read_context({})
+    if given is None:
+        return read_context(named)
+    if not named:
+        return given
+    configured = read_context(named)
+    environment = read_context({})
     for name in named.keys() & given.model_fields_set:
         value = getattr(given, name)
-        is_from_environment = name in environment.model_fields_set and value == getattr(
-            environment, name
-        )
+        is_in_environment = name in environment.model_fields_set
+        is_from_environment = is_in_environment and value == getattr(environment, name)
         if not is_from_environment and value != getattr(configured, name):
             raise UnknownSetting(
                 f"{name}: `context` and `configurable` give different values; set it in only one."
@@ -496,16 +508,22 @@ def _described(fault: ErrorDetails) -> str:
     *above, name = map(str, fault["loc"])
     is_limit = above == ["limits"]
     if fault["type"] == "extra_forbidden":
-        return f"{name}: {fault['msg']}{'; `deep-research limits` lists all' if is_limit else ''}"
+        hint = "; `deep-research limits` lists all" if is_limit else ""
+        return f"{name}: {fault['msg']}{hint}"
     if fault["loc"][0] == "models":
-        return f"models: give a name such as 'openai:NAME', or one per role ({', '.join(ROLES)})"
-    # A fault in a list has the index of the entry as its last part.
-    field = above[0] if above and not is_limit else name
+        roles = ", ".join(ROLES)
+        return f"models: give a name such as 'openai:NAME', or one per role ({roles})"
+    if is_limit:
+        field, setting = name, f"limit {name}"
+    else:
+        # A fault in a list has the index of the entry as its last part.
+        field = above[0] if above else name
+        setting = ".".join([*above, name])
     value = os.environ.get(_variable(field), "")
-    setting = f"limit {name}" if is_limit else ".".join([*above, name])
     if value and fault["input"] in (value, *re.split(r"[\s,]+", value)):
         setting = _variable(field)
-    return f"{setting}: {fault['msg'].removeprefix('Value error, ')} (given: {fault['input']!r})"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{setting}: {message} (given: {fault['input']!r})"
 
 
 def _variable(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from ..records.research import Depth
-from .context import ROLES, Context, Role, engine_name
+from .context import ROLES, AnyEngine, Context, Role, engine_name
 from .errors import UnknownSetting
 from .limits import DEEP, KnownNames, Limits
 
@@ -64,13 +64,13 @@ def with_absolute_paths(settings: Context) -> Context:
 def _as_form(schema: dict[str, Any]) -> None:
     """Change a JSON schema in place so that clients can show it as a form: one type per field, only
     `_FORM_LIMITS`."""
-    fields, limits = schema["properties"], Limits.model_json_schema()["properties"]
+    fields = schema["properties"]
+    limits = Limits.model_json_schema()["properties"]
     shown = {name: limits[name] | {"title": title} for name, title in _FORM_LIMITS.items()}
-    described = fields["limits"]["description"]
     fields["limits"] = {
         "title": "Limits",
         "type": "object",
-        "description": described,
+        "description": fields["limits"]["description"],
         "properties": shown,
     }
     for field in (*fields.values(), *shown.values()):
@@ -142,46 +142,28 @@ class UserSettings(KnownNames):
             return self._by_user[user]
         operator = self.operator
         roots = tuple(_of_user(path, user) for path in operator.docs)
-        chosen = {
-            name: getattr(self, name) for name in ("depth", "clarify", "verify", "review_plan")
+        update: dict[str, Any] = {
+            "language": self.language or operator.language,
+            "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
+            "models": _models(self.models, operator),
+            "docs": documents_below(roots, self.docs),
+            "engines": _engines(self.engines, operator),
+            "earlier": self.earlier,
+            "domains_allow": _domains(self.domains_allow, operator),
+            "domains_deny": (*operator.domains_deny, *self.domains_deny),
+            "published_after": self.published_after or operator.published_after,
+            "tracing": operator.tracing and self.tracing,
+            "limits": _limits(self.limits, operator, self.depth or operator.depth),
         }
-        models, docs = _models(self.models, operator), documents_below(roots, self.docs)
-        engines = operator.engines
-        if self.engines is not None:
-            by_name = {engine_name(engine): engine for engine in engines or ()}
-            for name in self.engines:
-                if name not in by_name:
-                    raise UnknownSetting(
-                        f"engines: {name!r} is not one of the engines that you may choose{_choices(by_name)}."
-                    )
-            engines = tuple(by_name[name] for name in self.engines)
-        allowed = operator.domains_allow
-        for name in self.domains_allow:
-            if allowed and not any(
-                name == domain or name.endswith(f".{domain}") for domain in allowed
-            ):
-                raise UnknownSetting(
-                    f"domains_allow: {name!r} is outside the domains that may be read{_choices(allowed)}."
-                )
-        self._by_user[user] = operator.model_copy(
-            update={
-                **{name: value for name, value in chosen.items() if value is not None},
-                "language": self.language or operator.language,
-                "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
-                "models": models,
-                "docs": docs,
-                "engines": engines,
-                "earlier": self.earlier,
-                "domains_allow": self.domains_allow or allowed,
-                "domains_deny": (*operator.domains_deny, *self.domains_deny),
-                "published_after": max(
-                    filter(None, (operator.published_after, self.published_after)), default=None
-                ),
-                "tracing": operator.tracing and self.tracing,
-                "limits": _limits(self.limits, operator, self.depth or operator.depth),
-            }
-        )
-        return self._by_user[user]
+        if self.published_after and operator.published_after:
+            update["published_after"] = max(self.published_after, operator.published_after)
+        for name in ("depth", "clarify", "verify", "review_plan"):
+            value = getattr(self, name)
+            if value is not None:
+                update[name] = value
+        context = operator.model_copy(update=update)
+        self._by_user[user] = context
+        return context
 
 
 def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
@@ -189,19 +171,45 @@ def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
     leaves out."""
     if wanted is None:
         return operator.models
-    for name in [wanted] if isinstance(wanted, str) else wanted.values():
+    names: Iterable[str] = [wanted] if isinstance(wanted, str) else wanted.values()
+    for name in names:
         if name not in operator.allow_models:
+            choices = _choices(operator.allow_models)
             raise UnknownSetting(
-                f"models: {name!r} is not one of the models that you may choose{_choices(operator.allow_models)}."
+                f"models: {name!r} is not one of the models that you may choose{choices}."
             )
     if isinstance(wanted, str) or operator.models is None:
         return wanted
-    kept = (
-        operator.models
-        if isinstance(operator.models, dict)
-        else dict.fromkeys(ROLES, operator.models)
-    )
-    return {**kept, **wanted}
+    if isinstance(operator.models, dict):
+        return {**operator.models, **wanted}
+    return {**dict.fromkeys(ROLES, operator.models), **wanted}
+
+
+def _engines(wanted: Sequence[str] | None, operator: Context) -> tuple[AnyEngine, ...] | None:
+    """Return the operator's engines that the user chose, all if the user chose none."""
+    if wanted is None:
+        return operator.engines
+    by_name = {engine_name(engine): engine for engine in operator.engines or ()}
+    for name in wanted:
+        if name not in by_name:
+            raise UnknownSetting(
+                f"engines: {name!r} is not one of the engines that you may choose"
+                f"{_choices(by_name)}."
+            )
+    return tuple(by_name[name] for name in wanted)
+
+
+def _domains(wanted: tuple[str, ...], operator: Context) -> tuple[str, ...]:
+    """Return the domains that the user chose, which must be among the operator's; the operator's if
+    the user chose none."""
+    allowed = operator.domains_allow
+    for name in wanted:
+        if allowed and not any(name == domain or name.endswith(f".{domain}") for domain in allowed):
+            raise UnknownSetting(
+                f"domains_allow: {name!r} is outside the domains that may be read"
+                f"{_choices(allowed)}."
+            )
+    return wanted or allowed
 
 
 def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple[Path, ...]:
@@ -211,7 +219,9 @@ def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple
     `roots`: the operator's folders and files. Each name begins with the name of a root. Raises
     `UnknownSetting` for a name that does not exist there.
     """
-    return tuple(roots) if names is None else tuple(_below(roots, name) for name in names)
+    if names is None:
+        return tuple(roots)
+    return tuple(_below(roots, name) for name in names)
 
 
 def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
@@ -220,8 +230,12 @@ def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
     paths = tuple(map(Path, docs))
     if paths == tuple(roots):
         return None
-    pairs = ((path, root) for path in paths for root in roots if path.is_relative_to(root))
-    return [str(Path(root.name, path.relative_to(root))) for path, root in pairs]
+    names: list[str] = []
+    for path in paths:
+        for root in roots:
+            if path.is_relative_to(root):
+                names.append(str(Path(root.name, path.relative_to(root))))
+    return names
 
 
 def _of_user(path: Path, user: str) -> Path:
@@ -231,8 +245,9 @@ def _of_user(path: Path, user: str) -> Path:
         return path
     if not _FOLDER.fullmatch(user):
         raise UnknownSetting(
-            f"docs: {str(path)!r} has one folder per user, but {user!r} is not a valid folder name: use only "
-            "letters, digits and ._@+-, and do not begin with a dot (DEEP_RESEARCH_DOCS)."
+            f"docs: {str(path)!r} has one folder per user, but {user!r} is not a valid folder "
+            "name: use only letters, digits and ._@+-, and do not begin with a dot "
+            "(DEEP_RESEARCH_DOCS)."
         )
     return Path(str(path).replace(USER_PLACEHOLDER, user))
 
@@ -248,9 +263,9 @@ def _below(roots: Sequence[Path], name: str) -> Path:
             with suppress(OSError):
                 if path.exists() and path.resolve().is_relative_to(root.resolve()):
                     return path
-    names = [root.name for root in roots]
+    choices = _choices([root.name for root in roots])
     raise UnknownSetting(
-        f"docs: {name!r} is not one of the folders and files that may be searched{_choices(names)}."
+        f"docs: {name!r} is not one of the folders and files that may be searched{choices}."
     )
 
 
@@ -261,21 +276,34 @@ def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
     Depth `deep` widens them only if it is the operator's depth as well.
     """
     ceilings = operator.at_depth().limits
-    given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
-    for name, value in given.items():
+    update: dict[str, Any] = {}
+    if depth == "deep":
+        # Limits that are set explicitly are not widened by the depth.
+        update = {name: getattr(ceilings, name) for name in DEEP}
+    for name in wanted.model_fields_set:
+        value = getattr(wanted, name)
         ceiling = getattr(ceilings, name)
-        if ceiling is not None and (
-            value is None or (value < ceiling if name in _HIGHER_IS_NARROWER else value > ceiling)
-        ):
+        if ceiling is not None and _is_wider(name, value, ceiling):
             raise UnknownSetting(
-                f"limit {name}: {value} is wider than the operator of this server allows ({ceiling})."
+                f"limit {name}: {value} is wider than the operator of this server allows "
+                f"({ceiling})."
             )
-    # Limits that are set explicitly are not widened by the depth.
-    fixed = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}
-    return operator.limits.model_copy(update={**fixed, **given})
+        update[name] = value
+    return operator.limits.model_copy(update=update)
+
+
+def _is_wider(name: str, value: float | None, ceiling: float) -> bool:
+    """Whether a value of a limit allows more than this one; None: unlimited."""
+    if value is None:
+        return True
+    if name in _HIGHER_IS_NARROWER:
+        return value < ceiling
+    return value > ceiling
 
 
 def _choices(allowed: Iterable[str]) -> str:
     """Return the end of an error message: what the user may choose instead."""
     names = ", ".join(allowed)
-    return f" ({names})" if names else "; the operator of this server allows none"
+    if not names:
+        return "; the operator of this server allows none"
+    return f" ({names})"
