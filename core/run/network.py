@@ -23,11 +23,14 @@ below it."""
 def proxy_for(address: str) -> str | None:
     """Return the proxy that the environment sets for a URL, unchecked; None without one or for this
     machine."""
-    target, proxies = urlsplit(address), getproxies()
+    target = urlsplit(address)
+    proxies = getproxies()
     proxy = proxies.get(target.scheme) or proxies.get("all")
     if not proxy or is_loopback(target.hostname or "localhost") or proxy_bypass(target.netloc):
         return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+    if "://" not in proxy:
+        return f"http://{proxy}"
+    return proxy
 
 
 def usable_proxy(address: str) -> str | None:
@@ -36,8 +39,9 @@ def usable_proxy(address: str) -> str | None:
     proxy = proxy_for(address)
     if proxy and not re.fullmatch(r"https?://([^\s/@]*@)?[^\s/@:]+(:[0-9]{1,5})?/?", proxy):
         raise UnknownSetting(
-            "The proxy set in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) must be an address such as "
-            "http://proxy.example:3128; NO_PROXY lists servers that are reached without it."
+            "The proxy set in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) must be an "
+            "address such as http://proxy.example:3128; NO_PROXY lists servers that are reached "
+            "without it."
         )
     return proxy
 
@@ -68,17 +72,25 @@ def connection_problem(error: BaseException, server: str) -> str:
 
     `server`: what to call the server in the text.
     """
-    address = str(getattr(getattr(error, "request", None), "url", ""))
-    chain, cause = "", error
+    request = getattr(error, "request", None)
+    address = str(getattr(request, "url", ""))
+    texts, cause = "", error
     for _ in range(_CAUSES):
-        chain += f" {cause}"
+        texts += f" {cause}"
         cause = cause.__cause__ or cause.__context__ or cause
-    if "CERTIFICATE_VERIFY_FAILED" in chain:
-        return f"the certificate of {server} is not signed by a known authority; set SSL_CERT_FILE to your own"
-    if "WRONG_VERSION_NUMBER" in chain or "RECORD_LAYER_FAILURE" in chain:
+    if "CERTIFICATE_VERIFY_FAILED" in texts:
+        return (
+            f"the certificate of {server} is not signed by a known authority; set SSL_CERT_FILE to "
+            "your own"
+        )
+    if "WRONG_VERSION_NUMBER" in texts or "RECORD_LAYER_FAILURE" in texts:
         return f"{server} does not speak HTTPS; its address may begin with http://"
-    if proxy := proxy_for(address):
-        return f"the connection through the proxy {shown(proxy)} failed; check HTTPS_PROXY and NO_PROXY"
+    proxy = proxy_for(address)
+    if proxy:
+        return (
+            f"the connection through the proxy {shown(proxy)} failed; check HTTPS_PROXY and "
+            "NO_PROXY"
+        )
     return ""
 
 

@@ -40,31 +40,45 @@ def traced_to() -> str:
     """
     if not tracing_is_enabled():
         return ""
-    by_flags = (
-        "otel"
-        if is_env_var_truish("OTEL_ONLY")
-        else "hybrid"
-        if is_env_var_truish("OTEL_ENABLED")
-        else ""
-    )
-    mode = (get_env_var("TRACING_MODE") or by_flags).lower()
-    urls = re.findall(r"https?://[^\"\s]+", get_env_var("RUNS_ENDPOINTS") or "") or [
-        get_api_url(None)
-    ]
-    if mode in ("otel", "hybrid"):
-        variables = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-        by_otel = next(filter(None, map(os.environ.get, variables)), get_api_url(None))
-        urls = [by_otel] if mode == "otel" else [*urls, by_otel]
-    hosts = dict.fromkeys(urlsplit(url).netloc.rpartition("@")[2] for url in urls)
+    hosts: list[str] = []
+    for url in _trace_urls():
+        host = urlsplit(url).netloc.rpartition("@")[2]
+        if host not in hosts:
+            hosts.append(host)
     return f"{' and '.join(hosts)} (project {get_tracer_project()!r})"
+
+
+def _trace_urls() -> list[str]:
+    """Return the URLs to which traces are sent."""
+    mode = get_env_var("TRACING_MODE")
+    if not mode and is_env_var_truish("OTEL_ONLY"):
+        mode = "otel"
+    elif not mode and is_env_var_truish("OTEL_ENABLED"):
+        mode = "hybrid"
+    mode = (mode or "").lower()
+    urls = re.findall(r"https?://[^\"\s]+", get_env_var("RUNS_ENDPOINTS") or "")
+    if not urls:
+        urls = [get_api_url(None)]
+    if mode not in ("otel", "hybrid"):
+        return urls
+    default = get_api_url(None)
+    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or default
+    otel_url = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or endpoint
+    if mode == "otel":
+        return [otel_url]
+    return [*urls, otel_url]
 
 
 def tracing_notices(context: Context) -> tuple[str, ...]:
     """Return the notice for the user that prompts and passages are traced, and where they go; empty
     if they are not."""
     destination = traced_to() if context.tracing else ""
-    notice = f"Tracing is on: prompts and passages go to {destination}; switch it off with tracing or --no-trace."
-    return (notice,) if destination else ()
+    if not destination:
+        return ()
+    return (
+        f"Tracing is on: prompts and passages go to {destination}; switch it off with tracing or "
+        "--no-trace.",
+    )
 
 
 def is_traced(*sources: object) -> bool:
@@ -73,18 +87,24 @@ def is_traced(*sources: object) -> bool:
 
     If no source is a `Context`, the environment's settings count as well.
     """
-    values = [
-        source.get("tracing") if isinstance(source, Mapping) else getattr(source, "tracing", None)
-        for source in sources
-    ]
-    if any(str(value).strip().lower() in _OFF for value in values):
-        return False
-    return any(isinstance(source, Context) for source in sources) or Context().tracing
+    has_context = False
+    for source in sources:
+        if isinstance(source, Mapping):
+            value = source.get("tracing")
+        else:
+            value = getattr(source, "tracing", None)
+        if str(value).strip().lower() in _OFF:
+            return False
+        if isinstance(source, Context):
+            has_context = True
+    return has_context or Context().tracing
 
 
 def tracing_if(is_on: bool) -> AbstractContextManager[None]:
     """Disable tracing within the block unless `is_on`; callbacks passed in the call still run."""
-    return nullcontext() if is_on else tracing_context(enabled=False)
+    if is_on:
+        return nullcontext()
+    return tracing_context(enabled=False)
 
 
 async def untraced(
@@ -95,8 +115,9 @@ async def untraced(
     `is_run`: the stream is that of a run, which is also kept out of the trace of the run that it is
     called in.
     """
-    around = configs.var_child_runnable_config.get()
-    config = without_tracers(around) if around and is_run else around
+    config = configs.var_child_runnable_config.get()
+    if config and is_run:
+        config = without_tracers(config)
     async with aclosing(parts):
         while True:
             # Reset after each part, because what the caller does with it is still traced.
