@@ -249,7 +249,7 @@ def attached_to(message: AnyMessage) -> list[Attached]:
 
 def message_words(message: AnyMessage) -> str:
     """Return the text of a message, followed by the links in its other blocks, one per line."""
-    lines = [message.text]
+    lines: list[str] = [message.text]
     lines += [block.link for block in file_blocks(message)]
     return "\n".join(filter(None, lines))
 

@@ -24,7 +24,8 @@ _WORD = re.compile(r"[^\s\"'{}\[\],;:=]++(?![\"']?\s*[:=]\s*[\"']?\w)")
 """A word of a value such as `NAME:TOKEN` or `Authorization: Bearer TOKEN`, unless it names the next
 word."""
 _PATTERN = re.compile(
-    r"(?i)(?<=://)[^/\s@]+(?=@)|(?<=bearer )\S+|(?<=key[=:])\s*[^\s&,;]+|(?<=(?:token|sword|ecret)[=:])\s*[^\s&,;]+"
+    r"(?i)(?<=://)[^/\s@]+(?=@)|(?<=bearer )\S+|(?<=key[=:])\s*[^\s&,;]+"
+    r"|(?<=(?:token|sword|ecret)[=:])\s*[^\s&,;]+"
     r"|\b(?:sk|lsv2|tvly|ghp|xox[abp])[-_][\w*-]{8,}"
 )
 """Passwords in addresses, bearer tokens, values named as secrets, and keys with well-known

@@ -74,7 +74,7 @@ def split_plan(text: str) -> PlanParts:
 
 
 def _begins_with_bullets(lines: Sequence[str]) -> bool:
-    """Whether the lines begin with a bullet, empty ones aside, and none of them is a numbered step."""
+    """Whether the lines begin with a bullet, and none of them is a numbered step."""
     items = [line for line in lines if line.strip()]
     return bool(items and _BULLET.match(items[0])) and not any(map(_NUMBERED.match, items))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os.path
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
@@ -316,8 +315,7 @@ def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]
     given = {call["id"]: call["args"].get("title") for call in _calls_in(transcript)}
     shared = 0
     if len(tasks) > 1:
-        # It compares any sequences, not only paths.
-        shared = len(os.path.commonprefix([text.split() for _, text in tasks]))
+        shared = _shared_words([text for _, text in tasks])
     titles = dict[str, str]()
     for call_id, text in tasks:
         words = text.split()
@@ -330,6 +328,16 @@ def titles_of(tasks: Sequence[tuple[str, str]], transcript: Sequence[AnyMessage]
             title += "…"
         titles[call_id] = title
     return titles
+
+
+def _shared_words(texts: Iterable[str]) -> int:
+    """Return the number of words at the beginning that all texts have in common."""
+    shared = 0
+    for words in zip(*map(str.split, texts), strict=False):
+        if len(set(words)) > 1:
+            break
+        shared += 1
+    return shared
 
 
 def mark_withheld(findings: Mapping[str, Finding], refused: Collection[str]) -> dict[str, Finding]:
@@ -421,7 +429,7 @@ def _shorten(
     # Two more tokens each, because shortened lengths are rounded.
     share = max(least, 1 - (excess + 2 * len(results)) / result_tokens)
     for index in results:
-        body = fitted[index].text
+        body: str = fitted[index].text
         head = ""
         if body.startswith(_INCOMPLETE):
             # Keep the line that says how the research ended.
