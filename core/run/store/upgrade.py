@@ -38,10 +38,11 @@ def _with_dispute(observation: Fields) -> Fields:
     """
     if "other" not in observation:
         return observation
-    fields = {name: value for name, value in observation.items() if name != "other"}
-    if observation["kind"] != "contradiction":
+    fields = dict(observation)
+    other = fields.pop("other")
+    if fields["kind"] != "contradiction":
         return fields
-    claims = (observation["text"], observation["other"])
+    claims = (fields["text"], other)
     return {**fields, "text": "", "dispute": {"claims": claims, "sources": ("", "")}}
 
 
@@ -60,7 +61,9 @@ def _finding(fields: Fields) -> tuple[type, Fields]:
 def _run(fields: Fields) -> tuple[type, Fields]:
     """Drop the estimate: it was a range per plan step and the limits, not what earlier runs
     cost."""
-    return Run, {name: value for name, value in fields.items() if name != "estimate"}
+    kept = dict(fields)
+    kept.pop("estimate", None)
+    return Run, kept
 
 
 UPGRADES: dict[str, Upgrade] = {
