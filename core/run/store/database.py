@@ -46,7 +46,9 @@ def runs_location(data_dir: Path) -> Path | str:
     """Return the path or address of the database: what the environment names, else a file in the
     data folder."""
     name = os.environ.get(DATABASE)
-    return resolve_location(name) if name else data_dir / FILE_NAME
+    if not name:
+        return data_dir / FILE_NAME
+    return resolve_location(name)
 
 
 def resolve_location(name: str | Path) -> Path | str:
@@ -56,19 +58,23 @@ def resolve_location(name: str | Path) -> Path | str:
     Raises `DatabaseUnusable` for another kind of database, and for a path into a missing folder:
     only the data folder is created, since any other path may be mistyped.
     """
-    if isinstance(name, str) and (known := _POSTGRESQL.match(name)):
-        return f"postgresql://{name[known.end() :]}"
-    if isinstance(name, str) and (other := _SCHEME.match(name)):
-        # The rest may hold a password.
-        raise DatabaseUnusable(
-            f"A database at {other[1]}:// cannot be used: give the path of a file, which becomes an SQLite database, "
-            f"or postgresql://USER:PASSWORD@HOST/NAME (setting {DATABASE})."
-        )
+    if isinstance(name, str):
+        postgresql = _POSTGRESQL.match(name)
+        if postgresql:
+            return f"postgresql://{name[postgresql.end() :]}"
+        scheme = _SCHEME.match(name)
+        if scheme:
+            # The rest may hold a password.
+            raise DatabaseUnusable(
+                f"A database at {scheme[1]}:// cannot be used: give the path of a file, which "
+                "becomes an SQLite database, or postgresql://USER:PASSWORD@HOST/NAME (setting "
+                f"{DATABASE})."
+            )
     path = Path(name).expanduser()
     if not path.parent.is_dir():
         raise DatabaseUnusable(
-            f"The database {str(name)!r} cannot be opened: there is no folder {str(path.parent)!r}; create it, or "
-            "correct the path."
+            f"The database {str(name)!r} cannot be opened: there is no folder "
+            f"{str(path.parent)!r}; create it, or correct the path."
         )
     return path
 

@@ -76,7 +76,8 @@ class Holder(NamedTuple):
     def __str__(self) -> str:
         pid = self.process.pid
         since = f"{datetime.fromisoformat(self.since).astimezone():%Y-%m-%d %H:%M:%S}"
-        return f"{'this' if pid == os.getpid() else 'another'} process ({pid}) since {since}"
+        which = "this" if pid == os.getpid() else "another"
+        return f"{which} process ({pid}) since {since}"
 
 
 class Lease:
@@ -125,8 +126,9 @@ class Lease:
             if isinstance(error, asyncio.CancelledError) and is_by_others:
                 raise
         raise ThreadBusy(
-            "Another process has taken over this run, because this one did not respond for a while; its results since "
-            "then are not kept. `deep-research runs` shows the status of the run."
+            "Another process has taken over this run, because this one did not respond for a "
+            "while; its results since then are not kept. `deep-research runs` shows the status of "
+            "the run."
         )
 
 
@@ -145,7 +147,9 @@ class Leases(ABC):
     def owner(self, thread_id: str) -> str | None:
         """Return the owner of the thread's lease if this process holds it, else None."""
         held = self._held.get(thread_id)
-        return held.owner if held else None
+        if held is None:
+            return None
+        return held.owner
 
     @asynccontextmanager
     async def hold(self, thread_id: str, token: str = "") -> AsyncIterator[Lease]:
@@ -183,29 +187,35 @@ class Leases(ABC):
         """Return who validly holds the thread's lease; None if nobody does, or if it is this
         `lease`."""
         holder = await self._holder(thread_id)
-        is_ours = holder and lease and holder.owner == lease.owner
-        return (
-            holder if holder and not is_ours and await asyncio.to_thread(holder.is_alive) else None
-        )
+        if holder is None or (lease and holder.owner == lease.owner):
+            return None
+        if not await asyncio.to_thread(holder.is_alive):
+            return None
+        return holder
 
     def lose(self, thread_id: str) -> None:
         """Stop the run of this process on the thread, if any, because another run has taken its
         lease."""
-        if lease := self._held.get(thread_id):
+        lease = self._held.get(thread_id)
+        if lease:
             lease.lose()
 
     async def _take(self, lease: Lease) -> None:
-        end, stale_owner = time.monotonic() + _HANDOVER_SECONDS, ""
+        end = time.monotonic() + _HANDOVER_SECONDS
+        stale_owner = ""
         process = await asyncio.to_thread(_this_process)
         while not await self._shielded.do(self._write_taken(lease, process, stale_owner)):
             holder = await self._holder(lease.thread_id)
-            if holder is None or not await asyncio.to_thread(holder.is_alive):
-                stale_owner = holder.owner if holder else ""
+            if holder is None:
+                stale_owner = ""
+            elif not await asyncio.to_thread(holder.is_alive):
+                stale_owner = holder.owner
             elif holder.process == process and time.monotonic() < end:
                 await asyncio.sleep(0.01)
             else:
                 raise ThreadBusy(
-                    f"This run is in progress in {holder}: wait until it ends, or stop it there, and then try again."
+                    f"This run is in progress in {holder}: wait until it ends, or stop it there, "
+                    "and then try again."
                 )
 
     async def _renew(self, lease: Lease) -> None:

@@ -109,10 +109,12 @@ class SqliteLeases(Leases):
         query = "SELECT owner, pid, birth, machine, since, renewed FROM leases WHERE thread_id = ?"
         async with self._lock, self._connection.execute(query, (thread_id,)) as rows:
             row = await rows.fetchone()
+        if not row:
+            return None
+        owner, pid, birth, machine, since, renewed = row
         # The monotonic clock cannot be set; it restarts with the machine.
-        return (
-            Holder(row[0], Process(*row[1:4]), row[4], time.monotonic() - row[5]) if row else None
-        )
+        age = time.monotonic() - renewed
+        return Holder(owner, Process(pid, birth, machine), since, age)
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[None]:
@@ -178,15 +180,14 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint with the id in `config`; without an id, the one written last."""
-        thread, namespace = (
-            str(config["configurable"]["thread_id"]),
-            config["configurable"].get("checkpoint_ns", ""),
-        )
         if not get_checkpoint_id(config):
-            found = await self.rows(_LATEST, thread, namespace)
-            if not found:
+            thread = str(config["configurable"]["thread_id"])
+            namespace = config["configurable"].get("checkpoint_ns", "")
+            latest = await self.rows(_LATEST, thread, namespace)
+            if not latest:
                 return None
-            config = config_of(CheckpointKey(thread, namespace, found[0][0]))
+            [(checkpoint_id,)] = latest
+            config = config_of(CheckpointKey(thread, namespace, checkpoint_id))
         return await super().aget_tuple(config)
 
     async def alist(
@@ -204,14 +205,18 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
             thread = config["configurable"]["thread_id"] if config else None
             where = f"{where} AND {_BEFORE}" if where else f"WHERE {_BEFORE}"
             parameters = (*parameters, get_checkpoint_id(before), thread)
+        if limit is None:
+            # SQLite's word for no limit.
+            limit = -1
         query = (
             # The conditions are LangGraph's and a constant; values are parameters.
-            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} "  # noqa: S608
-            "ORDER BY rowid DESC LIMIT ?"
+            "SELECT thread_id, checkpoint_ns, checkpoint_id "  # noqa: S608
+            f"FROM checkpoints {where} ORDER BY rowid DESC LIMIT ?"
         )
-        for row in await self.rows(query, *parameters, -1 if limit is None else limit):
-            if found := await self.aget_tuple(config_of(CheckpointKey(*row))):
-                yield found
+        for row in await self.rows(query, *parameters, limit):
+            checkpoint = await self.aget_tuple(config_of(CheckpointKey(*row)))
+            if checkpoint:
+                yield checkpoint
 
 
 class PageStore(SqliteStore):
@@ -231,10 +236,16 @@ class PageStore(SqliteStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run the operations in one transaction; raises `DatabaseUnusable`."""
-        batch = [packed(op) if isinstance(op, PutOp) else op for op in ops]
+        batch: list[Op] = []
+        gets: list[GetOp] = []
+        for op in ops:
+            batch.append(packed(op) if isinstance(op, PutOp) else op)
+            if isinstance(op, GetOp):
+                gets.append(op)
         try:
-            gets = [op for op in batch if isinstance(op, GetOp)]
-            return self._read(gets) if len(gets) == len(batch) else super().batch(batch)
+            if len(gets) == len(batch):
+                return self._read(gets)
+            return super().batch(batch)
         except sqlite3.Error as error:
             # Otherwise a full disk would look like the failure of one researcher.
             raise sqlite_unusable(self._path, error) from error
@@ -242,21 +253,20 @@ class PageStore(SqliteStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run the operations in a thread."""
         batch = list(ops)
-        threads = self._readers if all(isinstance(op, GetOp) for op in batch) else self._writers
+        only_reads = all(isinstance(op, GetOp) for op in batch)
+        threads = self._readers if only_reads else self._writers
         return await threads.run(self.batch, batch)
 
     def _read(self, gets: Iterable[GetOp]) -> list[Result]:
         # LangGraph would write a new expiry date for each item read; nothing here expires.
         wanted = [(index, op._replace(refresh_ttl=False)) for index, op in enumerate(gets)]
-        found: list[Result] = [None] * len(wanted)
+        results: list[Result] = [None] * len(wanted)
         with self._reading:
             try:
-                self._batch_get_ops(wanted, found, self._reader.cursor())
-            except (
-                ValueError
-            ) as error:  # LangGraph's error for names and values that it has not written
+                self._batch_get_ops(wanted, results, self._reader.cursor())
+            except ValueError as error:  # LangGraph's, for names and values that it has not written
                 raise sqlite_unusable(self._path, error) from error
-        return found
+        return results
 
     @contextmanager
     def _cursor(self, *, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
@@ -296,17 +306,22 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def sqlite_unusable(path: Path, error: Exception) -> DatabaseUnusable:
     """Return the error for the user that says why an SQLite file cannot be used."""
-    reason = error if isinstance(error, sqlite3.Error) else "it cannot be read"
+    reason = "it cannot be read"
+    if isinstance(error, sqlite3.Error):
+        reason = str(error)
     message = f"The database {str(path)!r} cannot be used: {reason} (setting data_dir)."
     if is_damage(error):
-        message += " It is damaged: restore a backup, or use another folder (--data-dir); see `deep-research doctor`."
+        message += (
+            " It is damaged: restore a backup, or use another folder (--data-dir); see "
+            "`deep-research doctor`."
+        )
     return DatabaseUnusable(message)
 
 
 def is_damage(error: Exception) -> bool:
     """Whether the error means that the file is damaged, rather than busy, full or read-only."""
-    codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-    return (
-        not isinstance(error, sqlite3.Error)
-        or getattr(error, "sqlite_errorcode", 0) & 0xFF in codes
-    )
+    if not isinstance(error, sqlite3.Error):
+        return True
+    # The lowest byte is the error, the others are its details.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
