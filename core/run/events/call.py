@@ -125,19 +125,22 @@ def iteration_packets(
 ) -> list[packets.StepLearnings | packets.StepAssessed]:
     """Return the packets of a finished iteration: its learnings, taken from `learnings` by id, and
     its verdict."""
-    learned = [learnings[key] for key in iteration.learnings]
+    learned: list[packets.LearningShown] = []
+    for key in iteration.learnings:
+        learning = learnings[key]
+        learned.append(
+            packets.LearningShown(id=learning.id, text=learning.text, document_id=learning.source)
+        )
     first = packets.StepLearnings(
         placement=placement,
         step_id=step_id,
         iteration=iteration.number,
-        learnings=[
-            packets.LearningShown(id=each.id, text=each.text, document_id=each.source)
-            for each in learned
-        ],
+        learnings=learned,
         confidence=iteration.confidence,
     )
-    assessed = (
-        packets.StepAssessed(
+    shown: list[packets.StepLearnings | packets.StepAssessed] = [first]
+    for verdict in iteration.verdicts:
+        assessed = packets.StepAssessed(
             placement=placement,
             step_id=step_id,
             iteration=iteration.number,
@@ -146,9 +149,8 @@ def iteration_packets(
             reasoning=verdict.reasoning,
             key_elements=list(verdict.key_elements),
         )
-        for verdict in iteration.verdicts
-    )
-    return [first, *assessed]
+        shown.append(assessed)
+    return shown
 
 
 def step_done(step: PlanStep, placement: Placement) -> packets.StepDone:
@@ -197,8 +199,11 @@ def tool_result_packets(
     """Yield the packets that end a tool call: problems, then sources."""
     if problems:
         yield packets.ToolProblems(placement=placement, problems=list(problems))
-    found = packets.OpenUrlDocuments if tool in _READING else packets.SearchToolDocuments
-    yield found(placement=placement, documents=[document(source) for source in sources])
+    documents = [document(source) for source in sources]
+    if tool in _READING:
+        yield packets.OpenUrlDocuments(placement=placement, documents=documents)
+    else:
+        yield packets.SearchToolDocuments(placement=placement, documents=documents)
     yield packets.SectionEnd(placement=placement)
 
 
@@ -264,9 +269,12 @@ class CallEvents:
         """Close the block of thoughts, if there is one, and move on to the next placement."""
         if self.thoughts and self.placement == self._first_placement:
             self.emit(packets.ReasoningDone(placement=self.placement))
-            step, turn = self.placement.sub_turn_index, self.placement.turn_index
             # A researcher's thoughts take up a step, all others a turn.
-            following = {"turn_index": turn + 1} if step is None else {"sub_turn_index": step + 1}
+            step = self.placement.sub_turn_index
+            if step is None:
+                following = {"turn_index": self.placement.turn_index + 1}
+            else:
+                following = {"sub_turn_index": step + 1}
             self.placement = self.placement.model_copy(update=following)
 
     def on_restart(self) -> None:

@@ -488,13 +488,14 @@ class OverallStop(Packet):
 
 
 AnyPacket = Annotated[
-    PlanStart | PlanDelta | EstimateMade | SectionEnd | TopLevelBranching | ResearchAgentStart | ResearchAgentTitle
-    | ReasoningStart | ReasoningDelta | ReasoningDone | SearchToolStart | SearchToolFilters | SearchToolQueries
-    | SearchToolDocuments | OpenUrlStart | OpenUrlUrls | OpenUrlDocuments | ToolProblems | FindingStart | FindingDelta
-    | FindingCitedDocuments | MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded
-    | ReportAudited | PacketError | Activity | Summary | StepStarted | StepLearnings | StepAssessed | StepDone
-    | ContradictionsFound | ReportFraming | Sources | DocumentsIndexed | CallDelayed | CallContinued | CallFinished
-    | ElapsedTime | ChatHeartbeat | OverallStop,
+    PlanStart | PlanDelta | EstimateMade | SectionEnd | TopLevelBranching | ResearchAgentStart
+    | ResearchAgentTitle | ReasoningStart | ReasoningDelta | ReasoningDone | SearchToolStart
+    | SearchToolFilters | SearchToolQueries | SearchToolDocuments | OpenUrlStart | OpenUrlUrls
+    | OpenUrlDocuments | ToolProblems | FindingStart | FindingDelta | FindingCitedDocuments
+    | MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded
+    | ReportAudited | PacketError | Activity | Summary | StepStarted | StepLearnings
+    | StepAssessed | StepDone | ContradictionsFound | ReportFraming | Sources | DocumentsIndexed
+    | CallDelayed | CallContinued | CallFinished | ElapsedTime | ChatHeartbeat | OverallStop,
     Field(discriminator="type"),
 ]  # fmt: skip
 """All packets, distinguished by `type`."""
