@@ -149,8 +149,8 @@ def _import_postgres() -> None:
         from . import postgres  # noqa: F401 - its packages are an extra
     except ImportError as error:
         raise ExtraMissing(
-            f'{DATABASE} names a PostgreSQL database, which needs psycopg: pip install ".[postgres]" in the '
-            "checkout of deep_research."
+            f"{DATABASE} names a PostgreSQL database, which needs psycopg: "
+            'pip install ".[postgres]" in the checkout of deep_research.'
         ) from error
 
 
@@ -190,6 +190,7 @@ def _prepare(path: Path) -> None:
             ("newer", "update it") if layout > LAYOUT else ("much older", "use that version")
         )
         raise DatabaseUnusable(
-            f"{str(path)!r} was written by a {age} version of deep-research than this one, {code_version()} (layout "
-            f"{layout}; this one knows {LAYOUT}): {remedy}, or use another folder (setting data_dir)."
+            f"{str(path)!r} was written by a {age} version of deep-research than this one, "
+            f"{code_version()} (layout {layout}; this one knows {LAYOUT}): {remedy}, or use "
+            "another folder (setting data_dir)."
         )

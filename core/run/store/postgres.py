@@ -42,14 +42,15 @@ _SETUP_SECONDS = 0.1
 
 _LEASES = """
 CREATE TABLE IF NOT EXISTS research_leases (
-    thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL, machine TEXT NOT NULL,
-    since TEXT NOT NULL, renewed TIMESTAMPTZ NOT NULL
+    thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL,
+    machine TEXT NOT NULL, since TEXT NOT NULL, renewed TIMESTAMPTZ NOT NULL
 )
 """
 _TAKE = """
 INSERT INTO research_leases VALUES (%s, %s, %s, %s, %s, %s, clock_timestamp())
-ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid, birth = excluded.birth,
-    machine = excluded.machine, since = excluded.since, renewed = excluded.renewed
+ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid,
+    birth = excluded.birth, machine = excluded.machine, since = excluded.since,
+    renewed = excluded.renewed
 WHERE research_leases.owner = %s
 """
 _HOLDER = """
@@ -91,7 +92,9 @@ async def _pool_of(address: str) -> AsyncIterator[Pool]:
     closes it."""
     pools = _pools.get()
     async with _opening.lock(address):
-        pool, users = pools.get(address) or (await _open_pool(address), 0)
+        if address not in pools:
+            pools[address] = await _open_pool(address), 0
+        pool, users = pools[address]
         pools[address] = pool, users + 1
     try:
         yield pool
@@ -118,10 +121,11 @@ async def _open_pool(address: str) -> Pool:
         # Waiting inside the statement would hold a snapshot, and the other process's CREATE INDEX
         # would wait for its end.
         query = "SELECT pg_try_advisory_lock(%s) AS is_ours"
-        while (
-            not (row := await (await connection.execute(query, (_SETUP_LOCK,))).fetchone())
-            or not row["is_ours"]
-        ):
+        while True:
+            cursor = await connection.execute(query, (_SETUP_LOCK,))
+            row = await cursor.fetchone()
+            if row and row["is_ours"]:
+                break
             await asyncio.sleep(_SETUP_SECONDS)
         await AsyncPostgresSaver(connection).setup()
         await AsyncPostgresStore(connection).setup()
@@ -161,7 +165,10 @@ class PostgresLeases(Leases):
         return True
 
     async def _write_renewed(self, lease: Lease) -> bool:
-        query = "UPDATE research_leases SET renewed = clock_timestamp() WHERE thread_id = %s AND owner = %s"
+        query = (
+            "UPDATE research_leases SET renewed = clock_timestamp() "
+            "WHERE thread_id = %s AND owner = %s"
+        )
         async with self._pool.connection() as connection:
             return (await connection.execute(query, (lease.thread_id, lease.owner))).rowcount > 0
 
@@ -197,8 +204,12 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
     """LangGraph's PostgreSQL saver, with leases and several connections at a time."""
 
     tables: ClassVar[Mapping[str, str]] = {
-        "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
-        "checkpoint_writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob",
+        "checkpoints": (
+            "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+        ),
+        "checkpoint_writes": (
+            "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob"
+        ),
         "checkpoint_blobs": "checkpoint_ns, channel, version, type, blob",
     }
     order = "checkpoint_id"
@@ -244,10 +255,12 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
         self, *, pipeline: bool = False
     ) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
         async with _cursor_of(self._pool, pipeline=pipeline) as cursor:
-            if pipeline and (thread := _written_thread.get()):
+            thread = _written_thread.get()
+            if pipeline and thread:
                 query = "SELECT owner FROM research_leases WHERE thread_id = %s FOR SHARE"
                 row = await (await cursor.execute(query, (thread,))).fetchone()
-                if (row["owner"] if row else None) != self.leases.owner(thread):
+                owner = row["owner"] if row else None
+                if owner != self.leases.owner(thread):
                     raise psycopg.IntegrityError(FENCED)
             yield cursor
 
@@ -277,7 +290,9 @@ class PostgresPageStore(AsyncPostgresStore):
             for item in result if isinstance(result, list) else [result]:
                 if isinstance(item, Item):
                     value = unpacked(json.dumps(item.value))
-                    item.value = unpacked(value[TEXT]) if TEXT in value else value
+                    if TEXT in value:
+                        value = unpacked(value[TEXT])
+                    item.value = value
         return results
 
     def _cursor(self, *, pipeline: bool = False) -> Any:
@@ -326,14 +341,16 @@ def postgres_unusable(address: str, error: psycopg.Error) -> DatabaseUnusable:
         given = conninfo_to_dict(address)
     except psycopg.Error:
         return DatabaseUnusable(
-            f"The address of the database cannot be read: write postgresql://USER:PASSWORD@HOST/NAME, with special "
-            f"characters of the password as %XX (setting {DATABASE})."
+            "The address of the database cannot be read: write "
+            "postgresql://USER:PASSWORD@HOST/NAME, with special characters of the password as %XX "
+            f"(setting {DATABASE})."
         )
     database = (
         f"{given.get('host', 'localhost')}:{given.get('port', 5432)}/{given.get('dbname', '')}"
     )
     reason = " ".join(str(error).split())
-    if password := str(given.get("password") or ""):
+    password = str(given.get("password") or "")
+    if password:
         reason = reason.replace(password, "…")
     return DatabaseUnusable(
         f"The PostgreSQL database at {database} cannot be used: {reason} (setting {DATABASE})."

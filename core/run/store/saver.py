@@ -40,7 +40,8 @@ from .serializer import StrictSerializer
 _CHECKPOINTS_OF_RUNS = """
 WITH RECURSIVE
     stamped (thread_id, checkpoint_ns, checkpoint_id, parent, run) AS (
-        SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, {run_id} FROM checkpoints
+        SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, {run_id}
+        FROM checkpoints
     ),
     doomed AS (SELECT * FROM stamped WHERE run IN ({given})),
     needed (thread_id, checkpoint_ns, checkpoint_id, parent) AS (
@@ -63,7 +64,8 @@ _PARENTS_CUT = """
 UPDATE checkpoints SET parent_checkpoint_id = NULL
 WHERE parent_checkpoint_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM checkpoints AS above WHERE above.thread_id = checkpoints.thread_id
-    AND above.checkpoint_ns = checkpoints.checkpoint_ns AND above.checkpoint_id = checkpoints.parent_checkpoint_id
+    AND above.checkpoint_ns = checkpoints.checkpoint_ns
+    AND above.checkpoint_id = checkpoints.parent_checkpoint_id
 )
 """
 """Removes references to parents that were deleted on purpose, so that any other missing parent
@@ -80,7 +82,8 @@ SELECT 1 FROM chain WHERE parent IS NOT NULL AND parent NOT IN (SELECT id FROM c
 """
 """A row if an ancestor of a checkpoint is missing."""
 _COPY_TEXTS = """
-INSERT INTO store (prefix, key, value) SELECT ?, key, value FROM store WHERE prefix = ? ON CONFLICT DO NOTHING
+INSERT INTO store (prefix, key, value)
+SELECT ?, key, value FROM store WHERE prefix = ? ON CONFLICT DO NOTHING
 """
 """Copies the texts and notes of one thread's namespace to another's."""
 

@@ -129,6 +129,7 @@ class _Reader:
     def _object(self, code: int, module: str, name: str, given: Any, *method: str) -> Any:
         """Return the object of this class; `given`: arguments of its constructor or `method`,
         depending on `code`."""
+        is_ours = module.partition(".")[0] == __name__.partition(".")[0]
         if code == jsonplus.EXT_METHOD_SINGLE_ARG:
             if (module, name, *method[:1]) not in SAFE_MSGPACK_METHODS:
                 raise _foreign_type(module, name)
@@ -136,7 +137,7 @@ class _Reader:
             return getattr(make, *method)(given)
         # Our records are found by name alone: their module may have moved since they were stored.
         make, upgrade = None, None
-        if module.partition(".")[0] == __name__.partition(".")[0]:
+        if is_ours:
             make, upgrade = self._records.get(name), self._upgrades.get(name)
         if not make and not upgrade:
             if (module, name) not in SAFE_MSGPACK_TYPES:

@@ -40,8 +40,8 @@ BEGIN SELECT RAISE(ABORT, '{FENCED}'); END
 does."""
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS leases (
-    thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL, machine TEXT NOT NULL,
-    since TEXT NOT NULL, renewed REAL NOT NULL
+    thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL,
+    machine TEXT NOT NULL, since TEXT NOT NULL, renewed REAL NOT NULL
 );
 CREATE TEMP TABLE held (thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL);
 CREATE TEMP TRIGGER fence_checkpoints BEFORE INSERT ON main.checkpoints {_REFUSE_WITHOUT_LEASE};
@@ -50,15 +50,21 @@ CREATE TEMP TRIGGER fence_writes BEFORE INSERT ON main.writes {_REFUSE_WITHOUT_L
 """The table of leases, and for this connection a table of the leases that it holds, and
 triggers."""
 _TAKE = """
-INSERT INTO leases (thread_id, owner, pid, birth, machine, since, renewed) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid, birth = excluded.birth,
-    machine = excluded.machine, since = excluded.since, renewed = excluded.renewed
+INSERT INTO leases (thread_id, owner, pid, birth, machine, since, renewed)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid,
+    birth = excluded.birth, machine = excluded.machine, since = excluded.since,
+    renewed = excluded.renewed
 WHERE leases.owner = ?
 """
 _LATEST = """
-SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
+SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?
+ORDER BY rowid DESC LIMIT 1
 """
-_BEFORE = "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? AND thread_id = coalesce(?, thread_id))"
+_BEFORE = (
+    "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? "
+    "AND thread_id = coalesce(?, thread_id))"
+)
 """Condition for checkpoints written before this one, of a thread or (NULL) of any."""
 
 
@@ -135,7 +141,9 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
     """
 
     tables: ClassVar[Mapping[str, str]] = {
-        "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+        "checkpoints": (
+            "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+        ),
         "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
     }
     order = "rowid"
