@@ -1,4 +1,5 @@
-"""State, input and output of the two subgraphs that run in parallel branches: a researcher, and a step of a plan."""
+"""State, input and output of the two subgraphs that run in parallel branches: a researcher, and a
+step of a plan."""
 
 from __future__ import annotations
 
@@ -9,7 +10,15 @@ from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
 from ..records.dispute import Dispute
-from ..records.plan import Element, Iteration, Learning, Observation, PlanStep, StepOutcome, Suggestion
+from ..records.plan import (
+    Element,
+    Iteration,
+    Learning,
+    Observation,
+    PlanStep,
+    StepOutcome,
+    Suggestion,
+)
 from ..records.research import (
     Action,
     Assignment,
@@ -37,16 +46,21 @@ class BranchState:
     """The channels of a researcher or a step."""
 
     notes: Annotated[list[AnyMessage], delta(append_lists, list)] = field(default_factory=list)
-    """The model's messages (a step's: its forms) and the results of its calls; long results refer to stored texts."""
+    """The model's messages (a step's: its forms) and the results of its calls; long results refer
+    to stored texts."""
     numbered: Annotated[list[str], delta(append, list)] = field(default_factory=list)
-    """Keys of the sources that it found, in order; a researcher's model cites them by these numbers, from 1."""
+    """Keys of the sources that it found, in order; a researcher's model cites them by these
+    numbers, from 1."""
     actions: Annotated[list[Action], delta(append, list)] = field(default_factory=list)
     failures: Annotated[list[str], delta(append, list)] = field(default_factory=list)
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     spending: Annotated[dict[str, Spent], delta(merge_by_id, dict)] = field(default_factory=dict)
-    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
+    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(
+        default_factory=dict
+    )
     seconds: float = 0.0
-    """Active seconds so far; a step's include the wait for a slot. Time between nodes is not counted."""
+    """Active seconds so far; a step's include the wait for a slot. Time between nodes is not
+    counted."""
     reason: str = ""
 
 
@@ -87,7 +101,8 @@ class ResearcherOutput(TypedDict, total=False):
 
 
 def placement_of(task: Task) -> Placement:
-    """Return the placement of packets about a task as a whole; those about its calls also have a `sub_turn_index`."""
+    """Return the placement of packets about a task as a whole; those about its calls also have a
+    `sub_turn_index`."""
     return Placement(turn_index=task.turn, tab_index=task.position)
 
 
@@ -103,7 +118,8 @@ class StepTask(Task):
     """The complete input of a step: its task, and what was known when it was dispatched."""
 
     question: str
-    """The user's question; with the placement, it determines the texts of status messages (`activity`)."""
+    """The user's question; with the placement, it determines the texts of status messages
+    (`activity`)."""
     step: PlanStep
     known: tuple[Learning, ...] = ()
     """Learnings of the steps that this one depends on, and relevant ones of others."""
@@ -133,7 +149,8 @@ class StepState(BranchState):
     """The channels of one step."""
 
     given: Annotated[list[StepTask], delta(latest, list)]
-    """A list with only the task: it is large, and a delta channel stores it once instead of in every checkpoint."""
+    """A list with only the task: it is large, and a delta channel stores it once instead of in
+    every checkpoint."""
     iteration: int = 0
     """Number of the current iteration, from 1; 0 before the first."""
     queries: tuple[str, ...] = ()
@@ -154,9 +171,15 @@ class StepState(BranchState):
     """Whether no further iteration follows."""
     ended: Ending = "done"
     iterations: Annotated[list[Iteration], delta(append, list)] = field(default_factory=list)
-    learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
-    memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
-    outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
+    learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
+    memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
+    outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
 
     @property
     def task(self) -> StepTask:
@@ -170,7 +193,8 @@ class StepState(BranchState):
 
     @property
     def keys(self) -> list[str]:
-        """Source keys in the order of the step's own numbers, from 1: those of given learnings, then new ones."""
+        """Source keys in the order of the step's own numbers, from 1: those of given learnings,
+        then new ones."""
         given = (learning.source for learning in self.task.known if learning.source)
         return list(dict.fromkeys([*given, *self.numbered]))
 
@@ -226,9 +250,14 @@ class StepInput(TypedDict):
 
 
 def new_observation(
-    state: StepState, kind: Literal["insight", "gap"], text: str, score: float, learnings: tuple[str, ...] = ()
+    state: StepState,
+    kind: Literal["insight", "gap"],
+    text: str,
+    score: float,
+    learnings: tuple[str, ...] = (),
 ) -> Observation:
-    """Return an observation made in the step's current iteration; see `Observation` for the parameters."""
+    """Return an observation made in the step's current iteration; see `Observation` for the
+    parameters."""
     task = state.task
     return Observation(
         kind=kind,

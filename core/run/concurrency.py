@@ -1,4 +1,5 @@
-"""Concurrency: values per event loop, locks, threads, writes that finish when cancelled, slots, deadlines."""
+"""Concurrency: values per event loop, locks, threads, writes that finish when cancelled, slots,
+deadlines."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ Arguments = ParamSpec("Arguments")
 
 
 class PerLoop(Generic[LoopValue]):
-    """Holds one value for each event loop, made by `make` on first use and released after the loop is closed."""
+    """Holds one value for each event loop, made by `make` on first use and released after the loop
+    is closed."""
 
     def __init__(self, make: Callable[[], LoopValue]) -> None:
         self._make = make
@@ -58,8 +60,8 @@ class Locks:
 class Threads:
     """A pool of daemon threads for any event loop; idle threads end after `_IDLE_SECONDS`.
 
-    Unlike the event loop's own pool, daemon threads let the program exit at once after a cancellation. Work that is
-    cancelled while it waits for a thread never starts.
+    Unlike the event loop's own pool, daemon threads let the program exit at once after a
+    cancellation. Work that is cancelled while it waits for a thread never starts.
     """
 
     def __init__(self, name: str, limit: int) -> None:
@@ -72,7 +74,8 @@ class Threads:
     async def run(
         self, work: Callable[Arguments, Value], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Value:
-        """Run the work in a free thread with the caller's context; returns its result or raises its error."""
+        """Run the work in a free thread with the caller's context; returns its result or raises its
+        error."""
         future: Future[Value] = Future()
         context = contextvars.copy_context()
 
@@ -86,7 +89,8 @@ class Threads:
         with self._work:
             self._tasks.append(finish)
             needs_thread = self._idle < len(self._tasks) and self._running < self._limit
-            self._running += needs_thread
+            if needs_thread:
+                self._running += 1
             self._work.notify()
         if needs_thread:
             threading.Thread(target=self._work_off, daemon=True, name=self._name).start()
@@ -108,19 +112,23 @@ class Threads:
 _all_work = Threads("work", 64)
 
 
-async def in_thread(work: Callable[Arguments, Value], /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+async def in_thread(
+    work: Callable[Arguments, Value], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Value:
     """Run the work in a daemon thread; returns its result or raises its error."""
     return await _all_work.run(work, *args, **kwargs)
 
 
 class ShieldedTasks:
-    """Runs transactions that must finish even if their caller is cancelled: an open one would lock the file."""
+    """Runs transactions that must finish even if their caller is cancelled: an open one would lock
+    the file."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def do(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """Return the result of the work; if the caller is cancelled meanwhile, the work goes on without it."""
+        """Return the result of the work; if the caller is cancelled meanwhile, the work goes on
+        without it."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -134,10 +142,13 @@ class ShieldedTasks:
 def shielded(
     method: Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Value]],
 ) -> Callable[Concatenate[Any, Arguments], Coroutine[Any, Any, Value]]:
-    """Decorator: runs each call of an async method through the `ShieldedTasks` in its object's `shielded`."""
+    """Decorator: runs each call of an async method through the `ShieldedTasks` in its object's
+    `shielded`."""
 
     @wraps(method)
-    async def shielded_method(self: Any, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+    async def shielded_method(
+        self: Any, /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Value:
         result: Value = await self.shielded.do(method(self, *args, **kwargs))
         return result
 
@@ -148,7 +159,8 @@ _slots = PerLoop(WeakValueDictionary[str, asyncio.Semaphore])
 
 
 def slot(name: str, most: int) -> asyncio.Semaphore:
-    """Return this event loop's semaphore with this name; it is created with `most` slots on first use."""
+    """Return this event loop's semaphore with this name; it is created with `most` slots on first
+    use."""
     return _slots.get().setdefault(name, asyncio.Semaphore(most))
 
 
@@ -164,10 +176,11 @@ class Failed(NamedTuple):
 async def attempt(
     work: Coroutine[Any, Any, Value], seconds: float, recording: AbstractAsyncContextManager[None]
 ) -> Value | Failed:
-    """Return the result of the work of a researcher or step; `Failed` if it raises or takes more than `seconds`.
+    """Return the result of the work of a researcher or step; `Failed` if it raises or takes more
+    than `seconds`.
 
-    Errors that stop the whole run (`GraphBubbleUp`) are raised. `recording`: entered during the work; records its
-    costs.
+    Errors that stop the whole run (`GraphBubbleUp`) are raised. `recording`: entered during the
+    work; records its costs.
     """
     if seconds <= 0:
         # An expired asyncio timeout takes effect only at the next await.
@@ -180,7 +193,9 @@ async def attempt(
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001 - an error of a model ends only this researcher
-        reason = RESEARCHER_TIME_OVER if clock.expired() else failure_of(error)
+        reason = failure_of(error)
+        if clock.expired():
+            reason = RESEARCHER_TIME_OVER
         log_failure(__name__, error, "A researcher goes on with what it has: %s", reason)
         return Failed(reason, is_late=clock.expired())
 
@@ -188,7 +203,8 @@ async def attempt(
 async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:
     """Return the results of all coroutines, run in parallel, in their order.
 
-    If one fails or the caller is cancelled, the others are cancelled and waited for, and the error is raised.
+    If one fails or the caller is cancelled, the others are cancelled and waited for, and the error
+    is raised.
     """
     tasks = [asyncio.create_task(work) for work in works]
     try:

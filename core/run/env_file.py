@@ -12,12 +12,16 @@ _ENV_FILE = Path(".env")
 def load_env_file() -> str:
     """Add the variables in `.env` to the environment, except those that are set already.
 
-    Returns why nothing was added, in one line for the user, if the file is invalid; empty if it is valid or missing.
+    Returns why nothing was added, in one line for the user, if the file is invalid; empty if it is
+    valid or missing.
     """
+    text = ""
     try:
-        text = _ENV_FILE.read_text("utf-8-sig") if _ENV_FILE.is_file() else ""
+        if _ENV_FILE.is_file():
+            text = _ENV_FILE.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        return f"{_ENV_FILE.absolute()} cannot be read: {getattr(error, 'strerror', '') or 'it is not UTF-8'}."
+        reason = getattr(error, "strerror", "") or "it is not UTF-8"
+        return f"{_ENV_FILE.absolute()} cannot be read: {reason}."
     if not text:
         return ""
     # Imported late: most users have no such file.
@@ -27,7 +31,12 @@ def load_env_file() -> str:
     for binding in parse_stream(StringIO(text)):
         if binding.error or (binding.key and binding.value is None):
             lines = binding.original.string
-            number = binding.original.line + lines[: len(lines) - len(lines.lstrip())].count("\n")
-            return f"{_ENV_FILE.absolute()}, line {number}: it is not NAME=VALUE, or a quotation mark is not closed."
+            # A binding begins with the empty lines above it.
+            space = lines[: len(lines) - len(lines.lstrip())]
+            number = binding.original.line + space.count("\n")
+            return (
+                f"{_ENV_FILE.absolute()}, line {number}: it is not NAME=VALUE, or a quotation mark "
+                "is not closed."
+            )
     load_dotenv(stream=StringIO(text))
     return ""

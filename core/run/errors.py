@@ -1,4 +1,5 @@
-"""All exceptions of this package, one class for each problem that a user can fix, and how errors are worded and logged.
+"""All exceptions of this package, one class for each problem that a user can fix, and how errors
+are worded and logged.
 
 DeepResearchError
 ├── UserMistake                 exit code 2: the call or a setting must change
@@ -31,9 +32,10 @@ DeepResearchError
     │   └── ContentRefused      the model or the provider's filter declined to answer
     └── SearchFailed            every search engine is down
 
-`UserMistake`, `StateUnreadable`, `RateLimited` and `SearchFailed` stop the whole run wherever they occur; inside a
-researcher or step, all others become a gap in the report. A few modules declare a subclass for their own use, such as
-`BranchNotSaved` in `store/saver.py` and `EditRefused` in `app/edits.py`.
+`UserMistake`, `StateUnreadable`, `RateLimited` and `SearchFailed` stop the whole run wherever they
+occur; inside a researcher or step, all others become a gap in the report. A few modules declare a
+subclass for their own use, such as `BranchNotSaved` in `store/saver.py` and `EditRefused` in
+`app/edits.py`.
 """
 
 from __future__ import annotations
@@ -62,9 +64,10 @@ class DeepResearchError(Exception):
 class StopsTheRun(GraphBubbleUp):
     """Mixed into errors that every researcher would run into: going on would only cost money.
 
-    It derives from `GraphBubbleUp` because LangGraph passes such errors by the error handlers of nodes, lets the other
-    branches finish, and runs the failed node again on resumption. If an error handler raised the error again instead,
-    it would be lost, and LangGraph would run the handler again, not the node.
+    It derives from `GraphBubbleUp` because LangGraph passes such errors by the error handlers of
+    nodes, lets the other branches finish, and runs the failed node again on resumption. If an error
+    handler raised the error again instead, it would be lost, and LangGraph would run the handler
+    again, not the node.
     """
 
 
@@ -131,7 +134,8 @@ class UnknownThread(UserMistake):
 
 
 class SyncCallRefused(UserMistake):
-    """A sync method was called on the event loop that the checkpointer needs, or that loop is closed."""
+    """A sync method was called on the event loop that the checkpointer needs, or that loop is
+    closed."""
 
 
 class DatabaseUnusable(UserMistake):
@@ -155,8 +159,8 @@ class ThreadBusy(DeepResearchError, RuntimeError):
 class RunFailed(DeepResearchError, RuntimeError):
     """The run stopped; its findings are kept and it can be resumed.
 
-    It is also a `RuntimeError`, because LangGraph's server shows clients the text of built-in errors, but only the type
-    of others.
+    It is also a `RuntimeError`, because LangGraph's server shows clients the text of built-in
+    errors, but only the type of others.
     """
 
 
@@ -195,7 +199,8 @@ class SearchFailed(RunFailed, StopsTheRun):
 def stop_message(error: Exception) -> str:
     """Return one line for the user on what stopped a run.
 
-    For third-party exceptions only the type is reported: their text may contain addresses, keys or page text.
+    For third-party exceptions only the type is reported: their text may contain addresses, keys or
+    page text.
     """
     if isinstance(error, DeepResearchError):
         return " ".join(str(error).split())
@@ -203,17 +208,22 @@ def stop_message(error: Exception) -> str:
 
 
 def failure_of(error: BaseException) -> str:
-    """Return why a node failed, as part of a sentence for the reader; for third-party exceptions only the type."""
+    """Return why a node failed, as part of a sentence for the reader; for third-party exceptions
+    only the type."""
     if isinstance(error, DeepResearchError):
         return str(error).rstrip(".")
     return f"an error stopped it ({type(error).__name__})"
 
 
-def log_failure(name: str, error: BaseException, message: str, *arguments: object, keeps_text: bool = False) -> None:
-    """Log an error as a warning, with its traceback and with secrets masked; `name`: `__name__` of the calling module.
+def log_failure(
+    name: str, error: BaseException, message: str, *arguments: object, keeps_text: bool = False
+) -> None:
+    """Log an error as a warning, with its traceback and with secrets masked; `name`: `__name__` of
+    the calling module.
 
-    The text of a third-party error may quote prompts and documents, so it is logged only at `DEBUG`. `keeps_text`: the
-    error comes from the app's own code, so its text is part of the warning.
+    The text of a third-party error may quote prompts and documents, so it is logged only at
+    `DEBUG`. `keeps_text`: the error comes from the app's own code, so its text is part of the
+    warning.
     """
     logger = logging.getLogger(name)
     logger.warning(message, *arguments, exc_info=_shown(error, keeps_text), stacklevel=2)
@@ -221,13 +231,17 @@ def log_failure(name: str, error: BaseException, message: str, *arguments: objec
 
 
 def _shown(error: BaseException, keeps_text: bool) -> BaseException:
-    """Return a copy of the error for the log: of a type with the same name, with its traceback, and its text masked.
+    """Return a copy of the error for the log: of a type with the same name, with its traceback, and
+    its text masked.
 
     Its causes are copied in the same way.
     """
-    kind, is_own = type(error), isinstance(error, DeepResearchError)
-    text = " ".join(masked(str(error)).split())[:_CHARACTERS] if keeps_text or is_own else _WITHHELD
-    shown: BaseException = type(kind.__name__, (Exception,), {"__module__": kind.__module__})(text)
+    text = _WITHHELD
+    if keeps_text or isinstance(error, DeepResearchError):
+        text = " ".join(masked(str(error)).split())[:_CHARACTERS]
+    kind = type(error)
+    copied_kind = type(kind.__name__, (Exception,), {"__module__": kind.__module__})
+    shown: BaseException = copied_kind(text)
     shown.__cause__ = error.__cause__ and _shown(error.__cause__, keeps_text)
     shown.__context__ = error.__context__ and _shown(error.__context__, keeps_text)
     shown.__suppress_context__ = error.__suppress_context__

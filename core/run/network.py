@@ -16,25 +16,32 @@ from urllib.request import getproxies, proxy_bypass
 from .errors import UnknownSetting
 
 _CAUSES = 8
-"""Number of chained causes of an error to examine: each HTTP library wraps the error of the one below it."""
+"""Number of chained causes of an error to examine: each HTTP library wraps the error of the one
+below it."""
 
 
 def proxy_for(address: str) -> str | None:
-    """Return the proxy that the environment sets for a URL, unchecked; None without one or for this machine."""
-    target, proxies = urlsplit(address), getproxies()
+    """Return the proxy that the environment sets for a URL, unchecked; None without one or for this
+    machine."""
+    target = urlsplit(address)
+    proxies = getproxies()
     proxy = proxies.get(target.scheme) or proxies.get("all")
     if not proxy or is_loopback(target.hostname or "localhost") or proxy_bypass(target.netloc):
         return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+    if "://" not in proxy:
+        return f"http://{proxy}"
+    return proxy
 
 
 def usable_proxy(address: str) -> str | None:
-    """Return `proxy_for` the URL; raises `UnknownSetting` if that is not the address of an HTTP proxy."""
+    """Return `proxy_for` the URL; raises `UnknownSetting` if that is not the address of an HTTP
+    proxy."""
     proxy = proxy_for(address)
     if proxy and not re.fullmatch(r"https?://([^\s/@]*@)?[^\s/@:]+(:[0-9]{1,5})?/?", proxy):
         raise UnknownSetting(
-            "The proxy set in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) must be an address such as "
-            "http://proxy.example:3128; NO_PROXY lists servers that are reached without it."
+            "The proxy set in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) must be an "
+            "address such as http://proxy.example:3128; NO_PROXY lists servers that are reached "
+            "without it."
         )
     return proxy
 
@@ -46,7 +53,8 @@ def shown(proxy: str) -> str:
 
 
 def trusted_certificates() -> ssl.SSLContext:
-    """Return an SSL context with the environment's CA certificates, else the default ones; blocks briefly."""
+    """Return an SSL context with the environment's CA certificates, else the default ones; blocks
+    briefly."""
     return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
@@ -59,21 +67,30 @@ def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
 
 
 def connection_problem(error: BaseException, server: str) -> str:
-    """Return why a connection to a server failed and what to change, worded for the user; empty if unknown.
+    """Return why a connection to a server failed and what to change, worded for the user; empty if
+    unknown.
 
     `server`: what to call the server in the text.
     """
-    address = str(getattr(getattr(error, "request", None), "url", ""))
-    chain, cause = "", error
+    request = getattr(error, "request", None)
+    address = str(getattr(request, "url", ""))
+    texts, cause = "", error
     for _ in range(_CAUSES):
-        chain += f" {cause}"
+        texts += f" {cause}"
         cause = cause.__cause__ or cause.__context__ or cause
-    if "CERTIFICATE_VERIFY_FAILED" in chain:
-        return f"the certificate of {server} is not signed by a known authority; set SSL_CERT_FILE to your own"
-    if "WRONG_VERSION_NUMBER" in chain or "RECORD_LAYER_FAILURE" in chain:
+    if "CERTIFICATE_VERIFY_FAILED" in texts:
+        return (
+            f"the certificate of {server} is not signed by a known authority; set SSL_CERT_FILE to "
+            "your own"
+        )
+    if "WRONG_VERSION_NUMBER" in texts or "RECORD_LAYER_FAILURE" in texts:
         return f"{server} does not speak HTTPS; its address may begin with http://"
-    if proxy := proxy_for(address):
-        return f"the connection through the proxy {shown(proxy)} failed; check HTTPS_PROXY and NO_PROXY"
+    proxy = proxy_for(address)
+    if proxy:
+        return (
+            f"the connection through the proxy {shown(proxy)} failed; check HTTPS_PROXY and "
+            "NO_PROXY"
+        )
     return ""
 
 

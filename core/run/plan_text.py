@@ -1,7 +1,8 @@
 """Parses and writes the text of a plan: a heading, numbered steps, and a checklist for the report.
 
-The orchestrated strategy uses the text as it is (`read_plan`). The planned strategy writes its typed steps as text for
-the user (`plan_text`), and parses the text again if the user has edited it (`read_steps`).
+The orchestrated strategy uses the text as it is (`read_plan`). The planned strategy writes its
+typed steps as text for the user (`plan_text`), and parses the text again if the user has edited it
+(`read_steps`).
 """
 
 from __future__ import annotations
@@ -50,19 +51,32 @@ class PlanParts(NamedTuple):
 def split_plan(text: str) -> PlanParts:
     """Split the text of a plan into its parts.
 
-    The title is a heading in the first line; the checklist begins at the last heading, if bullets without numbers
-    follow it.
+    The title is a heading in the first line; the checklist begins at the last heading, if bullets
+    without numbers follow it.
     """
     lines = text.strip().splitlines()
     headings = [index for index, line in enumerate(lines) if _HEADING.match(line)]
     title = ""
-    if headings[:1] == [0]:
-        title = shorten(_HEADING.sub(r"\1", lines[headings.pop(0)]).strip("* "), PLAN_TITLE_CHARACTERS, placeholder="…")
-    below = headings[-1] if headings else len(lines)
-    items = [line for line in lines[below + 1 :] if line.strip()]
-    if not items or not _BULLET.match(items[0]) or any(map(_NUMBERED.match, items)):
-        below = len(lines)
-    return PlanParts(title, "\n".join(lines[bool(title) : below]).strip(), "\n".join(lines[below:]).strip())
+    if headings and headings[0] == 0:
+        heading = _HEADING.sub(r"\1", lines[0]).strip("* ")
+        title = shorten(heading, PLAN_TITLE_CHARACTERS, placeholder="…")
+        headings.pop(0)
+    checklist_start = len(lines)
+    if headings and _begins_with_bullets(lines[headings[-1] + 1 :]):
+        checklist_start = headings[-1]
+    # A title that is empty once it is stripped stays among the steps.
+    steps_start = 1 if title else 0
+    return PlanParts(
+        title=title,
+        steps="\n".join(lines[steps_start:checklist_start]).strip(),
+        checklist="\n".join(lines[checklist_start:]).strip(),
+    )
+
+
+def _begins_with_bullets(lines: Sequence[str]) -> bool:
+    """Whether the lines begin with a bullet, and none of them is a numbered step."""
+    items = [line for line in lines if line.strip()]
+    return bool(items and _BULLET.match(items[0])) and not any(map(_NUMBERED.match, items))
 
 
 def join_plan(parts: PlanParts) -> str:
@@ -74,70 +88,108 @@ def join_plan(parts: PlanParts) -> str:
 def read_plan(text: str, max_steps: int) -> Plan:
     """Parse the text of a plan: numbered steps, else bullets, else one step.
 
-    The text stays as written, unless it has more than `max_steps` steps: then the rest of them is left out.
+    The text stays as written, unless it has more than `max_steps` steps: then the rest of them is
+    left out.
     """
     parts = split_plan(text)
-    steps = _items(parts.steps, _NUMBERED) or _items(parts.steps, _BULLET) or [" ".join(parts.steps.split())]
-    if left_out := max(0, len(steps) - max_steps):
+    steps = _items(parts.steps, _NUMBERED) or _items(parts.steps, _BULLET)
+    if not steps:
+        steps = [" ".join(parts.steps.split())]
+    left_out = max(0, len(steps) - max_steps)
+    if left_out:
         steps = steps[:max_steps]
         listed = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
         text = join_plan(parts._replace(steps=listed))
     return Plan(
-        text=text.strip(), title=parts.title, steps=tuple(steps), requirements=parts.requirements, left_out=left_out
+        text=text.strip(),
+        title=parts.title,
+        steps=tuple(steps),
+        requirements=parts.requirements,
+        left_out=left_out,
     )
 
 
 def plan_text(steps: Sequence[PlanStep], title: str = "", requirements: Sequence[str] = ()) -> str:
-    """Write steps as the text of a plan: each has a numbered line with its title, then its task and dependencies."""
+    """Write steps as the text of a plan: each has a numbered line with its title, then its task and
+    dependencies."""
     entries: list[str] = []
     for number, step in enumerate(steps, 1):
-        thought = "" if step.requires_search else "thought alone"
-        builds_on = f"builds on {', '.join(step.depends_on)}" if step.depends_on else ""
-        remarks = "; ".join(filter(None, (thought, builds_on)))
-        remark = f" ({remarks})" if remarks else ""
-        entries.append(f"{number}. {step.title}\n   {' '.join(step.task.split())}{remark}")
-    items = "\n".join(f"- {' '.join(item.split())}" for item in requirements if item.strip())
-    checklist = f"## {_CHECKLIST}\n\n{items}" if items else ""
+        remarks: list[str] = []
+        if not step.requires_search:
+            remarks.append("thought alone")
+        if step.depends_on:
+            remarks.append(f"builds on {', '.join(step.depends_on)}")
+        entry = f"{number}. {step.title}\n   {' '.join(step.task.split())}"
+        if remarks:
+            entry += f" ({'; '.join(remarks)})"
+        entries.append(entry)
+    items = [f"- {' '.join(item.split())}" for item in requirements if item.strip()]
+    checklist = ""
+    if items:
+        checklist = "\n".join([f"## {_CHECKLIST}", "", *items])
     return join_plan(PlanParts(title, "\n".join(entries), checklist))
 
 
 def read_steps(text: str, most: int) -> list[PlanStep]:
     """Parse at most `most` steps from a text in the format of `plan_text`, as edited by the user.
 
-    The steps are numbered anew; their dependencies are the steps that have those numbers in the text. A title with no
-    task below it also becomes the task.
+    The steps are numbered anew; their dependencies are the steps that have those numbers in the
+    text. A title with no task below it also becomes the task.
     """
-    # The number of each entry as written, and its lines; text before the list is also an entry.
-    entries: list[tuple[str, list[str]]] = []
-    for line in filter(str.strip, split_plan(text).steps.splitlines()):
-        found = _ENTRY.match(line)
-        if found or not entries:
-            entries.append((found.group(1) if found else "", [line[found.end() :].strip() if found else line.strip()]))
-        else:
-            entries[-1][1].append(line.strip())
     steps: list[PlanStep] = []
+    # The ids of the steps by their numbers in the text.
     ids: dict[str, str] = {}
-    for number, lines in [entry for entry in entries if entry[1][0]][:most]:
-        title, task = lines[0], " ".join(lines[1:]) or lines[0]
+    titled = [entry for entry in _entries(split_plan(text).steps) if entry.title]
+    for entry in titled[:most]:
+        task = " ".join(entry.lines) or entry.title
         remark = _REMARK.search(task)
         suffix = remark.group() if remark else ""
-        task = task.removesuffix(suffix).strip() or title
+        task = task.removesuffix(suffix).strip() or entry.title
+        title = entry.title.removesuffix(suffix).strip() or task
         builds_on = _NUMBER.findall(suffix.partition("builds on")[2])
-        steps.append(
-            PlanStep(
-                id=str(len(steps) + 1),
-                title=title.removesuffix(suffix).strip()[:80] or task[:80],
-                task=task,
-                requires_search="thought alone" not in suffix,
-                depends_on=tuple(ids[known] for known in builds_on if known in ids),
-            )
+        step_id = str(len(steps) + 1)
+        step = PlanStep(
+            id=step_id,
+            title=title[:80],
+            task=task,
+            requires_search="thought alone" not in suffix,
+            depends_on=tuple(ids[number] for number in builds_on if number in ids),
         )
-        ids[number] = steps[-1].id
+        steps.append(step)
+        ids[entry.number] = step_id
     return steps
 
 
+class _Entry(NamedTuple):
+    """An entry of a list of steps, as written."""
+
+    number: str
+    """Its number; empty for text before the list."""
+    title: str
+    """Its first line without the number."""
+    lines: list[str]
+    """Its further lines."""
+
+
+def _entries(text: str) -> list[_Entry]:
+    """Return the entries of a list of steps; text before the list is also an entry."""
+    entries: list[_Entry] = []
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        start = _ENTRY.match(line)
+        if start:
+            entries.append(_Entry(start.group(1), line[start.end() :].strip(), []))
+        elif entries:
+            entries[-1].lines.append(line.strip())
+        else:
+            entries.append(_Entry("", line.strip(), []))
+    return entries
+
+
 def _items(text: str, mark: re.Pattern[str]) -> list[str]:
-    """Return the entries of a list whose first lines begin with `mark`; other lines continue the entry above."""
+    """Return the entries of a list whose first lines begin with `mark`; other lines continue the
+    entry above."""
     items: list[str] = []
     for line in text.splitlines():
         if mark.match(line):

@@ -1,4 +1,5 @@
-"""Plugins: engines, tools, parsers and exporters that packages register as entry points, or that a setting names."""
+"""Plugins: engines, tools, parsers and exporters that packages register as entry points, or that a
+setting names."""
 
 from __future__ import annotations
 
@@ -11,18 +12,21 @@ from types import MappingProxyType
 from typing import Any
 
 ENGINES = "deep_research.engines"
-"""Search engines by name: a class or function that takes the settings (`Context`) and returns the engine."""
+"""Search engines by name: a class or function that takes the settings (`Context`) and returns the
+engine."""
 TOOLS = "deep_research.tools"
 """Tools by name: a LangChain tool, or a function with a docstring."""
 PARSERS = "deep_research.parsers"
-"""Document parsers by file name suffix, such as `odt`: a function from a file's bytes to its text."""
+"""Document parsers by file name suffix, such as `odt`: a function from a file's bytes to its
+text."""
 EXPORTERS = "deep_research.exporters"
 """Export formats by file name suffix: a function from a `Finished` report to text or bytes."""
 
 
 @cache
 def registered(group: str) -> Mapping[str, EntryPoint]:
-    """Return the installed packages' entry points of a group, by name; read from disk on first use."""
+    """Return the installed packages' entry points of a group, by name; read from disk on first
+    use."""
     return MappingProxyType({entry.name: entry for entry in entry_points(group=group)})
 
 
@@ -51,7 +55,8 @@ def load_dotted(name: str) -> Any:
 
 
 def load_all() -> None:
-    """Import all registered engines and tools before the first run; a broken one fails when it is used."""
+    """Import all registered engines and tools before the first run; a broken one fails when it is
+    used."""
     for group in (ENGINES, TOOLS):
         for name in registered(group):
             with suppress(ImportError):

@@ -1,4 +1,5 @@
-"""Pure functions on the steps of a typed plan: which are due, which get follow-ups, are skipped or are revised."""
+"""Pure functions on the steps of a typed plan: which are due, which get follow-ups, are skipped or
+are revised."""
 
 from __future__ import annotations
 
@@ -20,39 +21,62 @@ _GOOD = 0.4
 def due(steps: Sequence[PlanStep]) -> list[PlanStep]:
     """Return the pending steps that come next, all of one kind; empty if none is pending.
 
-    Independent searches come first, then searches that build on finished steps, then the first analysis.
+    Independent searches come first, then searches that build on finished steps, then the first
+    analysis.
     """
-    pending = [step for step in steps if step.status == "pending"]
-    searches = [step for step in pending if step.requires_search and not _has_to_wait(step, steps)]
-    for kind in ("independent", "hybrid"):
-        if found := [step for step in searches if step.kind == kind]:
-            return found
-    return [step for step in pending if not step.requires_search][:1]
+    independent: list[PlanStep] = []
+    hybrid: list[PlanStep] = []
+    analyses: list[PlanStep] = []
+    for step in steps:
+        if step.status != "pending":
+            continue
+        if not step.requires_search:
+            analyses.append(step)
+        elif _has_to_wait(step, steps):
+            continue
+        elif step.kind == "independent":
+            independent.append(step)
+        else:
+            hybrid.append(step)
+    return independent or hybrid or analyses[:1]
 
 
-def needed_follow_up(step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]) -> Suggestion | None:
+def needed_follow_up(
+    step: PlanStep, outcome: StepOutcome, suggestions: Sequence[Suggestion]
+) -> Suggestion | None:
     """Return the first suggestion if the outcome of the step calls for a follow-up, else None."""
     if outcome.completeness is None or outcome.quality is None or not suggestions:
         return None
     # An analysis has no verdict on whether it is complete.
     is_open = not outcome.is_complete or not step.requires_search
-    return suggestions[0] if is_open and outcome.completeness < _COMPLETE and outcome.quality > _GOOD else None
+    if is_open and outcome.completeness < _COMPLETE and outcome.quality > _GOOD:
+        return suggestions[0]
+    return None
 
 
-def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion, limits: Limits) -> list[PlanStep]:
-    """Return the steps with a follow-up inserted after its parent and the parent's other follow-ups.
+def with_follow_up(
+    steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion, limits: Limits
+) -> list[PlanStep]:
+    """Return the steps with a follow-up inserted after its parent and the parent's other
+    follow-ups.
 
-    They are returned unchanged if the follow-up is too deep, or if the parent or an ancestor has its title or task.
+    They are returned unchanged if the follow-up is too deep, or if the parent or an ancestor has
+    its title or task.
     """
     by_id = {step.id: step for step in steps}
-    family = [parent := by_id[parent_id]]
-    while family[-1].parent:
-        family.append(by_id[family[-1].parent])
+    parent = by_id[parent_id]
     deepest = limits.max_follow_ups
     if not parent.requires_search and deepest:
         deepest = _DEEPEST_BELOW_ANALYSIS
-    known = {_normalised(text) for step in family for text in (step.title, step.task)}
-    if parent.depth >= deepest or known & {_normalised(wanted.title), _normalised(wanted.task)}:
+    if parent.depth >= deepest:
+        return list(steps)
+    family = [parent]
+    while family[-1].parent:
+        family.append(by_id[family[-1].parent])
+    known = set[str]()
+    for step in family:
+        known |= {_normalised(step.title), _normalised(step.task)}
+    if known & {_normalised(wanted.title), _normalised(wanted.task)}:
         return list(steps)
     child = PlanStep(
         id=f"{parent_id}.1",
@@ -64,8 +88,11 @@ def with_follow_up(steps: Sequence[PlanStep], parent_id: str, wanted: Suggestion
         parent=parent_id,
         depth=parent.depth + 1,
     )
-    last = max(index for index, step in enumerate(steps) if step.id == parent_id or _follows_up(step, parent_id))
-    return [*steps[: last + 1], child, *steps[last + 1 :]]
+    position = 0
+    for index, step in enumerate(steps, 1):
+        if step.id == parent_id or _follows_up(step, parent_id):
+            position = index
+    return [*steps[:position], child, *steps[position:]]
 
 
 def replace_steps(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) -> list[PlanStep]:
@@ -73,22 +100,30 @@ def replace_steps(steps: Sequence[PlanStep], changed: Mapping[str, PlanStep]) ->
     return [changed.get(step.id, step) for step in steps]
 
 
-def skip_pending(steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False) -> list[PlanStep]:
-    """Return the steps, with all unfinished ones (or only the searches among them) skipped for this reason."""
+def skip_pending(
+    steps: Sequence[PlanStep], reason: str, *, searches_only: bool = False
+) -> list[PlanStep]:
+    """Return the steps, with all unfinished ones (or only the searches among them) skipped for this
+    reason."""
     skipped = {"status": "skipped", "reason": reason}
-    return [
-        step if step.is_over or (searches_only and not step.requires_search) else step.model_copy(update=skipped)
-        for step in steps
-    ]
+    changed = dict[str, PlanStep]()
+    for step in steps:
+        if not step.is_over and (step.requires_search or not searches_only):
+            changed[step.id] = step.model_copy(update=skipped)
+    return replace_steps(steps, changed)
 
 
 def restore_skipped(steps: Sequence[PlanStep], reason: str) -> list[PlanStep]:
-    """Return the steps, with those that were skipped for this reason pending again; unchanged if it is empty."""
+    """Return the steps, with those that were skipped for this reason pending again; unchanged if it
+    is empty."""
+    if not reason:
+        return list(steps)
     pending = {"status": "pending", "reason": ""}
-    return [
-        step.model_copy(update=pending) if reason and step.status == "skipped" and step.reason == reason else step
-        for step in steps
-    ]
+    changed = dict[str, PlanStep]()
+    for step in steps:
+        if step.status == "skipped" and step.reason == reason:
+            changed[step.id] = step.model_copy(update=pending)
+    return replace_steps(steps, changed)
 
 
 def revise_steps(
@@ -100,31 +135,47 @@ def revise_steps(
 ) -> list[PlanStep]:
     """Return the steps with pending ones skipped or reworded, and with new ones at the end.
 
-    `needless`: reasons for skipping, by step id. `reworded`: new tasks, by step id. `added`: (title, task, whether it
-    searches) of each new step; those beyond `most` unfinished steps, not counting follow-ups, are dropped.
+    `needless`: reasons for skipping, by step id. `reworded`: new tasks, by step id. `added`:
+    (title, task, whether it searches) of each new step; those beyond `most` unfinished steps, not
+    counting follow-ups, are dropped.
     """
     changed = dict[str, PlanStep]()
-    for step in (step for step in steps if step.status == "pending"):
+    planned = unfinished = 0
+    for step in steps:
+        if not step.parent:
+            planned += 1
+            if not step.is_over:
+                unfinished += 1
+        if step.status != "pending":
+            continue
+        task = reworded.get(step.id, "")
         if step.id in needless:
-            changed[step.id] = step.model_copy(update={"status": "skipped", "reason": needless[step.id]})
-        elif task := reworded.get(step.id, ""):
-            changed[step.id] = step.model_copy(update={"task": task, "title": " ".join(task.split())[:80]})
-    own = [step for step in steps if not step.parent]
-    room = max(0, most - sum(not step.is_over for step in own))
-    new = [
-        PlanStep(id=str(len(own) + number), title=title or task[:80], task=task or title, requires_search=searches)
-        for number, (title, task, searches) in enumerate(added[:room], 1)
-    ]
-    return [*replace_steps(steps, changed), *new]
+            skipped = {"status": "skipped", "reason": needless[step.id]}
+            changed[step.id] = step.model_copy(update=skipped)
+        elif task:
+            title = " ".join(task.split())[:80]
+            changed[step.id] = step.model_copy(update={"task": task, "title": title})
+    revised = replace_steps(steps, changed)
+    room = max(0, most - unfinished)
+    for number, (title, task, searches) in enumerate(added[:room], planned + 1):
+        step = PlanStep(
+            id=str(number), title=title or task[:80], task=task or title, requires_search=searches
+        )
+        revised.append(step)
+    return revised
 
 
 def _has_to_wait(step: PlanStep, steps: Sequence[PlanStep]) -> bool:
-    """Whether a step that it builds on is unfinished or, unless it is a follow-up itself, has unfinished follow-ups."""
-    return any(
-        other.id in step.depends_on or (not step.parent and any(_follows_up(other, id_) for id_ in step.depends_on))
-        for other in steps
-        if not other.is_over
-    )
+    """Whether a step that it builds on is unfinished or, unless it is a follow-up itself, has
+    unfinished follow-ups."""
+    for other in steps:
+        if other.is_over:
+            continue
+        if other.id in step.depends_on:
+            return True
+        if not step.parent and any(_follows_up(other, id_) for id_ in step.depends_on):
+            return True
+    return False
 
 
 def _follows_up(step: PlanStep, ancestor_id: str) -> bool:

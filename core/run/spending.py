@@ -1,8 +1,10 @@
-"""A run's spending: totals, limits, shares of tasks, daily accounts of users, and what failed nodes have cost.
+"""A run's spending: totals, limits, shares of tasks, daily accounts of users, and what failed nodes
+have cost.
 
-A node writes its costs to the state when it ends. If it fails or is stopped, its costs are recorded in the store
-(`recorded`), and the next node adds them to the state (`unsettled_costs`). The answers that models gave to a stopped
-node are stored as well (`Answers`), so that the node does not ask again after a restart.
+A node writes its costs to the state when it ends. If it fails or is stopped, its costs are recorded
+in the store (`recorded`), and the next node adds them to the state (`unsettled_costs`). The answers
+that models gave to a stopped node are stored as well (`Answers`), so that the node does not ask
+again after a restart.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ _CENT = 0.01
 _ACCOUNTS = "accounts"
 """Used instead of a thread id for the notes with the daily spending of the server's users."""
 _EMPTY: dict[str, Any] = {"owners": [], "seconds": 0.0}
-"""Note on a question without recorded costs; `owners` have a note with costs each: a researcher's id, or empty."""
+"""Note on a question without recorded costs; `owners` have a note with costs each: a researcher's
+id, or empty."""
 
 
 class Total(NamedTuple):
@@ -57,12 +60,16 @@ class Total(NamedTuple):
 def total(spending: Mapping[str, Spent]) -> Total:
     """Add up the costs; `spending` has an entry for each call of a model or tool."""
     entries = spending.values()
+    sums = dict[str, Any]()
+    for name in Total._fields[1:]:
+        sums[name] = sum(getattr(spent, name) for spent in entries)
     calls = sum(1 for spent in entries if spent.input_tokens or spent.output_tokens)
-    return Total(calls, *(sum(getattr(spent, name) for spent in entries) for name in Total._fields[1:]))
+    return Total(calls=calls, **sums)
 
 
 def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds: float) -> str:
-    """Return which limit of the run was reached, so that research has to stop, worded for the reader; empty if none."""
+    """Return which limit of the run was reached, so that research has to stop, worded for the
+    reader; empty if none."""
     spent = total(spending)
     if active_seconds > limits.max_seconds:
         return f"the time limit of {limits.max_seconds:g} s (max_seconds) was reached"
@@ -80,39 +87,54 @@ def limit_reached(limits: Limits, spending: Mapping[str, Spent], active_seconds:
 
 
 def dispatched_now(
-    tasks: Sequence[Value], limits: Limits, spending: Mapping[str, Spent], *, has_slots: bool = False
+    tasks: Sequence[Value],
+    limits: Limits,
+    spending: Mapping[str, Spent],
+    *,
+    has_slots: bool = False,
 ) -> list[Value]:
-    """Return the first of the tasks, as many as may start now; the others have to wait for a later round.
+    """Return the first of the tasks, as many as may start now; the others have to wait for a later
+    round.
 
-    These are at most `max_parallel_researchers`, and no more than there are searches and tool calls left in the run,
-    but at least one. `has_slots`: the tasks themselves wait for a free slot once they are dispatched, so
-    `max_parallel_researchers` does not apply.
+    These are at most `max_parallel_researchers`, and no more than there are searches and tool calls
+    left in the run, but at least one. `has_slots`: the tasks themselves wait for a free slot once
+    they are dispatched, so `max_parallel_researchers` does not apply.
     """
     spent = total(spending)
-    left = [
-        max(1, most - used)
-        for most, used in ((limits.max_searches, spent.searches), (limits.max_tool_calls, spent.tool_calls))
-        if most is not None
-    ]
-    at_once = len(tasks) if has_slots else limits.max_parallel_researchers
-    return list(tasks[: min([at_once, *left])])
+    most = len(tasks)
+    if not has_slots:
+        most = min(most, limits.max_parallel_researchers)
+    if limits.max_searches is not None:
+        most = min(most, max(1, limits.max_searches - spent.searches))
+    if limits.max_tool_calls is not None:
+        most = min(most, max(1, limits.max_tool_calls - spent.tool_calls))
+    return list(tasks[:most])
 
 
 def seconds_left(limits: Limits, seconds: float) -> float:
-    """Return how long a researcher that has worked for `seconds` may go on, less the time reserved for writing."""
+    """Return how long a researcher that has worked for `seconds` may go on, less the time reserved
+    for writing."""
     return limits.researcher_seconds_hard * (1 - limits.writing_share) - seconds
 
 
-def shared_task_fields(run: Run, limits: Limits, spending: Mapping[str, Spent], researchers: int) -> dict[str, Any]:
+def shared_task_fields(
+    run: Run, limits: Limits, spending: Mapping[str, Spent], researchers: int
+) -> dict[str, Any]:
     """Return the fields of `Task` that are the same for all tasks dispatched together.
 
-    Each of the `researchers` gets an equal part of the remaining budget, less the share reserved for writing.
+    Each of the `researchers` gets an equal part of the remaining budget, less the share reserved
+    for writing.
     """
     spent = total(spending)
 
     def part(most: int | None, used: int) -> int | None:
-        return None if most is None else max(1, (most - used) // researchers)
+        if most is None:
+            return None
+        return max(1, (most - used) // researchers)
 
+    usd = None
+    if limits.max_usd is not None:
+        usd = max(0.0, _usd_for_research(limits) - spent.usd) / researchers
     return {
         "question_id": run.id,
         "date": run.date,
@@ -123,7 +145,7 @@ def shared_task_fields(run: Run, limits: Limits, spending: Mapping[str, Spent], 
         "searches": part(limits.max_searches, spent.searches),
         "fetches": part(limits.max_fetches, spent.fetches),
         "tool_calls": part(limits.max_tool_calls, spent.tool_calls),
-        "usd": None if limits.max_usd is None else max(0.0, _usd_for_research(limits) - spent.usd) / researchers,
+        "usd": usd,
     }
 
 
@@ -134,7 +156,9 @@ def _usd_for_research(limits: Limits) -> float:
 
 def _tokens_for_research(limits: Limits) -> int | None:
     """Return `max_tokens` less the share reserved for writing; None if it is not set."""
-    return None if limits.max_tokens is None else int(limits.max_tokens * (1 - limits.writing_share))
+    if limits.max_tokens is None:
+        return None
+    return int(limits.max_tokens * (1 - limits.writing_share))
 
 
 def dollars(usd: float) -> str:
@@ -174,25 +198,30 @@ class UnsettledCosts(NamedTuple):
         return {key: spent for key, spent in self.costs.items() if key not in known}
 
     def settled(self, run: Run) -> Run:
-        """Return the run with these seconds in its active time; adding them again changes nothing."""
+        """Return the run with these seconds in its active time; adding them again changes
+        nothing."""
         # The notes may be gone if the store keeps texts for less time than checkpoints.
         lost = max(self.seconds, run.lost_seconds)
-        return run.model_copy(
-            update={"active_seconds": run.active_seconds - run.lost_seconds + lost, "lost_seconds": lost}
-        )
+        active = run.active_seconds - run.lost_seconds + lost
+        return run.model_copy(update={"active_seconds": active, "lost_seconds": lost})
 
 
 @asynccontextmanager
-async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: str = "") -> AsyncIterator[None]:
-    """Charge the costs of the block to the daily account of the server's user; record them if it fails or is stopped.
+async def recorded(
+    pages: Pages, question_id: str, bill: Bill, *, researcher: str = ""
+) -> AsyncIterator[None]:
+    """Charge the costs of the block to the daily account of the server's user; record them if it
+    fails or is stopped.
 
-    The models' answers are kept only if it is stopped: a failed node must not get the same ones again, since they may
-    have caused the failure.
+    The models' answers are kept only if it is stopped: a failed node must not get the same ones
+    again, since they may have caused the failure.
 
-    `researcher`: id of the task if the block is part of a researcher or a step. Its costs are always recorded, since
-    they reach the state of the run only with its finding; its seconds never are, since researchers run in parallel.
+    `researcher`: id of the task if the block is part of a researcher or a step. Its costs are
+    always recorded, since they reach the state of the run only with its finding; its seconds never
+    are, since researchers run in parallel.
     """
-    bill.answers = bill.answers or Answers(pages, " ".join(["answers to", question_id, researcher]))
+    if bill.answers is None:
+        bill.answers = Answers(pages, " ".join(["answers to", question_id, researcher]))
     earlier = set(bill.costs)
     try:
         try:
@@ -200,14 +229,18 @@ async def recorded(pages: Pages, question_id: str, bill: Bill, *, researcher: st
         finally:
             if pages.user:
                 # Costs in the note were charged before the node was stopped and restarted.
-                known = earlier.union(await pages.read_note(_name(question_id, researcher)) or {})
-                await charge(pages, {key: cost for key, cost in bill.costs.items() if key not in known})
+                known = await pages.read_note(_name(question_id, researcher)) or {}
+                charged = earlier.union(known)
+                new = {key: cost for key, cost in bill.costs.items() if key not in charged}
+                await charge(pages, new)
     except (Exception, asyncio.CancelledError) as error:
+        is_stop = isinstance(error, GraphBubbleUp | asyncio.CancelledError)
         # The block's error is more useful than that of a store that fails as well.
         try:
-            if not isinstance(error, GraphBubbleUp | asyncio.CancelledError) or isinstance(error, UserMistake):
+            if not is_stop or isinstance(error, UserMistake):
                 await bill.answers.forget()
-            await _record(pages, question_id, researcher, bill.costs, 0.0 if researcher else bill.seconds)
+            seconds = 0.0 if researcher else bill.seconds
+            await _record(pages, question_id, researcher, bill.costs, seconds)
         except Exception as second:  # noqa: BLE001 - whatever the store raises
             log_failure(__name__, second, "The costs of calls could not be recorded")
         raise
@@ -220,23 +253,28 @@ async def charge(pages: Pages, costs: Mapping[str, Spent]) -> None:
     spent = total(costs)
     if not (spent.tokens or spent.usd):
         return
-    accounts, name = pages.of_thread(_ACCOUNTS), _account(pages.user)
+    accounts = pages.of_thread(_ACCOUNTS)
+    name = _account(pages.user)
     async with accounts.lock(name):
         known = await accounts.read_note(name) or {"tokens": 0, "usd": 0.0}
-        await accounts.note({name: {"tokens": known["tokens"] + spent.tokens, "usd": known["usd"] + spent.usd}})
+        tokens = known["tokens"] + spent.tokens
+        usd = known["usd"] + spent.usd
+        await accounts.note({name: {"tokens": tokens, "usd": usd}})
 
 
 async def check_account(pages: Pages, context: Context) -> None:
-    """Raise `DailyLimitReached` if the server's user has spent a daily limit; called before new questions only."""
+    """Raise `DailyLimitReached` if the server's user has spent a daily limit; called before new
+    questions only."""
     limits = {"tokens": context.user_daily_tokens, "usd": context.user_daily_usd}
-    if not (user := pages.user) or not any(limits.values()):
+    if not pages.user or not any(limits.values()):
         return
-    spent = await pages.of_thread(_ACCOUNTS).read_note(_account(user)) or {}
+    spent = await pages.of_thread(_ACCOUNTS).read_note(_account(pages.user)) or {}
     for unit, most in limits.items():
         if most is not None and spent.get(unit, 0) >= most:
             raise DailyLimitReached(
-                f"{user} has spent {spent[unit]:,} {unit} today, of {most:,} that are allowed "
-                f"(DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are accepted from 00:00 UTC."
+                f"{pages.user} has spent {spent[unit]:,} {unit} today, of {most:,} that are "
+                f"allowed (DEEP_RESEARCH_USER_DAILY_{unit.upper()}); new questions are accepted "
+                "from 00:00 UTC."
             )
 
 
@@ -247,19 +285,27 @@ def _account(user: str) -> str:
 async def unsettled_costs(pages: Pages, question_id: str) -> UnsettledCosts:
     """Return the costs recorded in the store for this question."""
     index = await pages.read_note(_name(question_id)) or _EMPTY
-    notes = await pages.read_notes([_name(question_id, owner) for owner in index["owners"]])
-    costs = {key: Spent.model_validate(spent) for note in notes for key, spent in (note or {}).items()}
+    costs: dict[str, Spent] = {}
+    for note in await pages.read_notes([_name(question_id, owner) for owner in index["owners"]]):
+        for key, spent in (note or {}).items():
+            costs[key] = Spent.model_validate(spent)
     return UnsettledCosts(costs, index["seconds"])
 
 
-async def _record(pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float) -> None:
-    """Add costs to the note of their owner; each owner has its own, so that writes stay small with many researchers."""
-    name, owner_name = _name(question_id), _name(question_id, owner)
+async def _record(
+    pages: Pages, question_id: str, owner: str, costs: Mapping[str, Spent], seconds: float
+) -> None:
+    """Add costs to the note of their owner; each owner has its own, so that writes stay small with
+    many researchers."""
+    name = _name(question_id)
+    owner_name = _name(question_id, owner)
     async with pages.lock(name):
         known, earlier = await pages.read_notes([name, owner_name])
+        entries = dict(earlier or {})
+        for key, spent in costs.items():
+            entries[key] = spent.model_dump()
+        notes: dict[str, dict[str, Any]] = {owner_name: entries}
         index = known or _EMPTY
-        entries = {key: spent.model_dump() for key, spent in costs.items()}
-        notes: dict[str, dict[str, Any]] = {owner_name: {**(earlier or {}), **entries}}
         owners = list(dict.fromkeys([*index["owners"], owner]))
         if owners != index["owners"] or seconds:
             notes[name] = {"owners": owners, "seconds": index["seconds"] + seconds}
@@ -267,7 +313,8 @@ async def _record(pages: Pages, question_id: str, owner: str, costs: Mapping[str
 
 
 def _name(question_id: str, *owner: str) -> str:
-    """Return the name of the note with an owner's costs; without an owner, of the note that lists the owners."""
+    """Return the name of the note with an owner's costs; without an owner, of the note that lists
+    the owners."""
     return " ".join(["costs of", question_id, *owner])
 
 
@@ -280,7 +327,8 @@ class StoredReply(NamedTuple):
 
 
 class Answers:
-    """The answers that models gave to a node, by request and in order; stored in case the node is restarted.
+    """The answers that models gave to a node, by request and in order; stored in case the node is
+    restarted.
 
     They are in one note (`name`) for the run or the researcher, which its next node overwrites.
     """
@@ -288,7 +336,8 @@ class Answers:
     def __init__(self, pages: Pages, name: str) -> None:
         self._pages, self._name = pages, name
         self._node = ""
-        """Id of the calling node and its checkpoint, stable across restarts; empty outside a graph."""
+        """Id of the calling node and its checkpoint, stable across restarts; empty outside a
+        graph."""
         with suppress(RuntimeError):
             self._node = str(get_config().get("configurable", {}).get("checkpoint_ns", ""))
         self._kept: dict[str, list[dict[str, Any]]] | None = None
@@ -296,17 +345,20 @@ class Answers:
         self._lock = asyncio.Lock()
 
     async def earlier(self, request: str) -> StoredReply | None:
-        """Return the next stored answer to this request (a hash of it), each only once; None if there are no more."""
+        """Return the next stored answer to this request (a hash of it), each only once; None if
+        there are no more."""
         async with self._lock:
             kept = (await self._all()).get(request, [])
             number = self._asked[request]
             if number >= len(kept):
                 return None
             self._asked[request] += 1
-            return StoredReply(AIMessage.model_validate(kept[number]["message"]), kept[number]["key"])
+            answer = kept[number]
+            return StoredReply(AIMessage.model_validate(answer["message"]), answer["key"])
 
     async def keep(self, request: str, message: AIMessage) -> str:
-        """Store an answer; return the key of its cost record, or an empty string if the answer cannot be serialized."""
+        """Store an answer; return the key of its cost record, or an empty string if the answer
+        cannot be serialized."""
         async with self._lock:
             kept = (await self._all()).setdefault(request, [])
             with suppress(ValueError, TypeError):

@@ -1,7 +1,7 @@
 """Tool names as models call them.
 
-All of them are reserved: a tool that an app passes in may have none of these names, and a call that a model writes into
-its prose under one of them is not shown.
+All of them are reserved: a tool that an app passes in may have none of these names, and a call that
+a model writes into its prose under one of them is not shown.
 """
 
 from __future__ import annotations
@@ -23,5 +23,8 @@ RECORD_SUMMARY = "record_summary"
 RECORD_ROUND = "record_round"
 REWRITE_SENTENCES = "rewrite_sentences"
 
-OURS = frozenset({INTERNAL_SEARCH, WEB_SEARCH, OPEN_URL, READ_DOCUMENTS, THINK_TOOL, GENERATE_REPORT})
-"""Built-in tools of a researcher, except `calculate`; tools that an app passes in are not among them."""
+OURS = frozenset(
+    {INTERNAL_SEARCH, WEB_SEARCH, OPEN_URL, READ_DOCUMENTS, THINK_TOOL, GENERATE_REPORT}
+)
+"""Built-in tools of a researcher, except `calculate`; tools that an app passes in are not among
+them."""

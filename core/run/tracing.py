@@ -1,4 +1,5 @@
-"""Tracing with LangSmith or OpenTelemetry: where traces are sent, switching it off, and tool calls in traces."""
+"""Tracing with LangSmith or OpenTelemetry: where traces are sent, switching it off, and tool calls
+in traces."""
 
 from __future__ import annotations
 
@@ -16,7 +17,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables import config as configs
 from langchain_core.tracers.langchain import LangChainTracer
 from langsmith.run_helpers import tracing_context
-from langsmith.utils import get_api_url, get_env_var, get_tracer_project, is_env_var_truish, tracing_is_enabled
+from langsmith.utils import (
+    get_api_url,
+    get_env_var,
+    get_tracer_project,
+    is_env_var_truish,
+    tracing_is_enabled,
+)
 
 from .context import Context
 
@@ -26,55 +33,91 @@ _OFF = frozenset({"false", "f", "0", "no", "n", "off"})
 
 
 def traced_to() -> str:
-    """Return the hosts and the project to which traces are sent, worded for the user; empty if tracing is off.
+    """Return the hosts and the project to which traces are sent, worded for the user; empty if
+    tracing is off.
 
     They are read from the environment, as LangSmith does.
     """
     if not tracing_is_enabled():
         return ""
-    by_flags = "otel" if is_env_var_truish("OTEL_ONLY") else "hybrid" if is_env_var_truish("OTEL_ENABLED") else ""
-    mode = (get_env_var("TRACING_MODE") or by_flags).lower()
-    urls = re.findall(r"https?://[^\"\s]+", get_env_var("RUNS_ENDPOINTS") or "") or [get_api_url(None)]
-    if mode in ("otel", "hybrid"):
-        variables = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-        by_otel = next(filter(None, map(os.environ.get, variables)), get_api_url(None))
-        urls = [by_otel] if mode == "otel" else [*urls, by_otel]
-    hosts = dict.fromkeys(urlsplit(url).netloc.rpartition("@")[2] for url in urls)
+    hosts: list[str] = []
+    for url in _trace_urls():
+        host = urlsplit(url).netloc.rpartition("@")[2]
+        if host not in hosts:
+            hosts.append(host)
     return f"{' and '.join(hosts)} (project {get_tracer_project()!r})"
 
 
+def _trace_urls() -> list[str]:
+    """Return the URLs to which traces are sent."""
+    mode = get_env_var("TRACING_MODE")
+    if not mode and is_env_var_truish("OTEL_ONLY"):
+        mode = "otel"
+    elif not mode and is_env_var_truish("OTEL_ENABLED"):
+        mode = "hybrid"
+    mode = (mode or "").lower()
+    urls = re.findall(r"https?://[^\"\s]+", get_env_var("RUNS_ENDPOINTS") or "")
+    if not urls:
+        urls = [get_api_url(None)]
+    if mode not in ("otel", "hybrid"):
+        return urls
+    default = get_api_url(None)
+    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or default
+    otel_url = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or endpoint
+    if mode == "otel":
+        return [otel_url]
+    return [*urls, otel_url]
+
+
 def tracing_notices(context: Context) -> tuple[str, ...]:
-    """Return the notice for the user that prompts and passages are traced, and where they go; empty if they are not."""
+    """Return the notice for the user that prompts and passages are traced, and where they go; empty
+    if they are not."""
     destination = traced_to() if context.tracing else ""
-    notice = f"Tracing is on: prompts and passages go to {destination}; switch it off with tracing or --no-trace."
-    return (notice,) if destination else ()
+    if not destination:
+        return ()
+    return (
+        f"Tracing is on: prompts and passages go to {destination}; switch it off with tracing or "
+        "--no-trace.",
+    )
 
 
 def is_traced(*sources: object) -> bool:
-    """Whether a run may be traced: false if the setting `tracing` is off in any source (an object or a dict).
+    """Whether a run may be traced: false if the setting `tracing` is off in any source (an object
+    or a dict).
 
     If no source is a `Context`, the environment's settings count as well.
     """
-    values = [
-        source.get("tracing") if isinstance(source, Mapping) else getattr(source, "tracing", None) for source in sources
-    ]
-    if any(str(value).strip().lower() in _OFF for value in values):
-        return False
-    return any(isinstance(source, Context) for source in sources) or Context().tracing
+    has_context = False
+    for source in sources:
+        if isinstance(source, Mapping):
+            value = source.get("tracing")
+        else:
+            value = getattr(source, "tracing", None)
+        if str(value).strip().lower() in _OFF:
+            return False
+        if isinstance(source, Context):
+            has_context = True
+    return has_context or Context().tracing
 
 
 def tracing_if(is_on: bool) -> AbstractContextManager[None]:
     """Disable tracing within the block unless `is_on`; callbacks passed in the call still run."""
-    return nullcontext() if is_on else tracing_context(enabled=False)
+    if is_on:
+        return nullcontext()
+    return tracing_context(enabled=False)
 
 
-async def untraced(parts: AsyncGenerator[Value, None], *, is_run: bool = False) -> AsyncGenerator[Value, None]:
+async def untraced(
+    parts: AsyncGenerator[Value, None], *, is_run: bool = False
+) -> AsyncGenerator[Value, None]:
     """Yield the parts of a stream without tracing how they are made.
 
-    `is_run`: the stream is that of a run, which is also kept out of the trace of the run that it is called in.
+    `is_run`: the stream is that of a run, which is also kept out of the trace of the run that it is
+    called in.
     """
-    around = configs.var_child_runnable_config.get()
-    config = without_tracers(around) if around and is_run else around
+    config = configs.var_child_runnable_config.get()
+    if config and is_run:
+        config = without_tracers(config)
     async with aclosing(parts):
         while True:
             # Reset after each part, because what the caller does with it is still traced.
@@ -90,7 +133,8 @@ async def untraced(parts: AsyncGenerator[Value, None], *, is_run: bool = False) 
 
 
 def without_tracers(config: RunnableConfig) -> RunnableConfig:
-    """Return a config without LangSmith's tracers, which a nested run inherits from the run that it is called in."""
+    """Return a config without LangSmith's tracers, which a nested run inherits from the run that it
+    is called in."""
     callbacks = config.get("callbacks")
     if not isinstance(callbacks, BaseCallbackManager):
         return config
@@ -102,14 +146,22 @@ def without_tracers(config: RunnableConfig) -> RunnableConfig:
 
 
 async def traced_tool(
-    name: str, inputs: dict[str, Any], work: Callable[[], Coroutine[Any, Any, Value]], output: Callable[[Value], object]
+    name: str,
+    inputs: dict[str, Any],
+    work: Callable[[], Coroutine[Any, Any, Value]],
+    output: Callable[[Value], object],
 ) -> Value:
-    """Await `work` and return its value; callbacks see a run of this tool with these inputs and `output(value)`."""
+    """Await `work` and return its value; callbacks see a run of this tool with these inputs and
+    `output(value)`."""
     config = configs.ensure_config()
     manager = configs.get_async_callback_manager_for_config(config)
-    run = await manager.on_tool_start({"name": name}, json.dumps(inputs, default=str), inputs=inputs)
+    run = await manager.on_tool_start(
+        {"name": name}, json.dumps(inputs, default=str), inputs=inputs
+    )
     try:
-        with configs.set_config_context(configs.patch_config(config, callbacks=run.get_child())) as context:
+        with configs.set_config_context(
+            configs.patch_config(config, callbacks=run.get_child())
+        ) as context:
             value = await asyncio.create_task(work(), context=context)
     except BaseException as error:
         await run.on_tool_error(error)

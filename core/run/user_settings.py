@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from ..records.research import Depth
-from .context import ROLES, Context, Role, engine_name
+from .context import ROLES, AnyEngine, Context, Role, engine_name
 from .errors import UnknownSetting
 from .limits import DEEP, KnownNames, Limits
 
@@ -28,7 +28,8 @@ _FORM_LIMITS = {
     "max_tokens": "Tokens",
     "max_usd": "US dollars",
 }
-"""Limits shown in a client's form of the settings, with their titles; the full list would be too long."""
+"""Limits shown in a client's form of the settings, with their titles; the full list would be too
+long."""
 USER_PLACEHOLDER = "{user}"
 """Placeholder for the user's name in the operator's document paths."""
 _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
@@ -37,28 +38,41 @@ _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 
 @cache
 def _operator() -> Context:
-    """Return the operator's settings, with absolute paths and the server's address; read from the environment once."""
+    """Return the operator's settings, with absolute paths and the server's address; read from the
+    environment once."""
     settings = with_absolute_paths(Context())
-    return settings.model_copy(update={"server_address": settings.server_address or local_address()})
+    return settings.model_copy(
+        update={"server_address": settings.server_address or local_address()}
+    )
 
 
 def local_address() -> str:
-    """Return the URL by which clients on this machine reach LangGraph's server; empty outside a server."""
+    """Return the URL by which clients on this machine reach LangGraph's server; empty outside a
+    server."""
     # The server listens on these addresses, but refuses them as the host of a request.
     return re.sub(r"//(0\.0\.0\.0|\[::\])", "//localhost", os.environ.get("LANGGRAPH_API_URL", ""))
 
 
 def with_absolute_paths(settings: Context) -> Context:
-    """Return settings with absolute document paths; resolving relative ones in each run would block the server."""
-    return settings.model_copy(update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)})
+    """Return settings with absolute document paths; resolving relative ones in each run would block
+    the server."""
+    return settings.model_copy(
+        update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)}
+    )
 
 
 def _as_form(schema: dict[str, Any]) -> None:
-    """Change a JSON schema in place so that clients can show it as a form: one type per field, only `_FORM_LIMITS`."""
-    fields, limits = schema["properties"], Limits.model_json_schema()["properties"]
+    """Change a JSON schema in place so that clients can show it as a form: one type per field, only
+    `_FORM_LIMITS`."""
+    fields = schema["properties"]
+    limits = Limits.model_json_schema()["properties"]
     shown = {name: limits[name] | {"title": title} for name, title in _FORM_LIMITS.items()}
-    described = fields["limits"]["description"]
-    fields["limits"] = {"title": "Limits", "type": "object", "description": described, "properties": shown}
+    fields["limits"] = {
+        "title": "Limits",
+        "type": "object",
+        "description": fields["limits"]["description"],
+        "properties": shown,
+    }
     for field in (*fields.values(), *shown.values()):
         # The first type is the plain one. Defaults are the operator's.
         field.update(field.pop("anyOf", [{}])[0])
@@ -72,21 +86,28 @@ class UserSettings(KnownNames):
     model_config = ConfigDict(title="Settings", json_schema_extra=_as_form)
 
     language: str = Field(default="", title="Report: language", max_length=200)
-    """Language of plan and report, by name or code; empty: the operator's, or that of the question."""
+    """Language of plan and report, by name or code; empty: the operator's, or that of the
+    question."""
     instructions: str = Field(default="", title="Report: instructions", max_length=4000)
     """Tone, length and audience of plan and report, after the operator's house rules."""
     verify: Literal["off", "check", "repair"] | None = Field(default=None, title="Report: check")
-    """Check each sentence of the report against its sources: `off`, `check` (mark it) or `repair` (correct it)."""
+    """Check each sentence of the report against its sources: `off`, `check` (mark it) or `repair`
+    (correct it)."""
     depth: Depth | None = Field(default=None, title="Research: depth")
-    """`quick` (one search, two model calls), `standard`, `deep` (within the operator's limits) or `auto`."""
-    clarify: Literal["ask", "assume", "off"] | None = Field(default=None, title="Research: unclear questions")
+    """`quick` (one search, two model calls), `standard`, `deep` (within the operator's limits) or
+    `auto`."""
+    clarify: Literal["ask", "assume", "off"] | None = Field(
+        default=None, title="Research: unclear questions"
+    )
     """`ask` the user, `assume` (state assumptions instead), or `off`."""
     review_plan: bool | None = Field(default=None, title="Research: review the plan")
     """Show the plan for approval before research starts."""
     models: str | dict[Role, str] | None = Field(default=None, title="Research: model")
-    """One of the models that the operator allows (`allow_models`) for all roles, or one per role."""
+    """One of the models that the operator allows (`allow_models`) for all roles, or one per
+    role."""
     docs: tuple[str, ...] | None = Field(default=None, title="Sources: documents")
-    """Names of the operator's folders and files, or of folders and files below them such as `handbook/2024`."""
+    """Names of the operator's folders and files, or of folders and files below them such as
+    `handbook/2024`."""
     engines: tuple[str, ...] | None = Field(default=None, title="Sources: search engines")
     """Some of the operator's engines; an empty list searches only the operator's documents."""
     earlier: bool = Field(default=False, title="Sources: earlier research")
@@ -100,7 +121,8 @@ class UserSettings(KnownNames):
     tracing: bool = Field(default=True, title="Research: tracing")
     """Trace the run if the operator has enabled tracing."""
     limits: Limits = Field(default_factory=cache(Limits), title="Limits")
-    """Limits no wider than the operator's; limits that are not in the form can be set by name, too."""
+    """Limits no wider than the operator's; limits that are not in the form can be set by name,
+    too."""
 
     @property
     def operator(self) -> Context:
@@ -110,97 +132,129 @@ class UserSettings(KnownNames):
     _by_user: dict[str, Context] = PrivateAttr(default_factory=dict)
 
     def context_of(self, user: str) -> Context:
-        """Return the operator's settings with this user's choices; `user`: name on the server, may be empty.
+        """Return the operator's settings with this user's choices; `user`: name on the server, may
+        be empty.
 
-        Raises `UnknownSetting` for a choice that the operator does not allow. Blocks, since it accesses files.
+        Raises `UnknownSetting` for a choice that the operator does not allow. Blocks, since it
+        accesses files.
         """
         if user in self._by_user:
             return self._by_user[user]
         operator = self.operator
         roots = tuple(_of_user(path, user) for path in operator.docs)
-        chosen = {name: getattr(self, name) for name in ("depth", "clarify", "verify", "review_plan")}
-        models, docs = _models(self.models, operator), documents_below(roots, self.docs)
-        engines = operator.engines
-        if self.engines is not None:
-            by_name = {engine_name(engine): engine for engine in engines or ()}
-            for name in self.engines:
-                if name not in by_name:
-                    raise UnknownSetting(
-                        f"engines: {name!r} is not one of the engines that you may choose{_choices(by_name)}."
-                    )
-            engines = tuple(by_name[name] for name in self.engines)
-        allowed = operator.domains_allow
-        for name in self.domains_allow:
-            if allowed and not any(name == domain or name.endswith(f".{domain}") for domain in allowed):
-                raise UnknownSetting(
-                    f"domains_allow: {name!r} is outside the domains that may be read{_choices(allowed)}."
-                )
-        self._by_user[user] = operator.model_copy(
-            update={
-                **{name: value for name, value in chosen.items() if value is not None},
-                "language": self.language or operator.language,
-                "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
-                "models": models,
-                "docs": docs,
-                "engines": engines,
-                "earlier": self.earlier,
-                "domains_allow": self.domains_allow or allowed,
-                "domains_deny": (*operator.domains_deny, *self.domains_deny),
-                "published_after": max(filter(None, (operator.published_after, self.published_after)), default=None),
-                "tracing": operator.tracing and self.tracing,
-                "limits": _limits(self.limits, operator, self.depth or operator.depth),
-            }
-        )
-        return self._by_user[user]
+        update: dict[str, Any] = {
+            "language": self.language or operator.language,
+            "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
+            "models": _models(self.models, operator),
+            "docs": documents_below(roots, self.docs),
+            "engines": _engines(self.engines, operator),
+            "earlier": self.earlier,
+            "domains_allow": _domains(self.domains_allow, operator),
+            "domains_deny": (*operator.domains_deny, *self.domains_deny),
+            "published_after": self.published_after or operator.published_after,
+            "tracing": operator.tracing and self.tracing,
+            "limits": _limits(self.limits, operator, self.depth or operator.depth),
+        }
+        if self.published_after and operator.published_after:
+            update["published_after"] = max(self.published_after, operator.published_after)
+        for name in ("depth", "clarify", "verify", "review_plan"):
+            value = getattr(self, name)
+            if value is not None:
+                update[name] = value
+        context = operator.model_copy(update=update)
+        self._by_user[user] = context
+        return context
 
 
 def _models(wanted: str | dict[Role, str] | None, operator: Context) -> Any:
-    """Return the value of `models`: the user's choice, with the operator's models for roles that it leaves out."""
+    """Return the value of `models`: the user's choice, with the operator's models for roles that it
+    leaves out."""
     if wanted is None:
         return operator.models
-    for name in [wanted] if isinstance(wanted, str) else wanted.values():
+    names: Iterable[str] = [wanted] if isinstance(wanted, str) else wanted.values()
+    for name in names:
         if name not in operator.allow_models:
+            choices = _choices(operator.allow_models)
             raise UnknownSetting(
-                f"models: {name!r} is not one of the models that you may choose{_choices(operator.allow_models)}."
+                f"models: {name!r} is not one of the models that you may choose{choices}."
             )
     if isinstance(wanted, str) or operator.models is None:
         return wanted
-    kept = operator.models if isinstance(operator.models, dict) else dict.fromkeys(ROLES, operator.models)
-    return {**kept, **wanted}
+    if isinstance(operator.models, dict):
+        return {**operator.models, **wanted}
+    return {**dict.fromkeys(ROLES, operator.models), **wanted}
+
+
+def _engines(wanted: Sequence[str] | None, operator: Context) -> tuple[AnyEngine, ...] | None:
+    """Return the operator's engines that the user chose, all if the user chose none."""
+    if wanted is None:
+        return operator.engines
+    by_name = {engine_name(engine): engine for engine in operator.engines or ()}
+    for name in wanted:
+        if name not in by_name:
+            raise UnknownSetting(
+                f"engines: {name!r} is not one of the engines that you may choose"
+                f"{_choices(by_name)}."
+            )
+    return tuple(by_name[name] for name in wanted)
+
+
+def _domains(wanted: tuple[str, ...], operator: Context) -> tuple[str, ...]:
+    """Return the domains that the user chose, which must be among the operator's; the operator's if
+    the user chose none."""
+    allowed = operator.domains_allow
+    for name in wanted:
+        if allowed and not any(name == domain or name.endswith(f".{domain}") for domain in allowed):
+            raise UnknownSetting(
+                f"domains_allow: {name!r} is outside the domains that may be read"
+                f"{_choices(allowed)}."
+            )
+    return wanted or allowed
 
 
 def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple[Path, ...]:
-    """Return the paths of folders and files that a user named; `names` None: the roots themselves. Blocks.
+    """Return the paths of folders and files that a user named; `names` None: the roots themselves.
+    Blocks.
 
-    `roots`: the operator's folders and files. Each name begins with the name of a root. Raises `UnknownSetting` for a
-    name that does not exist there.
+    `roots`: the operator's folders and files. Each name begins with the name of a root. Raises
+    `UnknownSetting` for a name that does not exist there.
     """
-    return tuple(roots) if names is None else tuple(_below(roots, name) for name in names)
+    if names is None:
+        return tuple(roots)
+    return tuple(_below(roots, name) for name in names)
 
 
 def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
-    """Return the `names` for which `documents_below` returns these paths; None if they are exactly the roots."""
+    """Return the `names` for which `documents_below` returns these paths; None if they are exactly
+    the roots."""
     paths = tuple(map(Path, docs))
     if paths == tuple(roots):
         return None
-    pairs = ((path, root) for path in paths for root in roots if path.is_relative_to(root))
-    return [str(Path(root.name, path.relative_to(root))) for path, root in pairs]
+    names: list[str] = []
+    for path in paths:
+        for root in roots:
+            if path.is_relative_to(root):
+                names.append(str(Path(root.name, path.relative_to(root))))
+    return names
 
 
 def _of_user(path: Path, user: str) -> Path:
-    """Replace `{user}` in a path with the user's name; raises `UnknownSetting` for a name unsafe as a folder."""
+    """Replace `{user}` in a path with the user's name; raises `UnknownSetting` for a name unsafe as
+    a folder."""
     if USER_PLACEHOLDER not in str(path):
         return path
     if not _FOLDER.fullmatch(user):
         raise UnknownSetting(
-            f"docs: {str(path)!r} has one folder per user, but {user!r} is not a valid folder name: use only "
-            "letters, digits and ._@+-, and do not begin with a dot (DEEP_RESEARCH_DOCS)."
+            f"docs: {str(path)!r} has one folder per user, but {user!r} is not a valid folder "
+            "name: use only letters, digits and ._@+-, and do not begin with a dot "
+            "(DEEP_RESEARCH_DOCS)."
         )
     return Path(str(path).replace(USER_PLACEHOLDER, user))
 
 
 def _below(roots: Sequence[Path], name: str) -> Path:
-    """Return the path of one name of `documents_below`; links that lead out of the root are refused."""
+    """Return the path of one name of `documents_below`; links that lead out of the root are
+    refused."""
     first, *rest = Path(name).parts or ("",)
     for root in roots:
         if root.name == first:
@@ -209,29 +263,47 @@ def _below(roots: Sequence[Path], name: str) -> Path:
             with suppress(OSError):
                 if path.exists() and path.resolve().is_relative_to(root.resolve()):
                     return path
-    names = [root.name for root in roots]
-    raise UnknownSetting(f"docs: {name!r} is not one of the folders and files that may be searched{_choices(names)}.")
+    choices = _choices([root.name for root in roots])
+    raise UnknownSetting(
+        f"docs: {name!r} is not one of the folders and files that may be searched{choices}."
+    )
 
 
 def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:
-    """Return the operator's limits with the user's narrower ones; raises `UnknownSetting` for a wider one.
+    """Return the operator's limits with the user's narrower ones; raises `UnknownSetting` for a
+    wider one.
 
     Depth `deep` widens them only if it is the operator's depth as well.
     """
     ceilings = operator.at_depth().limits
-    given = {name: getattr(wanted, name) for name in wanted.model_fields_set}
-    for name, value in given.items():
+    update: dict[str, Any] = {}
+    if depth == "deep":
+        # Limits that are set explicitly are not widened by the depth.
+        update = {name: getattr(ceilings, name) for name in DEEP}
+    for name in wanted.model_fields_set:
+        value = getattr(wanted, name)
         ceiling = getattr(ceilings, name)
-        if ceiling is not None and (
-            value is None or (value < ceiling if name in _HIGHER_IS_NARROWER else value > ceiling)
-        ):
-            raise UnknownSetting(f"limit {name}: {value} is wider than the operator of this server allows ({ceiling}).")
-    # Limits that are set explicitly are not widened by the depth.
-    fixed = {name: getattr(ceilings, name) for name in DEEP} if depth == "deep" else {}
-    return operator.limits.model_copy(update={**fixed, **given})
+        if ceiling is not None and _is_wider(name, value, ceiling):
+            raise UnknownSetting(
+                f"limit {name}: {value} is wider than the operator of this server allows "
+                f"({ceiling})."
+            )
+        update[name] = value
+    return operator.limits.model_copy(update=update)
+
+
+def _is_wider(name: str, value: float | None, ceiling: float) -> bool:
+    """Whether a value of a limit allows more than this one; None: unlimited."""
+    if value is None:
+        return True
+    if name in _HIGHER_IS_NARROWER:
+        return value < ceiling
+    return value > ceiling
 
 
 def _choices(allowed: Iterable[str]) -> str:
     """Return the end of an error message: what the user may choose instead."""
     names = ", ".join(allowed)
-    return f" ({names})" if names else "; the operator of this server allows none"
+    if not names:
+        return "; the operator of this server allows none"
+    return f" ({names})"

@@ -171,7 +171,7 @@ def packet_table() -> str:
 def _packet_row(packet: Any) -> str:
     properties = packet.model_json_schema(mode="serialization")["properties"]
     fields = [_packet_field(name, entry) for name, entry in properties.items() if name not in ("type", "placement")]
-    return f"| `{packet.model_fields['type'].default}` | {'<br>'.join(fields) or '–'} | {packet.__doc__} |\n"
+    return f"| `{packet.model_fields['type'].default}` | {'<br>'.join(fields) or '–'} | {_cell(packet.__doc__)} |\n"
 
 
 def _packet_field(name: str, entry: Mapping[str, Any]) -> str:

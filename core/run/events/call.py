@@ -1,4 +1,5 @@
-"""Makes the packets that several nodes emit; `CallEvents` emits those of a model call: thoughts, text, waits, costs."""
+"""Makes the packets that several nodes emit; `CallEvents` emits those of a model call: thoughts,
+text, waits, costs."""
 
 from __future__ import annotations
 
@@ -43,15 +44,20 @@ _READING = (tool_names.OPEN_URL, tool_names.READ_DOCUMENTS)
 """Tools that open sources; all others search."""
 
 
-def activity(kind: ActivityKind, seed: str, placement: Placement, step_title: str = "") -> packets.Activity:
-    """Return a status message of this kind; the same seed (the question) and placement give the same text.
+def activity(
+    kind: ActivityKind, seed: str, placement: Placement, step_title: str = ""
+) -> packets.Activity:
+    """Return a status message of this kind; the same seed (the question) and placement give the
+    same text.
 
     `step_title`: title of the step that it belongs to, if any.
     """
     wordings = wordings_of(kind)
     choice = int(short_hash(seed, kind, placement.model_dump_json()), 16) % len(wordings)
     icon = cast(Icon, _table()["icons"][kind])
-    return packets.Activity(placement=placement, text=wordings[choice], icon=icon, step_title=step_title)
+    return packets.Activity(
+        placement=placement, text=wordings[choice], icon=icon, step_title=step_title
+    )
 
 
 def wordings_of(kind: ActivityKind) -> list[str]:
@@ -61,7 +67,9 @@ def wordings_of(kind: ActivityKind) -> list[str]:
 
 @cache
 def _table() -> dict[str, dict[str, str]]:
-    return tomllib.loads(resources.files(__package__).joinpath("activities.toml").read_text("utf-8"))
+    return tomllib.loads(
+        resources.files(__package__).joinpath("activities.toml").read_text("utf-8")
+    )
 
 
 def document(source: Source) -> packets.Document:
@@ -70,11 +78,14 @@ def document(source: Source) -> packets.Document:
 
 
 def final_document(source: Source) -> packets.Document:
-    """Return a source as packets show it after the research: also with its date and how much of it was read."""
+    """Return a source as packets show it after the research: also with its date and how much of it
+    was read."""
     return document(source).model_copy(update={"date": source.date, "extent": source.extent})
 
 
-def disputes_found(disputes: Iterable[Dispute], placement: Placement) -> packets.ContradictionsFound:
+def disputes_found(
+    disputes: Iterable[Dispute], placement: Placement
+) -> packets.ContradictionsFound:
     """Return the packet that shows these disputes."""
     shown = list[packets.DisputeShown]()
     for dispute in disputes:
@@ -100,24 +111,36 @@ def disputes_found(disputes: Iterable[Dispute], placement: Placement) -> packets
 def step_started(step: PlanStep, placement: Placement) -> packets.StepStarted:
     """Return the packet that opens a step."""
     return packets.StepStarted(
-        placement=placement, step_id=step.id, title=step.title, task=step.task, kind=step.kind, parent_id=step.parent
+        placement=placement,
+        step_id=step.id,
+        title=step.title,
+        task=step.task,
+        kind=step.kind,
+        parent_id=step.parent,
     )
 
 
 def iteration_packets(
     step_id: str, iteration: Iteration, learnings: Mapping[str, Learning], placement: Placement
 ) -> list[packets.StepLearnings | packets.StepAssessed]:
-    """Return the packets of a finished iteration: its learnings, taken from `learnings` by id, and its verdict."""
-    learned = [learnings[key] for key in iteration.learnings]
+    """Return the packets of a finished iteration: its learnings, taken from `learnings` by id, and
+    its verdict."""
+    learned: list[packets.LearningShown] = []
+    for key in iteration.learnings:
+        learning = learnings[key]
+        learned.append(
+            packets.LearningShown(id=learning.id, text=learning.text, document_id=learning.source)
+        )
     first = packets.StepLearnings(
         placement=placement,
         step_id=step_id,
         iteration=iteration.number,
-        learnings=[packets.LearningShown(id=each.id, text=each.text, document_id=each.source) for each in learned],
+        learnings=learned,
         confidence=iteration.confidence,
     )
-    assessed = (
-        packets.StepAssessed(
+    shown: list[packets.StepLearnings | packets.StepAssessed] = [first]
+    for verdict in iteration.verdicts:
+        assessed = packets.StepAssessed(
             placement=placement,
             step_id=step_id,
             iteration=iteration.number,
@@ -126,15 +149,16 @@ def iteration_packets(
             reasoning=verdict.reasoning,
             key_elements=list(verdict.key_elements),
         )
-        for verdict in iteration.verdicts
-    )
-    return [first, *assessed]
+        shown.append(assessed)
+    return shown
 
 
 def step_done(step: PlanStep, placement: Placement) -> packets.StepDone:
     """Return the packet that ends a step, which must be completed, failed or skipped."""
     assert step.status in ("completed", "failed", "skipped")
-    return packets.StepDone(placement=placement, step_id=step.id, status=step.status, reason=step.reason)
+    return packets.StepDone(
+        placement=placement, step_id=step.id, status=step.status, reason=step.reason
+    )
 
 
 def step_failed(placement: Placement, reason: str) -> packets.PacketError:
@@ -142,13 +166,22 @@ def step_failed(placement: Placement, reason: str) -> packets.PacketError:
     return packets.PacketError(placement=placement, message=f"Part of a step failed: {reason}.")
 
 
-def tool_call_packets(placement: Placement, tool: str, inputs: Sequence[str], scope: Scope) -> list[Packet]:
-    """Return the packets that open a tool call; `inputs`: its queries or addresses; `scope` has the web filters."""
+def tool_call_packets(
+    placement: Placement, tool: str, inputs: Sequence[str], scope: Scope
+) -> list[Packet]:
+    """Return the packets that open a tool call; `inputs`: its queries or addresses; `scope` has the
+    web filters."""
     if tool in _READING:
-        return [packets.OpenUrlStart(placement=placement), packets.OpenUrlUrls(placement=placement, urls=list(inputs))]
+        return [
+            packets.OpenUrlStart(placement=placement),
+            packets.OpenUrlUrls(placement=placement, urls=list(inputs)),
+        ]
     is_web = tool == tool_names.WEB_SEARCH
     start = packets.SearchToolStart(placement=placement, is_internet_search=is_web)
-    shown: list[Packet] = [start, packets.SearchToolQueries(placement=placement, queries=list(inputs))]
+    shown: list[Packet] = [
+        start,
+        packets.SearchToolQueries(placement=placement, queries=list(inputs)),
+    ]
     if is_web and (scope.domains_allow or scope.domains_deny or scope.published_after):
         filters = packets.SearchToolFilters(
             placement=placement,
@@ -166,8 +199,11 @@ def tool_result_packets(
     """Yield the packets that end a tool call: problems, then sources."""
     if problems:
         yield packets.ToolProblems(placement=placement, problems=list(problems))
-    found = packets.OpenUrlDocuments if tool in _READING else packets.SearchToolDocuments
-    yield found(placement=placement, documents=[document(source) for source in sources])
+    documents = [document(source) for source in sources]
+    if tool in _READING:
+        yield packets.OpenUrlDocuments(placement=placement, documents=documents)
+    else:
+        yield packets.SearchToolDocuments(placement=placement, documents=documents)
     yield packets.SectionEnd(placement=placement)
 
 
@@ -185,14 +221,16 @@ def stop_packet(run: Run, turn: int) -> packets.OverallStop:
 
 def researcher_failed(placement: Placement, reason: str) -> packets.PacketError:
     """Return the packet for a researcher that did not finish."""
-    return packets.PacketError(placement=placement, message=f"A researcher did not finish: {reason}.")
+    return packets.PacketError(
+        placement=placement, message=f"A researcher did not finish: {reason}."
+    )
 
 
 class CallEvents:
     """Emits the packets of a node's model calls, and adds up their costs.
 
-    Thoughts are a block with its own placement; later packets get the next placement. Here, text that comes with tool
-    calls counts as thoughts; `ProseEvents` emits it as text.
+    Thoughts are a block with its own placement; later packets get the next placement. Here, text
+    that comes with tool calls counts as thoughts; `ProseEvents` emits it as text.
     """
 
     def __init__(self, emitter: Emitter, placement: Placement) -> None:
@@ -231,13 +269,17 @@ class CallEvents:
         """Close the block of thoughts, if there is one, and move on to the next placement."""
         if self.thoughts and self.placement == self._first_placement:
             self.emit(packets.ReasoningDone(placement=self.placement))
-            step, turn = self.placement.sub_turn_index, self.placement.turn_index
             # A researcher's thoughts take up a step, all others a turn.
-            following = {"turn_index": turn + 1} if step is None else {"sub_turn_index": step + 1}
+            step = self.placement.sub_turn_index
+            if step is None:
+                following = {"turn_index": self.placement.turn_index + 1}
+            else:
+                following = {"sub_turn_index": step + 1}
             self.placement = self.placement.model_copy(update=following)
 
     def on_restart(self) -> None:
-        """Called when a call is repeated: emit an empty line between the thoughts of the two attempts."""
+        """Called when a call is repeated: emit an empty line between the thoughts of the two
+        attempts."""
         if self.thoughts:
             self.on_thought("\n\n")
 
@@ -250,9 +292,12 @@ class CallEvents:
         self.emit(packets.CallContinued(placement=self.placement, reason=reason))
 
     def on_spent(self, spent: Spent, key: str = "") -> None:
-        """Record and emit the cost of a call that completed or broke off; `key` as in `Bill.add`."""
+        """Record and emit the cost of a call that completed or broke off; `key` as in
+        `Bill.add`."""
         self.bill.add(spent, key)
-        costs = spent.model_dump(include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"})
+        costs = spent.model_dump(
+            include={"role", "input_tokens", "cached_tokens", "output_tokens", "usd"}
+        )
         self.emit(packets.CallFinished(placement=self.placement, **costs))
 
     def emit(self, *packets: Packet) -> None:
@@ -274,7 +319,8 @@ class SilentEvents(CallEvents):
 
 
 class ProseEvents(CallEvents):
-    """Emits the text of an answer while it is generated, after an opening packet; subclasses make the packets."""
+    """Emits the text of an answer while it is generated, after an opening packet; subclasses make
+    the packets."""
 
     has_started = False
     """Whether text of any call was emitted."""

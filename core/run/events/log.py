@@ -1,7 +1,9 @@
-"""Emits packets, and stores them as the log of their question, for `show` and for clients that reconnect.
+"""Emits packets, and stores them as the log of their question, for `show` and for clients that
+reconnect.
 
-The log is stored in parts (notes in the thread's store), each with the packets of `_FLUSH_SECONDS`; parts never change.
-A killed run loses the packets of its last part, but nodes that run again on resumption emit theirs again.
+The log is stored in parts (notes in the thread's store), each with the packets of `_FLUSH_SECONDS`;
+parts never change. A killed run loses the packets of its last part, but nodes that run again on
+resumption emit theirs again.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import count, takewhile
+from itertools import chain, count
 from typing import Any
 
 from langgraph.config import get_config, get_store, get_stream_writer
@@ -29,9 +31,17 @@ _FLUSH_SECONDS = 0.5
 _READ_AT_ONCE = 64
 """Parts read in one batch."""
 _UNLOGGED = frozenset(
-    {"call_continued", "call_delayed", "call_finished", "chat_heartbeat", "documents_indexed", "elapsed_time"}
+    {
+        "call_continued",
+        "call_delayed",
+        "call_finished",
+        "chat_heartbeat",
+        "documents_indexed",
+        "elapsed_time",
+    }
 )
-"""Types of packets that are not logged: costs are in the state, the others matter only while they happen."""
+"""Types of packets that are not logged: costs are in the state, the others matter only while they
+happen."""
 _BLOCK_STARTS = frozenset(
     {
         "activity",
@@ -53,7 +63,8 @@ _TEXT_FIELDS = {
     "message_delta": "content",
     "reasoning_delta": "reasoning",
 }
-"""The field with the text, by type of packets with a piece of text; consecutive pieces are stored as one packet."""
+"""The field with the text, by type of packets with a piece of text; consecutive pieces are stored
+as one packet."""
 
 Data = dict[str, Any]
 """A packet as JSON."""
@@ -72,13 +83,14 @@ class Log:
 
     def append(self, packet: Data) -> None:
         """Add a packet, with the current Unix time as `at`; it is stored `_FLUSH_SECONDS` later."""
-        last, field = self._waiting[-1] if self._waiting else {}, _TEXT_FIELDS.get(packet["type"], "")
-        if field and all(last.get(name) == packet[name] for name in ("type", "placement")):
-            last[field] += packet[field]
+        if self._waiting and _continues(self._waiting[-1], packet):
+            field = _TEXT_FIELDS[packet["type"]]
+            self._waiting[-1][field] += packet[field]
         else:
             self._waiting.append({**packet, "at": round(time.time(), 1)})
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._start_storing)
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(_FLUSH_SECONDS, self._start_storing)
 
     async def flush(self) -> None:
         """Store all waiting packets, and wait until they are stored."""
@@ -97,17 +109,22 @@ class Log:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        if task.cancelled():
+            return
         # A store that accepts no writes stops the run elsewhere, where something is read from it.
-        if not task.cancelled() and (error := task.exception()):
+        error = task.exception()
+        if error:
             log_failure(__name__, error, "Packets of a run could not be stored")
 
     async def _store_part(self) -> None:
         async with self._pages.lock(f"log-{self._question_id}"):
             if self._parts is None:
                 self._parts = len(await _stored_parts(self._pages, self._question_id))
-            packets, self._waiting = self._waiting, []
+            packets = self._waiting
+            self._waiting = []
+            name = _part_name(self._question_id, self._parts)
             try:
-                await self._pages.note({_part_name(self._question_id, self._parts): {"packets": packets}})
+                await self._pages.note({name: {"packets": packets}})
             except BaseException:
                 # Also if the task is cancelled: the packets go into the next part.
                 self._waiting = [*packets, *self._waiting]
@@ -117,19 +134,24 @@ class Log:
 
 
 class Emitter:
-    """Sends packets to the client that streams the run, if any, and appends them to the log, if there is one."""
+    """Sends packets to the client that streams the run, if any, and appends them to the log, if
+    there is one."""
 
     def __init__(self, writer: StreamWriter, log: Log | None = None) -> None:
         self._writer, self._log = writer, log
         # If the `custom` mode is not streamed, LangGraph's writer is a function that does nothing.
         is_from_langgraph = str(getattr(writer, "__module__", "")).startswith("langgraph.")
-        self.has_listener = not is_from_langgraph or getattr(writer, "__closure__", None) is not None
+        self.has_listener = (
+            not is_from_langgraph or getattr(writer, "__closure__", None) is not None
+        )
         """Whether a client listens."""
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets in this order."""
         for packet in packets:
-            log = None if packet.type in _UNLOGGED else self._log
+            log = self._log
+            if packet.type in _UNLOGGED:
+                log = None
             if self.has_listener or log:
                 data: Data = packet.model_dump(mode="json")
                 if self.has_listener:
@@ -139,15 +161,18 @@ class Emitter:
 
 
 _logs = PerLoop(dict[tuple[tuple[str, str], str], Log])
-"""The logs that are written, by the namespace of their thread's store and the id of their question."""
+"""The logs that are written, by the namespace of their thread's store and the id of their
+question."""
 
 
 def emitter(question_id: str) -> Emitter:
-    """Return the emitter of the calling node for this question; it logs nothing if the run has no thread id."""
+    """Return the emitter of the calling node for this question; it logs nothing if the run has no
+    thread id."""
     if not get_config().get("configurable", {}).get("thread_id"):
         return Emitter(get_stream_writer())
     pages = pages_of(get_store(), question_id)
-    logs, name = _logs.get(), (pages.namespace, question_id)
+    logs = _logs.get()
+    name = (pages.namespace, question_id)
     if name not in logs:
         logs[name] = Log(pages, question_id)
     return Emitter(get_stream_writer(), logs[name])
@@ -156,14 +181,18 @@ def emitter(question_id: str) -> Emitter:
 async def flush(thread_id: str, failure: str | None, store: BaseStore | None) -> None:
     """Store all packets of a thread whose run has ended, and record whether it failed.
 
-    `failure`: why the run failed, in one line; empty if it succeeded. None: leave what is recorded unchanged.
+    `failure`: why the run failed, in one line; empty if it succeeded. None: leave what is recorded
+    unchanged.
     """
-    logs, namespace = _logs.get(), page_namespace(thread_id)
+    logs = _logs.get()
+    namespace = page_namespace(thread_id)
     names = [name for name in logs if name[0] == namespace]
     for name in names:
         await logs.pop(name).flush()
+    if store is None or failure is None:
+        return
     # A run that failed before its first packet has no log.
-    if store and failure is not None and (names or (failure and thread_id)):
+    if names or (failure and thread_id):
         pages = Pages(store, thread_id)
         # An unusable store may be the very reason for the failure.
         with suppress(DatabaseUnusable):
@@ -173,13 +202,16 @@ async def flush(thread_id: str, failure: str | None, store: BaseStore | None) ->
 
 async def read_failure(pages: Pages) -> str:
     """Return why the last run on a thread failed, in one line; empty if it succeeded."""
-    return str((await pages.read_note(_FAILURE) or {}).get("words", ""))
+    note = await pages.read_note(_FAILURE) or {}
+    return str(note.get("words", ""))
 
 
 async def read_log(pages: Pages, question_id: str) -> list[Data]:
-    """Return the logged packets of a question in order, without those that a restarted node emitted again later.
+    """Return the logged packets of a question in order, without those that a restarted node emitted
+    again later.
 
-    Consecutive pieces of a text are one packet. A `stop` packet after which the run went on is left out.
+    Consecutive pieces of a text are one packet. A `stop` packet after which the run went on is left
+    out.
     """
     return _without_repeated(await _stored_parts(pages, question_id))
 
@@ -193,45 +225,73 @@ class LogTail:
         self._packets = list[Data]()
 
     async def read_new(self) -> tuple[int, list[Data]]:
-        """Return what has changed since the last call: how many packets are still valid, and those that follow them.
+        """Return what has changed since the last call: how many packets are still valid, and those
+        that follow them.
 
-        A client drops all packets that it has received after the valid ones, since a restarted node replaced them.
+        A client drops all packets that it has received after the valid ones, since a restarted node
+        replaced them.
         """
-        before, new = self._packets, await _stored_parts(self._pages, self._question_id, len(self._parts))
-        if not new:
+        before = self._packets
+        new_parts = await _stored_parts(self._pages, self._question_id, len(self._parts))
+        if not new_parts:
             return len(before), []
-        self._parts += new
+        self._parts += new_parts
         self._packets = _without_repeated(self._parts)
-        pairs = zip(before, self._packets, strict=False)
-        valid = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        valid = 0
+        for old, new in zip(before, self._packets, strict=False):
+            if old != new:
+                break
+            valid += 1
         return valid, self._packets[valid:]
+
+
+def _continues(last: Data, packet: Data) -> bool:
+    """Whether a packet has the next piece of the text in the last one."""
+    if packet["type"] not in _TEXT_FIELDS or last["type"] != packet["type"]:
+        return False
+    return bool(last["placement"] == packet["placement"])
 
 
 def _without_repeated(parts: Iterable[list[Data]]) -> list[Data]:
     """Return the packets of these parts without those that `read_log` leaves out."""
     kept = list[Data]()
-    for part in parts:
-        for packet in part:
-            turn = packet["placement"]["turn_index"]
-            if kept and kept[-1]["placement"]["turn_index"] > turn:
-                # Turns only grow, so a node of an earlier turn runs again: later packets are obsolete.
-                kept = [known for known in kept if known["placement"]["turn_index"] <= turn]
-            if packet["type"] in _BLOCK_STARTS:
-                kept = _without_block(kept, packet)
+    for packet in chain.from_iterable(parts):
+        turn = _turn(packet)
+        if kept and _turn(kept[-1]) > turn:
+            # Turns only grow, so a node of an earlier turn runs again: later packets are obsolete.
+            kept = [known for known in kept if _turn(known) <= turn]
+        if packet["type"] in _BLOCK_STARTS:
+            kept = _without_block(kept, packet)
+        if kept and kept[-1]["type"] == "stop":
             # The run went on after a pause that a `stop` packet announced.
-            kept = [*kept[:-1], packet] if kept and kept[-1]["type"] == "stop" else [*kept, packet]
+            kept.pop()
+        kept.append(packet)
     return kept
 
 
-def _without_block(packets: Iterable[Data], start: Data) -> list[Data]:
-    """Return the packets without the block that `start` begins again, which an interrupted node emitted before."""
-    packets, block = list(packets), start["placement"]
-    if block["sub_turn_index"] is not None:
-        return [packet for packet in packets if packet["placement"] != block]
-    same = {name: start.get(name) for name in ("type", "placement", "text")}
-    begins = (index for index, packet in enumerate(packets) if {name: packet.get(name) for name in same} == same)
-    first = next(begins, len(packets))
-    return [*packets[:first], *(packet for packet in packets[first:] if _branch(packet) != _branch(start))]
+def _without_block(packets: list[Data], start: Data) -> list[Data]:
+    """Return the packets without the block that `start` begins again, which an interrupted node
+    emitted before."""
+    placement = start["placement"]
+    if placement["sub_turn_index"] is not None:
+        return [packet for packet in packets if packet["placement"] != placement]
+    kept = list[Data]()
+    branch = _branch(start)
+    has_begun = False
+    for packet in packets:
+        if not has_begun and _begins_same_block(packet, start):
+            has_begun = True
+        if not has_begun or _branch(packet) != branch:
+            kept.append(packet)
+    return kept
+
+
+def _begins_same_block(packet: Data, start: Data) -> bool:
+    return all(packet.get(name) == start.get(name) for name in ("type", "placement", "text"))
+
+
+def _turn(packet: Data) -> int:
+    return int(packet["placement"]["turn_index"])
 
 
 def _branch(packet: Data) -> tuple[int, int]:

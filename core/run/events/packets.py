@@ -1,6 +1,7 @@
 """Packets: the typed events that a run sends to its clients on LangGraph's custom stream.
 
-`docs/reference/packets.md` describes them, and the order in which they are sent, for authors of clients.
+`docs/reference/packets.md` describes them, and the order in which they are sent, for authors of
+clients.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from ...records.research import UsualCost
 from ...records.sources import Extent, NotRead, Origin
 
 Icon = Literal["lightbulb", "shapes", "brain", "globe"]
-StopReason = Literal["completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"]
+StopReason = Literal[
+    "completed", "completed_with_gaps", "waiting_for_user", "user_cancelled", "failed"
+]
 
 
 class Placement(BaseModel):
-    """Position of a packet: block of the run, parallel branch within the block, step within the branch."""
+    """Position of a packet: block of the run, parallel branch within the block, step within the
+    branch."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
@@ -29,7 +33,8 @@ class Placement(BaseModel):
     tab_index: int = 0
     """Parallel branch within the block: a researcher, a step or a tool; 0 elsewhere."""
     sub_turn_index: int | None = None
-    """Step of the branch, from 0: a thought or a tool call; None for the branch itself and at the top level."""
+    """Step of the branch, from 0: a thought or a tool call; None for the branch itself and at the
+    top level."""
     model_index: int = 0
     """Always 0."""
 
@@ -45,7 +50,8 @@ class Document(BaseModel):
     link: str
     """Where a reader can open it: a web address, or a file's URI."""
     date: str = ""
-    """Date stated by the source: an ISO date, or only its year or month; empty if unknown, and during research."""
+    """Date stated by the source: an ISO date, or only its year or month; empty if unknown, and
+    during research."""
     extent: Extent | None = None
     """How much of the source was read; None during research."""
 
@@ -166,7 +172,8 @@ class StepDone(Packet):
 
 
 class DisputeShown(BaseModel):
-    """A dispute, as shown to clients: two claims of different sources that contradict each other."""
+    """A dispute, as shown to clients: two claims of different sources that contradict each
+    other."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -227,7 +234,8 @@ class PlanDelta(Packet):
 
 
 class EstimateMade(Packet):
-    """What the user's finished runs like this one cost; sent with the plan, if at least three have finished."""
+    """What the user's finished runs like this one cost; sent with the plan, if at least three have
+    finished."""
 
     type: Literal["estimate_made"] = "estimate_made"
     estimate: UsualCost
@@ -284,7 +292,8 @@ class SearchToolStart(Packet):
 
     type: Literal["search_tool_start"] = "search_tool_start"
     is_internet_search: bool
-    """False: a search in the user's documents, or a call of a tool that the app or an MCP server provides."""
+    """False: a search in the user's documents, or a call of a tool that the app or an MCP server
+    provides."""
 
 
 class SearchToolQueries(Packet):
@@ -391,7 +400,8 @@ class NotesAdded(Packet):
     type: Literal["notes_added"] = "notes_added"
     notes: list[str]
     above: str = ""
-    """Notice above a report without citations, such as that no source was consulted; otherwise empty."""
+    """Notice above a report without citations, such as that no source was consulted; otherwise
+    empty."""
 
 
 class PacketError(Packet):
@@ -402,7 +412,8 @@ class PacketError(Packet):
 
 
 class DocumentsIndexed(Packet):
-    """Progress of indexing the user's documents; the last packet also lists files that could not be read."""
+    """Progress of indexing the user's documents; the last packet also lists files that could not be
+    read."""
 
     type: Literal["documents_indexed"] = "documents_indexed"
     done: int
@@ -425,7 +436,8 @@ class CallDelayed(Packet):
 
 
 class CallContinued(Packet):
-    """The stream of a report or finding broke off; the text so far is kept, and the model continues it."""
+    """The stream of a report or finding broke off; the text so far is kept, and the model continues
+    it."""
 
     type: Literal["call_continued"] = "call_continued"
     reason: str
@@ -447,15 +459,18 @@ class ElapsedTime(Packet):
 
     type: Literal["elapsed_time"] = "elapsed_time"
     elapsed_seconds: float
-    """Seconds since the client started listening; in packets straight from the graph, the question's active seconds."""
+    """Seconds since the client started listening; in packets straight from the graph, the
+    question's active seconds."""
 
 
 class ChatHeartbeat(Packet):
-    """Sign that the run is still active: sent at its start, and after `heartbeat_seconds` without packets."""
+    """Sign that the run is still active: sent at its start, and after `heartbeat_seconds` without
+    packets."""
 
     type: Literal["chat_heartbeat"] = "chat_heartbeat"
     elapsed_seconds: float
-    """Seconds since the client started listening; in packets straight from the graph, the question's active seconds."""
+    """Seconds since the client started listening; in packets straight from the graph, the
+    question's active seconds."""
 
 
 class OverallStop(Packet):
@@ -468,17 +483,19 @@ class OverallStop(Packet):
     is_resumable: bool = False
     """Whether the thread can be resumed without losing its findings."""
     elapsed_seconds: float
-    """Seconds since the client started listening; in packets straight from the graph, the question's active seconds."""
+    """Seconds since the client started listening; in packets straight from the graph, the
+    question's active seconds."""
 
 
 AnyPacket = Annotated[
-    PlanStart | PlanDelta | EstimateMade | SectionEnd | TopLevelBranching | ResearchAgentStart | ResearchAgentTitle
-    | ReasoningStart | ReasoningDelta | ReasoningDone | SearchToolStart | SearchToolFilters | SearchToolQueries
-    | SearchToolDocuments | OpenUrlStart | OpenUrlUrls | OpenUrlDocuments | ToolProblems | FindingStart | FindingDelta
-    | FindingCitedDocuments | MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded
-    | ReportAudited | PacketError | Activity | Summary | StepStarted | StepLearnings | StepAssessed | StepDone
-    | ContradictionsFound | ReportFraming | Sources | DocumentsIndexed | CallDelayed | CallContinued | CallFinished
-    | ElapsedTime | ChatHeartbeat | OverallStop,
+    PlanStart | PlanDelta | EstimateMade | SectionEnd | TopLevelBranching | ResearchAgentStart
+    | ResearchAgentTitle | ReasoningStart | ReasoningDelta | ReasoningDone | SearchToolStart
+    | SearchToolFilters | SearchToolQueries | SearchToolDocuments | OpenUrlStart | OpenUrlUrls
+    | OpenUrlDocuments | ToolProblems | FindingStart | FindingDelta | FindingCitedDocuments
+    | MessageStart | MessageDelta | CitationInfo | NotesAdded | ReportRevised | ReportGraded
+    | ReportAudited | PacketError | Activity | Summary | StepStarted | StepLearnings
+    | StepAssessed | StepDone | ContradictionsFound | ReportFraming | Sources | DocumentsIndexed
+    | CallDelayed | CallContinued | CallFinished | ElapsedTime | ChatHeartbeat | OverallStop,
     Field(discriminator="type"),
 ]  # fmt: skip
 """All packets, distinguished by `type`."""

@@ -1,4 +1,5 @@
-"""Opens the database of runs (checkpoints, texts and leases): an SQLite file or a PostgreSQL database."""
+"""Opens the database of runs (checkpoints, texts and leases): an SQLite file or a PostgreSQL
+database."""
 
 from __future__ import annotations
 
@@ -42,40 +43,49 @@ class Database(NamedTuple):
 
 
 def runs_location(data_dir: Path) -> Path | str:
-    """Return the path or address of the database: what the environment names, else a file in the data folder."""
+    """Return the path or address of the database: what the environment names, else a file in the
+    data folder."""
     name = os.environ.get(DATABASE)
-    return resolve_location(name) if name else data_dir / FILE_NAME
+    if not name:
+        return data_dir / FILE_NAME
+    return resolve_location(name)
 
 
 def resolve_location(name: str | Path) -> Path | str:
-    """Return the path of an SQLite file or the address of a PostgreSQL database, as the user gave it in `name`.
+    """Return the path of an SQLite file or the address of a PostgreSQL database, as the user gave
+    it in `name`.
 
-    Raises `DatabaseUnusable` for another kind of database, and for a path into a missing folder: only the data folder
-    is created, since any other path may be mistyped.
+    Raises `DatabaseUnusable` for another kind of database, and for a path into a missing folder:
+    only the data folder is created, since any other path may be mistyped.
     """
-    if isinstance(name, str) and (known := _POSTGRESQL.match(name)):
-        return f"postgresql://{name[known.end() :]}"
-    if isinstance(name, str) and (other := _SCHEME.match(name)):
-        # The rest may hold a password.
-        raise DatabaseUnusable(
-            f"A database at {other[1]}:// cannot be used: give the path of a file, which becomes an SQLite database, "
-            f"or postgresql://USER:PASSWORD@HOST/NAME (setting {DATABASE})."
-        )
+    if isinstance(name, str):
+        postgresql = _POSTGRESQL.match(name)
+        if postgresql:
+            return f"postgresql://{name[postgresql.end() :]}"
+        scheme = _SCHEME.match(name)
+        if scheme:
+            # The rest may hold a password.
+            raise DatabaseUnusable(
+                f"A database at {scheme[1]}:// cannot be used: give the path of a file, which "
+                "becomes an SQLite database, or postgresql://USER:PASSWORD@HOST/NAME (setting "
+                f"{DATABASE})."
+            )
     path = Path(name).expanduser()
     if not path.parent.is_dir():
         raise DatabaseUnusable(
-            f"The database {str(name)!r} cannot be opened: there is no folder {str(path.parent)!r}; create it, or "
-            "correct the path."
+            f"The database {str(name)!r} cannot be opened: there is no folder "
+            f"{str(path.parent)!r}; create it, or correct the path."
         )
     return path
 
 
 @asynccontextmanager
 async def open_database(location: Path | str) -> AsyncIterator[Database]:
-    """Open an SQLite file (a new one if it is missing) or a PostgreSQL database, for the running event loop.
+    """Open an SQLite file (a new one if it is missing) or a PostgreSQL database, for the running
+    event loop.
 
-    Raises `DatabaseUnusable` if the file is corrupt, not one of ours, locked or read-only, or the database is
-    unreachable, and `ExtraMissing` if the packages for PostgreSQL are not installed.
+    Raises `DatabaseUnusable` if the file is corrupt, not one of ours, locked or read-only, or the
+    database is unreachable, and `ExtraMissing` if the packages for PostgreSQL are not installed.
     """
     if isinstance(location, str):
         await asyncio.to_thread(_import_postgres)
@@ -103,8 +113,11 @@ async def open_database(location: Path | str) -> AsyncIterator[Database]:
         raise sqlite_unusable(location, error) from error
 
 
-def query_database(location: Path | str, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
-    """Return the rows of a query with `?` parameters, over a connection of its own; none if there is no database yet.
+def query_database(
+    location: Path | str, query: str, *parameters: str, seconds: float
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query with `?` parameters, over a connection of its own; none if there
+    is no database yet.
 
     Raises `DatabaseUnusable`, also if the database stays busy for this many seconds.
     """
@@ -136,18 +149,20 @@ def _import_postgres() -> None:
         from . import postgres  # noqa: F401 - its packages are an extra
     except ImportError as error:
         raise ExtraMissing(
-            f'{DATABASE} names a PostgreSQL database, which needs psycopg: pip install ".[postgres]" in the '
-            "checkout of deep_research."
+            f"{DATABASE} names a PostgreSQL database, which needs psycopg: "
+            'pip install ".[postgres]" in the checkout of deep_research.'
         ) from error
 
 
 def _prepare(path: Path) -> None:
-    """Create the folder (0700) and the file (0600), and check that the file is ours and has the current layout."""
+    """Create the folder (0700) and the file (0600), and check that the file is ours and has the
+    current layout."""
     code_version()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # An existing file is not opened here: closing it would drop this process's locks on it, and the next process
-        # to close the database would think that it is the last one and delete the unmerged log.
+        # An existing file is not opened here: closing it would drop this process's locks on it, and
+        # the next process to close the database would think that it is the last one and delete the
+        # unmerged log.
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with sqlite3.connect(path, timeout=BUSY_SECONDS) as connection:
@@ -167,10 +182,15 @@ def _prepare(path: Path) -> None:
     except _SQLITE_ERRORS as error:
         raise sqlite_unusable(path, error) from error
     if known != _APPLICATION_ID:
-        raise DatabaseUnusable(f"{str(path)!r} is a database of another program (setting data_dir).")
-    if layout != LAYOUT:
-        age, remedy = ("newer", "update it") if layout > LAYOUT else ("much older", "use that version")
         raise DatabaseUnusable(
-            f"{str(path)!r} was written by a {age} version of deep-research than this one, {code_version()} (layout "
-            f"{layout}; this one knows {LAYOUT}): {remedy}, or use another folder (setting data_dir)."
+            f"{str(path)!r} is a database of another program (setting data_dir)."
+        )
+    if layout != LAYOUT:
+        age, remedy = (
+            ("newer", "update it") if layout > LAYOUT else ("much older", "use that version")
+        )
+        raise DatabaseUnusable(
+            f"{str(path)!r} was written by a {age} version of deep-research than this one, "
+            f"{code_version()} (layout {layout}; this one knows {LAYOUT}): {remedy}, or use "
+            "another folder (setting data_dir)."
         )

@@ -1,8 +1,9 @@
 """Leases: across all processes, only one run at a time may write to a thread.
 
-A lease is stored in the database of the checkpoints, with the process that holds it. It ends when it is released, when
-the process is gone, or when it was not renewed for `EXPIRY_SECONDS`. Checkpoints of a run without the lease are refused
-within the transaction that writes them; in SQLite by triggers of the connection.
+A lease is stored in the database of the checkpoints, with the process that holds it. It ends when
+it is released, when the process is gone, or when it was not renewed for `EXPIRY_SECONDS`.
+Checkpoints of a run without the lease are refused within the transaction that writes them; in
+SQLite by triggers of the connection.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ EXPIRY_SECONDS = 60.0
 _HANDOVER_SECONDS = 2.0
 """Seconds to wait for an abandoned run of this process that is about to stop."""
 TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
-"""Key in `configurable` for the owner of a lease that the caller holds: the run uses that lease, and takes none."""
+"""Key in `configurable` for the owner of a lease that the caller holds: the run uses that lease,
+and takes none."""
 FENCED = "the lease of this thread is held by another run"
 """Text of the database error for a refused write."""
 
 _active_owners: set[str] = set()
-"""Owners of the leases that this process holds; a stored lease of this process with another owner is stale."""
+"""Owners of the leases that this process holds; a stored lease of this process with another owner
+is stale."""
 
 
 class Process(NamedTuple):
@@ -58,10 +61,12 @@ class Holder(NamedTuple):
     since: str
     """When the lease was taken (ISO 8601)."""
     age: float
-    """Seconds since the lease was renewed; negative if the machine has restarted since, and its clock with it."""
+    """Seconds since the lease was renewed; negative if the machine has restarted since, and its
+    clock with it."""
 
     def is_alive(self) -> bool:
-        """Whether the lease is valid: the process exists and has renewed it in time. Blocks, since it reads files."""
+        """Whether the lease is valid: the process exists and has renewed it in time. Blocks, since
+        it reads files."""
         if self.process == _this_process() and self.owner not in _active_owners:
             return False
         if self.process.machine == _machine() and self.process.birth != _birth(self.process.pid):
@@ -71,7 +76,8 @@ class Holder(NamedTuple):
     def __str__(self) -> str:
         pid = self.process.pid
         since = f"{datetime.fromisoformat(self.since).astimezone():%Y-%m-%d %H:%M:%S}"
-        return f"{'this' if pid == os.getpid() else 'another'} process ({pid}) since {since}"
+        which = "this" if pid == os.getpid() else "another"
+        return f"{which} process ({pid}) since {since}"
 
 
 class Lease:
@@ -120,8 +126,9 @@ class Lease:
             if isinstance(error, asyncio.CancelledError) and is_by_others:
                 raise
         raise ThreadBusy(
-            "Another process has taken over this run, because this one did not respond for a while; its results since "
-            "then are not kept. `deep-research runs` shows the status of the run."
+            "Another process has taken over this run, because this one did not respond for a "
+            "while; its results since then are not kept. `deep-research runs` shows the status of "
+            "the run."
         )
 
 
@@ -140,13 +147,16 @@ class Leases(ABC):
     def owner(self, thread_id: str) -> str | None:
         """Return the owner of the thread's lease if this process holds it, else None."""
         held = self._held.get(thread_id)
-        return held.owner if held else None
+        if held is None:
+            return None
+        return held.owner
 
     @asynccontextmanager
     async def hold(self, thread_id: str, token: str = "") -> AsyncIterator[Lease]:
         """Hold the lease of a thread; raises `ThreadBusy` if another run holds it.
 
-        `token`: owner of a lease that this process already holds; that lease is then used instead of a new one.
+        `token`: owner of a lease that this process already holds; that lease is then used instead
+        of a new one.
         """
         held = self._held.get(thread_id)
         if held and held.owner == token:
@@ -174,28 +184,38 @@ class Leases(ABC):
                 announce_change(thread_id)
 
     async def other_holder(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
-        """Return who validly holds the thread's lease; None if nobody does, or if it is this `lease`."""
+        """Return who validly holds the thread's lease; None if nobody does, or if it is this
+        `lease`."""
         holder = await self._holder(thread_id)
-        is_ours = holder and lease and holder.owner == lease.owner
-        return holder if holder and not is_ours and await asyncio.to_thread(holder.is_alive) else None
+        if holder is None or (lease and holder.owner == lease.owner):
+            return None
+        if not await asyncio.to_thread(holder.is_alive):
+            return None
+        return holder
 
     def lose(self, thread_id: str) -> None:
-        """Stop the run of this process on the thread, if any, because another run has taken its lease."""
-        if lease := self._held.get(thread_id):
+        """Stop the run of this process on the thread, if any, because another run has taken its
+        lease."""
+        lease = self._held.get(thread_id)
+        if lease:
             lease.lose()
 
     async def _take(self, lease: Lease) -> None:
-        end, stale_owner = time.monotonic() + _HANDOVER_SECONDS, ""
+        end = time.monotonic() + _HANDOVER_SECONDS
+        stale_owner = ""
         process = await asyncio.to_thread(_this_process)
         while not await self._shielded.do(self._write_taken(lease, process, stale_owner)):
             holder = await self._holder(lease.thread_id)
-            if holder is None or not await asyncio.to_thread(holder.is_alive):
-                stale_owner = holder.owner if holder else ""
+            if holder is None:
+                stale_owner = ""
+            elif not await asyncio.to_thread(holder.is_alive):
+                stale_owner = holder.owner
             elif holder.process == process and time.monotonic() < end:
                 await asyncio.sleep(0.01)
             else:
                 raise ThreadBusy(
-                    f"This run is in progress in {holder}: wait until it ends, or stop it there, and then try again."
+                    f"This run is in progress in {holder}: wait until it ends, or stop it there, "
+                    "and then try again."
                 )
 
     async def _renew(self, lease: Lease) -> None:
@@ -208,11 +228,13 @@ class Leases(ABC):
 
     @abstractmethod
     async def _write_taken(self, lease: Lease, process: Process, stale_owner: str) -> bool:
-        """Store the lease if the thread has none, or one of `stale_owner`; return whether it was stored."""
+        """Store the lease if the thread has none, or one of `stale_owner`; return whether it was
+        stored."""
 
     @abstractmethod
     async def _write_renewed(self, lease: Lease) -> bool:
-        """Renew the lease; return whether it was still stored, and so has not been taken by another run."""
+        """Renew the lease; return whether it was still stored, and so has not been taken by another
+        run."""
 
     @abstractmethod
     async def _release(self, lease: Lease) -> None:
@@ -228,7 +250,8 @@ def _this_process() -> Process:
 
 
 def _birth(pid: int) -> str:
-    """Return when a process started, `unknown` if the system does not say; empty if it has ended."""
+    """Return when a process started, `unknown` if the system does not say; empty if it has
+    ended."""
     try:
         # The program's name, in parentheses, may contain anything.
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()

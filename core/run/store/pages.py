@@ -1,7 +1,9 @@
-"""What is stored for a thread besides its checkpoints: texts and notes in the store (`Pages`), and files in a folder.
+"""What is stored for a thread besides its checkpoints: texts and notes in the store (`Pages`), and
+files in a folder.
 
-A text (of a page, or a tool result) is stored under its SHA-256, which is all that the state holds of it. A note is a
-JSON object under a name, such as a part of the log. Clients that follow a thread are woken when something is stored.
+A text (of a page, or a tool result) is stored under its SHA-256, which is all that the state holds
+of it. A note is a JSON object under a name, such as a part of the log. Clients that follow a thread
+are woken when something is stored.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
 
 DAMAGED = "damaged"
-"""Key of the object that replaces an unreadable stored value; its value names the file, for error messages."""
+"""Key of the object that replaces an unreadable stored value; its value names the file, for error
+messages."""
 OWNER = "langgraph_auth_user_id"
 """Key in `configurable`, and in the metadata of checkpoints, for the user of LangGraph's server."""
 LOCAL_USER = "local"
@@ -45,18 +48,22 @@ _LONGEST_BYTES = 50_000_000
 _REFERENCE = "text_hash"
 """Key, in the artifact of a tool result, of the hash of the text that it refers to."""
 ATTACHMENTS = "attachments"
-"""Name of the folder for the attachments of all threads, and of the note in a thread's store with its path."""
+"""Name of the folder for the attachments of all threads, and of the note in a thread's store with
+its path."""
 INDEX_FILE = "index.sqlite"
-"""File name of the search index of a thread's files; it is next to their folder, so that both are deleted together."""
+"""File name of the search index of a thread's files; it is next to their folder, so that both are
+deleted together."""
 _locks = Locks()
 _changes = PerLoop(WeakValueDictionary[str, asyncio.Event])
-"""The event that is set by the next change of a thread, by thread id; only of threads that are followed."""
+"""The event that is set by the next change of a thread, by thread id; only of threads that are
+followed."""
 _UNKEPT = InMemoryStore()
 """Store of graphs that were compiled without one; its texts are lost with the process."""
 
 
 def page_namespace(thread_id: str) -> tuple[str, str]:
-    """Return the store namespace of a thread's texts and notes; dots are escaped, since they separate its parts."""
+    """Return the store namespace of a thread's texts and notes; dots are escaped, since they
+    separate its parts."""
     return (thread_id.replace("%", "%25").replace(".", "%2E"), "pages")
 
 
@@ -81,11 +88,16 @@ class Pages:
         await self.write({key: text})
         return key
 
-    async def write(self, texts: Mapping[str, str], notes: Mapping[str, dict[str, Any]] | None = None) -> None:
+    async def write(
+        self, texts: Mapping[str, str], notes: Mapping[str, dict[str, Any]] | None = None
+    ) -> None:
         """Store texts by their SHA-256 and notes by their names, atomically."""
-        values = {**{key: {TEXT: text} for key, text in texts.items()}, **(notes or {})}
+        values: dict[str, dict[str, Any]] = {key: {TEXT: text} for key, text in texts.items()}
+        values.update(notes or {})
         if values:
-            puts = [PutOp(self.namespace, name, value, index=False) for name, value in values.items()]
+            puts: list[PutOp] = []
+            for name, value in values.items():
+                puts.append(PutOp(self.namespace, name, value, index=False))
             await self._store.abatch(puts)
 
     async def text(self, content_hash: str) -> str | None:
@@ -95,9 +107,11 @@ class Pages:
 
     async def texts(self, hashes: Sequence[str]) -> list[str | None]:
         """Return the texts with these hashes; None for each that is not stored."""
-        items = await self._store.abatch([GetOp(self.namespace, content_hash) for content_hash in hashes])
-        texts = [item.value.get(TEXT) if isinstance(item, Item) else None for item in items]
-        return [text if isinstance(text, str) else None for text in texts]
+        texts: list[str | None] = []
+        for item in await self._items(hashes):
+            text = item.value.get(TEXT) if item else None
+            texts.append(text if isinstance(text, str) else None)
+        return texts
 
     async def note(self, notes: Mapping[str, dict[str, Any]]) -> None:
         """Store notes by their names."""
@@ -110,46 +124,67 @@ class Pages:
 
     async def read_notes(self, names: Sequence[str]) -> list[dict[str, Any] | None]:
         """Return the notes with these names, in their order, like `read_note`."""
-        items = await self._store.abatch([GetOp(self.namespace, name) for name in names])
-        return [note_value(item if isinstance(item, Item) else None) for item in items]
+        return [note_value(item) for item in await self._items(names)]
+
+    async def _items(self, names: Sequence[str]) -> list[Item | None]:
+        """Return what is stored under these names, in their order."""
+        results = await self._store.abatch([GetOp(self.namespace, name) for name in names])
+        items: list[Item | None] = []
+        for result in results:
+            items.append(result if isinstance(result, Item) else None)
+        return items
 
     async def names(self) -> list[str]:
         """Return the names of all texts and notes, latest first."""
-        found = await self._store.asearch(self.namespace, limit=100_000)
-        return [item.key for item in sorted(found, key=lambda item: item.updated_at, reverse=True)]
+        items = await self._store.asearch(self.namespace, limit=100_000)
+        latest_first = sorted(items, key=lambda item: item.updated_at, reverse=True)
+        return [item.key for item in latest_first]
 
     def lock(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Return the lock with this name, for code on this event loop that reads and then writes a note."""
+        """Return the lock with this name, for code on this event loop that reads and then writes a
+        note."""
         return _locks.lock((self.namespace, name))
 
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Return the messages with the stored text in each tool result that only refers to it (`reference_to`)."""
-        references = [message.artifact if isinstance(message, ToolMessage) else None for message in messages]
-        hashes = [str(each.get(_REFERENCE, "")) if isinstance(each, dict) else "" for each in references]
-        texts = iter(await self.texts([content_hash for content_hash in hashes if content_hash]))
-        return [
-            ToolMessage(next(texts) or "The text is no longer kept.", tool_call_id=message.tool_call_id)
-            if isinstance(message, ToolMessage) and content_hash
-            else message
-            for message, content_hash in zip(messages, hashes, strict=True)
-        ]
+        """Return the messages with the stored text in each tool result that only refers to it
+        (`reference_to`)."""
+        # The call ids of the references, by their index in `messages`.
+        call_ids: dict[int, str] = {}
+        hashes: list[str] = []
+        for index, message in enumerate(messages):
+            if isinstance(message, ToolMessage) and isinstance(message.artifact, dict):
+                content_hash = str(message.artifact.get(_REFERENCE, ""))
+                if content_hash:
+                    call_ids[index] = message.tool_call_id
+                    hashes.append(content_hash)
+        texts = await self.texts(hashes)
+        filled = list(messages)
+        for (index, call_id), text in zip(call_ids.items(), texts, strict=True):
+            content = text or "The text is no longer kept."
+            filled[index] = ToolMessage(content, tool_call_id=call_id)
+        return filled
 
 
 def note_value(item: Item | None) -> dict[str, Any] | None:
-    """Return the value of a note as stored, None if it is not stored; raises `DatabaseUnusable` if it is damaged."""
-    if item and DAMAGED in item.value:
+    """Return the value of a note as stored, None if it is not stored; raises `DatabaseUnusable` if
+    it is damaged."""
+    if item is None:
+        return None
+    if DAMAGED in item.value:
         raise DatabaseUnusable(
-            f"The database{item.value[DAMAGED]} is damaged: its entry {item.key!r} of the run {item.namespace[0]} "
-            "cannot be read."
+            f"The database{item.value[DAMAGED]} is damaged: its entry {item.key!r} of the run "
+            f"{item.namespace[0]} cannot be read."
         )
-    return dict(item.value) if item else None
+    return dict(item.value)
 
 
 def pages_of(store: BaseStore | None, question_id: str) -> Pages:
-    """Return the `Pages` of the calling node's thread; without a thread id, the question's id replaces it."""
+    """Return the `Pages` of the calling node's thread; without a thread id, the question's id
+    replaces it."""
     # From the config, not from the state: a copied thread has its own texts.
-    given = get_config().get("configurable", {})
-    return Pages(store or _UNKEPT, str(given.get("thread_id") or question_id), str(given.get(OWNER) or ""))
+    configurable = get_config().get("configurable", {})
+    thread_id = str(configurable.get("thread_id") or question_id)
+    return Pages(store or _UNKEPT, thread_id, str(configurable.get(OWNER) or ""))
 
 
 def reference_to(call_id: str, content_hash: str) -> ToolMessage:
@@ -159,56 +194,71 @@ def reference_to(call_id: str, content_hash: str) -> ToolMessage:
 
 def packed(op: PutOp) -> PutOp:
     """Return a write to the store with its text compressed, if that is long."""
-    text = (op.value or {}).get(TEXT)
-    if op.value is None or not isinstance(text, str) or len(text) < _PACKED_CHARACTERS:
+    if op.value is None:
         return op
-    packed = base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), _FAST)).decode()
-    return op._replace(value={**{name: value for name, value in op.value.items() if name != TEXT}, _PACKED: packed})
+    text = op.value.get(TEXT)
+    if not isinstance(text, str) or len(text) < _PACKED_CHARACTERS:
+        return op
+    data = zlib.compress(text.encode("utf-8", "surrogatepass"), _FAST)
+    value = dict(op.value)
+    del value[TEXT]
+    value[_PACKED] = base64.b64encode(data).decode()
+    return op._replace(value=value)
 
 
 def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
     """Return a stored value, decoded and decompressed; an unreadable one becomes `{DAMAGED: file}`.
 
-    It is not an error, since other values are read in the same batch. `file`: path of the database, for the user.
+    It is not an error, since other values are read in the same batch. `file`: path of the database,
+    for the user.
     """
     try:
         value = json.loads(stored)
         if _PACKED in value:
-            opened = zlib.decompressobj()
-            text = opened.decompress(base64.b64decode(value.pop(_PACKED)), _LONGEST_BYTES)
+            data = base64.b64decode(value.pop(_PACKED))
+            text = zlib.decompressobj().decompress(data, _LONGEST_BYTES)
             value[TEXT] = text.decode("utf-8", "surrogatepass")
     except (ValueError, TypeError, zlib.error):
         value = None
-    return value if isinstance(value, dict) else {DAMAGED: f" {file!r}" if file else ""}
+    if isinstance(value, dict):
+        return value
+    return {DAMAGED: f" {file!r}" if file else ""}
 
 
 def attachments_folder(data_dir: Path) -> Path:
-    """Return the path of the folder for the attachments of all threads; blocks, since it accesses files."""
+    """Return the path of the folder for the attachments of all threads; blocks, since it accesses
+    files."""
     return data_dir.expanduser().resolve() / ATTACHMENTS
 
 
 def thread_folder(folder: Path, thread_id: str) -> Path:
-    """Return the path of the folder of a thread's files, inside `folder`, that of all threads; it may not exist."""
+    """Return the path of the folder of a thread's files, inside `folder`, that of all threads; it
+    may not exist."""
     return folder / text_hash(thread_id)[:32] / "attached"
 
 
 def delete_files(folder: Path, thread_id: str) -> None:
-    """Delete a thread's files and their index in `folder`, that of all threads; blocks, since it accesses files."""
+    """Delete a thread's files and their index in `folder`, that of all threads; blocks, since it
+    accesses files."""
     with suppress(FileNotFoundError):
         shutil.rmtree(thread_folder(folder, thread_id).parent)
 
 
 def next_change(thread_id: str) -> asyncio.Event:
-    """Return the event that is set by the thread's next change; get it before you read, and wait for it afterwards."""
+    """Return the event that is set by the thread's next change; get it before you read, and wait
+    for it afterwards."""
     return _changes.get().setdefault(thread_id, asyncio.Event())
 
 
 def followed_threads() -> list[str]:
-    """Return the ids of the threads whose `next_change` someone on this event loop is waiting for."""
+    """Return the ids of the threads whose `next_change` someone on this event loop is waiting
+    for."""
     return list(_changes.get())
 
 
 def announce_change(thread_id: str) -> None:
-    """Set the event of `next_change`, since something was stored for the thread; only on this event loop."""
-    if event := _changes.get().pop(thread_id, None):
+    """Set the event of `next_change`, since something was stored for the thread; only on this event
+    loop."""
+    event = _changes.get().pop(thread_id, None)
+    if event:
         event.set()

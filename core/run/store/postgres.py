@@ -1,4 +1,5 @@
-"""Stores checkpoints, texts and leases in a PostgreSQL database, which processes on several machines can share."""
+"""Stores checkpoints, texts and leases in a PostgreSQL database, which processes on several
+machines can share."""
 
 from __future__ import annotations
 
@@ -41,14 +42,15 @@ _SETUP_SECONDS = 0.1
 
 _LEASES = """
 CREATE TABLE IF NOT EXISTS research_leases (
-    thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL, machine TEXT NOT NULL,
-    since TEXT NOT NULL, renewed TIMESTAMPTZ NOT NULL
+    thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL,
+    machine TEXT NOT NULL, since TEXT NOT NULL, renewed TIMESTAMPTZ NOT NULL
 )
 """
 _TAKE = """
 INSERT INTO research_leases VALUES (%s, %s, %s, %s, %s, %s, clock_timestamp())
-ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid, birth = excluded.birth,
-    machine = excluded.machine, since = excluded.since, renewed = excluded.renewed
+ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid,
+    birth = excluded.birth, machine = excluded.machine, since = excluded.since,
+    renewed = excluded.renewed
 WHERE research_leases.owner = %s
 """
 _HOLDER = """
@@ -59,7 +61,8 @@ _NEWEST = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %s"
 
 Pool = AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
 _pools = PerLoop(dict[str, tuple[Pool, int]])
-"""The connection pools of an event loop by address of the database, each with its number of users."""
+"""The connection pools of an event loop by address of the database, each with its number of
+users."""
 _opening = Locks()
 _written_thread: ContextVar[str] = ContextVar("written_thread", default="")
 """Id of the thread whose checkpoint the current asyncio task is writing; empty if none."""
@@ -85,10 +88,13 @@ async def open_postgres(address: str) -> AsyncIterator[tuple[PostgresRunSaver, P
 
 @asynccontextmanager
 async def _pool_of(address: str) -> AsyncIterator[Pool]:
-    """Yield the connection pool for a database that all on this event loop share; the last user closes it."""
+    """Yield the connection pool for a database that all on this event loop share; the last user
+    closes it."""
     pools = _pools.get()
     async with _opening.lock(address):
-        pool, users = pools.get(address) or (await _open_pool(address), 0)
+        if address not in pools:
+            pools[address] = await _open_pool(address), 0
+        pool, users = pools[address]
         pools[address] = pool, users + 1
     try:
         yield pool
@@ -103,14 +109,23 @@ async def _pool_of(address: str) -> AsyncIterator[Pool]:
 
 async def _open_pool(address: str) -> Pool:
     """Create missing tables and return a new connection pool."""
-    # As LangGraph connects, but without automatically prepared statements, which do not work through a pooler.
-    settings: dict[str, Any] = {"autocommit": True, "prepare_threshold": None, "row_factory": dict_row}
+    # As LangGraph connects, but without automatically prepared statements, which do not work
+    # through a pooler.
+    settings: dict[str, Any] = {
+        "autocommit": True,
+        "prepare_threshold": None,
+        "row_factory": dict_row,
+    }
     settings["connect_timeout"] = _CONNECT_SECONDS
     async with await psycopg.AsyncConnection.connect(address, **settings) as connection:
-        # Waiting inside the statement would hold a snapshot, and the other process's CREATE INDEX would wait for its
-        # end.
+        # Waiting inside the statement would hold a snapshot, and the other process's CREATE INDEX
+        # would wait for its end.
         query = "SELECT pg_try_advisory_lock(%s) AS is_ours"
-        while not (row := await (await connection.execute(query, (_SETUP_LOCK,))).fetchone()) or not row["is_ours"]:
+        while True:
+            cursor = await connection.execute(query, (_SETUP_LOCK,))
+            row = await cursor.fetchone()
+            if row and row["is_ours"]:
+                break
             await asyncio.sleep(_SETUP_SECONDS)
         await AsyncPostgresSaver(connection).setup()
         await AsyncPostgresStore(connection).setup()
@@ -150,7 +165,10 @@ class PostgresLeases(Leases):
         return True
 
     async def _write_renewed(self, lease: Lease) -> bool:
-        query = "UPDATE research_leases SET renewed = clock_timestamp() WHERE thread_id = %s AND owner = %s"
+        query = (
+            "UPDATE research_leases SET renewed = clock_timestamp() "
+            "WHERE thread_id = %s AND owner = %s"
+        )
         async with self._pool.connection() as connection:
             return (await connection.execute(query, (lease.thread_id, lease.owner))).rowcount > 0
 
@@ -171,8 +189,8 @@ class PostgresLeases(Leases):
 def _go_on_after(checkpoint_id: str) -> None:
     """Make the ids of this process's next checkpoints greater than this one.
 
-    LangGraph takes the checkpoint with the greatest id for the latest. Ids begin with a timestamp, and the clock of the
-    machine that ran the thread before may be ahead of ours.
+    LangGraph takes the checkpoint with the greatest id for the latest. Ids begin with a timestamp,
+    and the clock of the machine that ran the thread before may be ahead of ours.
     """
     try:
         newest = checkpoint_ids.UUID(hex=UUID(checkpoint_id).hex).time
@@ -186,8 +204,12 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
     """LangGraph's PostgreSQL saver, with leases and several connections at a time."""
 
     tables: ClassVar[Mapping[str, str]] = {
-        "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
-        "checkpoint_writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob",
+        "checkpoints": (
+            "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+        ),
+        "checkpoint_writes": (
+            "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob"
+        ),
         "checkpoint_blobs": "checkpoint_ns, channel, version, type, blob",
     }
     order = "checkpoint_id"
@@ -210,13 +232,18 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
 
     @override
     async def change(self, *statements: tuple[str, Iterable[tuple[Any, ...]]]) -> None:
-        async with self._pool.connection() as connection, connection.transaction(), connection.cursor() as cursor:
+        async with (
+            self._pool.connection() as connection,
+            connection.transaction(),
+            connection.cursor() as cursor,
+        ):
             for query, parameters in statements:
                 await cursor.executemany(_for_psycopg(query), list(parameters))
 
     @asynccontextmanager
     async def fence(self, thread_id: str) -> AsyncIterator[None]:
-        """Have `_cursor` refuse writes in the block unless this process holds the thread's lease, or nobody does."""
+        """Have `_cursor` refuse writes in the block unless this process holds the thread's lease,
+        or nobody does."""
         token = _written_thread.set(thread_id)
         try:
             yield
@@ -224,18 +251,23 @@ class PostgresRunSaver(RunSaver, AsyncPostgresSaver):
             _written_thread.reset(token)
 
     @asynccontextmanager
-    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
+    async def _cursor(
+        self, *, pipeline: bool = False
+    ) -> AsyncIterator[psycopg.AsyncCursor[DictRow]]:
         async with _cursor_of(self._pool, pipeline=pipeline) as cursor:
-            if pipeline and (thread := _written_thread.get()):
+            thread = _written_thread.get()
+            if pipeline and thread:
                 query = "SELECT owner FROM research_leases WHERE thread_id = %s FOR SHARE"
                 row = await (await cursor.execute(query, (thread,))).fetchone()
-                if (row["owner"] if row else None) != self.leases.owner(thread):
+                owner = row["owner"] if row else None
+                if owner != self.leases.owner(thread):
                     raise psycopg.IntegrityError(FENCED)
             yield cursor
 
 
 class PostgresPageStore(AsyncPostgresStore):
-    """LangGraph's PostgreSQL store, with several connections at a time and values like those in an SQLite file."""
+    """LangGraph's PostgreSQL store, with several connections at a time and values like those in an
+    SQLite file."""
 
     def __init__(self, pool: Pool, address: str) -> None:
         AsyncPostgresStore.__init__(self, pool)
@@ -243,7 +275,8 @@ class PostgresPageStore(AsyncPostgresStore):
         self.shielded = ShieldedTasks()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run the operations in one transaction; raises `DatabaseUnusable` for errors of the database."""
+        """Run the operations in one transaction; raises `DatabaseUnusable` for errors of the
+        database."""
         batch = list(ops)
         for index, op in enumerate(batch):
             if isinstance(op, PutOp) and op.value is not None:
@@ -257,7 +290,9 @@ class PostgresPageStore(AsyncPostgresStore):
             for item in result if isinstance(result, list) else [result]:
                 if isinstance(item, Item):
                     value = unpacked(json.dumps(item.value))
-                    item.value = unpacked(value[TEXT]) if TEXT in value else value
+                    if TEXT in value:
+                        value = unpacked(value[TEXT])
+                    item.value = value
         return results
 
     def _cursor(self, *, pipeline: bool = False) -> Any:
@@ -280,13 +315,18 @@ def _for_psycopg(query: str) -> str:
     return query.replace("?", "%s")
 
 
-def query_postgres(address: str, query: str, parameters: Sequence[str], seconds: float) -> list[tuple[Any, ...]]:
-    """Return the rows of a query with `?` parameters, over a connection of its own; none if there is no such table.
+def query_postgres(
+    address: str, query: str, parameters: Sequence[str], seconds: float
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query with `?` parameters, over a connection of its own; none if there
+    is no such table.
 
     Raises `DatabaseUnusable`, also if no connection is made within this many seconds.
     """
     try:
-        with psycopg.connect(address, connect_timeout=max(1, round(seconds)), autocommit=True) as connection:
+        with psycopg.connect(
+            address, connect_timeout=max(1, round(seconds)), autocommit=True
+        ) as connection:
             return connection.execute(_for_psycopg(query).encode(), parameters).fetchall()
     except psycopg.errors.UndefinedTable:
         return []
@@ -295,16 +335,23 @@ def query_postgres(address: str, query: str, parameters: Sequence[str], seconds:
 
 
 def postgres_unusable(address: str, error: psycopg.Error) -> DatabaseUnusable:
-    """Return the error for the user that says why a database cannot be used, without the address's password."""
+    """Return the error for the user that says why a database cannot be used, without the address's
+    password."""
     try:
         given = conninfo_to_dict(address)
     except psycopg.Error:
         return DatabaseUnusable(
-            f"The address of the database cannot be read: write postgresql://USER:PASSWORD@HOST/NAME, with special "
-            f"characters of the password as %XX (setting {DATABASE})."
+            "The address of the database cannot be read: write "
+            "postgresql://USER:PASSWORD@HOST/NAME, with special characters of the password as %XX "
+            f"(setting {DATABASE})."
         )
-    database = f"{given.get('host', 'localhost')}:{given.get('port', 5432)}/{given.get('dbname', '')}"
+    database = (
+        f"{given.get('host', 'localhost')}:{given.get('port', 5432)}/{given.get('dbname', '')}"
+    )
     reason = " ".join(str(error).split())
-    if password := str(given.get("password") or ""):
+    password = str(given.get("password") or "")
+    if password:
         reason = reason.replace(password, "…")
-    return DatabaseUnusable(f"The PostgreSQL database at {database} cannot be used: {reason} (setting {DATABASE}).")
+    return DatabaseUnusable(
+        f"The PostgreSQL database at {database} cannot be used: {reason} (setting {DATABASE})."
+    )

@@ -1,4 +1,5 @@
-"""Serializes the values in checkpoints; refuses to load what is damaged, of foreign types, or of a newer version."""
+"""Serializes the values in checkpoints; refuses to load what is damaged, of foreign types, or of a
+newer version."""
 
 from __future__ import annotations
 
@@ -35,18 +36,21 @@ def code_version() -> str:
 
 
 def _minor(name: str) -> tuple[int, ...]:
-    """Return the first two numbers of a version: (1, 2) for `1.2.3`. Patch releases do not change the format."""
+    """Return the first two numbers of a version: (1, 2) for `1.2.3`. Patch releases do not change
+    the format."""
     return tuple(map(int, re.findall(r"\d+", name)[:2]))
 
 
 class StrictSerializer(JsonPlusSerializer):
     """LangGraph's serializer, without pickle, for our records and LangGraph's safe types only.
 
-    LangGraph loads a value of any other type as a plain one, such as a dict. Here that is an error, because a run with
-    a dict instead of a record would fail later, with a worse message.
+    LangGraph loads a value of any other type as a plain one, such as a dict. Here that is an error,
+    because a run with a dict instead of a record would fail later, with a worse message.
     """
 
-    def __init__(self, *, has_checksums: bool = False, upgrades: Mapping[str, Upgrade] = UPGRADES) -> None:
+    def __init__(
+        self, *, has_checksums: bool = False, upgrades: Mapping[str, Upgrade] = UPGRADES
+    ) -> None:
         """`has_checksums`: write values with a checksum; then only this serializer can read them.
 
         `upgrades`: conversions of records that an earlier version stored, by class name.
@@ -57,19 +61,25 @@ class StrictSerializer(JsonPlusSerializer):
         self._upgrades = upgrades
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Serialize a value; of an exception only `failure_of` is stored, since its text may quote a key."""
-        kind, data = super().dumps_typed(failure_of(obj) if isinstance(obj, BaseException) else obj)
-        is_checked = self._has_checksums and kind == "msgpack"
-        return (f"{_CHECKED}{zlib.crc32(data):08x}" if is_checked else kind), data
+        """Serialize a value; of an exception only `failure_of` is stored, since its text may quote
+        a key."""
+        if isinstance(obj, BaseException):
+            obj = failure_of(obj)
+        kind, data = super().dumps_typed(obj)
+        if self._has_checksums and kind == "msgpack":
+            kind = _checked_kind(data)
+        return kind, data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Deserialize a value; raises `StateUnreadable` if it is damaged or contains a foreign type."""
+        """Deserialize a value; raises `StateUnreadable` if it is damaged or contains a foreign
+        type."""
         kind, packed = data
         if kind in _RAW:
             return super().loads_typed(data)
-        if kind != "msgpack" and kind != f"{_CHECKED}{zlib.crc32(packed):08x}":
-            is_ours = str(kind).startswith(_CHECKED)
-            raise StateUnreadable("its bytes were changed" if is_ours else f"it is written as {kind!r}")
+        if kind != "msgpack" and kind != _checked_kind(packed):
+            if str(kind).startswith(_CHECKED):
+                raise StateUnreadable("its bytes were changed")
+            raise StateUnreadable(f"it is written as {kind!r}")
         return _Reader(self._records, self._upgrades).read(packed)
 
     def with_msgpack_allowlist(
@@ -78,14 +88,15 @@ class StrictSerializer(JsonPlusSerializer):
     ) -> StrictSerializer:
         """Return this serializer itself: its list of types is complete.
 
-        If another object were returned, LangGraph would copy the saver, and its server wraps savers in objects that
-        cannot be copied.
+        If another object were returned, LangGraph would copy the saver, and its server wraps savers
+        in objects that cannot be copied.
         """
         return self
 
 
 class _Reader:
-    """Deserializes one value; keeps the first error of its msgpack hook, since msgpack hides it behind its own."""
+    """Deserializes one value; keeps the first error of its msgpack hook, since msgpack hides it
+    behind its own."""
 
     def __init__(self, records: Mapping[str, type], upgrades: Mapping[str, Upgrade]) -> None:
         self._records, self._upgrades = records, upgrades
@@ -104,51 +115,82 @@ class _Reader:
         """Hook for objects: return the object that this msgpack extension stands for."""
         try:
             value = self._unpacked(packed)
-            return DeltaSnapshot(value) if code == jsonplus.EXT_DELTA_SNAPSHOT else self._object(code, *value)
+            if code == jsonplus.EXT_DELTA_SNAPSHOT:
+                return DeltaSnapshot(value)
+            return self._object(code, *value)
         except Exception as error:
-            kept = error if isinstance(error, StateUnreadable) else None
-            self._fault = self._fault or kept or StateUnreadable(f"a value cannot be restored ({type(error).__name__})")
+            if self._fault is None and isinstance(error, StateUnreadable):
+                self._fault = error
+            elif self._fault is None:
+                kind = type(error).__name__
+                self._fault = StateUnreadable(f"a value cannot be restored ({kind})")
             raise
 
     def _object(self, code: int, module: str, name: str, given: Any, *method: str) -> Any:
-        """Return the object of this class; `given`: arguments of its constructor or `method`, depending on `code`."""
-        is_method = code == jsonplus.EXT_METHOD_SINGLE_ARG
-        # Our records are found by name alone: their module may have moved since they were stored.
-        is_ours = module.partition(".")[0] == __name__.partition(".")[0] and not is_method
-        make: Any = self._records.get(name) if is_ours else None
-        upgrade = self._upgrades.get(name) if is_ours else None
-        if not make and not upgrade:
-            allowed = SAFE_MSGPACK_METHODS if is_method else SAFE_MSGPACK_TYPES
-            if (module, name, *method[:is_method]) not in allowed:
-                raise StateUnreadable(f"it contains the foreign type {f'{module}.{name}'!r}")
+        """Return the object of this class; `given`: arguments of its constructor or `method`,
+        depending on `code`."""
+        is_ours = module.partition(".")[0] == __name__.partition(".")[0]
+        if code == jsonplus.EXT_METHOD_SINGLE_ARG:
+            if (module, name, *method[:1]) not in SAFE_MSGPACK_METHODS:
+                raise _foreign_type(module, name)
             make = getattr(importlib.import_module(module), name)
-        if is_method:
             return getattr(make, *method)(given)
+        # Our records are found by name alone: their module may have moved since they were stored.
+        make, upgrade = None, None
+        if is_ours:
+            make, upgrade = self._records.get(name), self._upgrades.get(name)
+        if not make and not upgrade:
+            if (module, name) not in SAFE_MSGPACK_TYPES:
+                raise _foreign_type(module, name)
+            make = getattr(importlib.import_module(module), name)
         if code == jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG:
             return make(given)
         if code == jsonplus.EXT_CONSTRUCTOR_POS_ARGS:
-            return make(given[0], given[1], timeout=given[2]) if make is Send and len(given) > 2 else make(*given)
+            if make is Send and len(given) > 2:
+                return make(given[0], given[1], timeout=given[2])
+            return make(*given)
         if code not in (jsonplus.EXT_CONSTRUCTOR_KW_ARGS, jsonplus.EXT_PYDANTIC_V2):
             raise StateUnreadable(f"it contains an unknown msgpack extension ({code})")
         if make is Run and _minor(str(given.get("version", ""))) > _minor(code_version()):
             raise NewerVersion(
-                f"was written by version {given['version']}, which is newer than this one ({code_version()})"
+                f"was written by version {given['version']}, which is newer than this one "
+                f"({code_version()})"
             )
         if upgrade:
             make, given = upgrade(given)
         try:
             return make(**given)
         except ValidationError as error:
-            faults = {".".join(map(str, fault["loc"])): fault["msg"] for fault in error.errors(include_input=False)}
-            listed = "; ".join(f"{field}: {fault}" for field, fault in [*faults.items()][:3])
-            fault = f"a record {make.__name__!r} does not fit version {code_version()} ({listed})"
-            raise StateUnreadable(fault) from error
+            raise _misfit(make.__name__, error) from error
 
 
 def record_types() -> list[type]:
     """Return all record types, which are the direct and indirect subclasses of `Record`."""
-    types, new = list[type](), [*Record.__subclasses__()]
+    types = list[type]()
+    new: list[type] = Record.__subclasses__()
     while new:
         types += new
-        new = [below for above in new for below in above.__subclasses__()]
+        subclasses = list[type]()
+        for record in new:
+            subclasses += record.__subclasses__()
+        new = subclasses
     return types
+
+
+def _foreign_type(module: str, name: str) -> StateUnreadable:
+    return StateUnreadable(f"it contains the foreign type {f'{module}.{name}'!r}")
+
+
+def _misfit(name: str, error: ValidationError) -> StateUnreadable:
+    """Return the error for a stored record that this version does not accept."""
+    faults = dict[str, str]()
+    for fault in error.errors(include_input=False):
+        field = ".".join(map(str, fault["loc"]))
+        faults[field] = f"{field}: {fault['msg']}"
+    listed = "; ".join([*faults.values()][:3])
+    return StateUnreadable(f"a record {name!r} does not fit version {code_version()} ({listed})")
+
+
+def _checked_kind(data: bytes) -> str:
+    """Return the type of a value that is stored with a checksum."""
+    return f"{_CHECKED}{zlib.crc32(data):08x}"

@@ -36,36 +36,47 @@ WHEN (SELECT owner FROM main.leases WHERE thread_id = NEW.thread_id)
     IS NOT (SELECT owner FROM held WHERE thread_id = NEW.thread_id)
 BEGIN SELECT RAISE(ABORT, '{FENCED}'); END
 """  # noqa: S608 - made of constants
-"""End of a trigger that refuses a row unless this connection holds the thread's lease, or nobody does."""
+"""End of a trigger that refuses a row unless this connection holds the thread's lease, or nobody
+does."""
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS leases (
-    thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL, machine TEXT NOT NULL,
-    since TEXT NOT NULL, renewed REAL NOT NULL
+    thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL, pid INTEGER NOT NULL, birth TEXT NOT NULL,
+    machine TEXT NOT NULL, since TEXT NOT NULL, renewed REAL NOT NULL
 );
 CREATE TEMP TABLE held (thread_id TEXT PRIMARY KEY, owner TEXT NOT NULL);
 CREATE TEMP TRIGGER fence_checkpoints BEFORE INSERT ON main.checkpoints {_REFUSE_WITHOUT_LEASE};
 CREATE TEMP TRIGGER fence_writes BEFORE INSERT ON main.writes {_REFUSE_WITHOUT_LEASE};
 """
-"""The table of leases, and for this connection a table of the leases that it holds, and triggers."""
+"""The table of leases, and for this connection a table of the leases that it holds, and
+triggers."""
 _TAKE = """
-INSERT INTO leases (thread_id, owner, pid, birth, machine, since, renewed) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid, birth = excluded.birth,
-    machine = excluded.machine, since = excluded.since, renewed = excluded.renewed
+INSERT INTO leases (thread_id, owner, pid, birth, machine, since, renewed)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (thread_id) DO UPDATE SET owner = excluded.owner, pid = excluded.pid,
+    birth = excluded.birth, machine = excluded.machine, since = excluded.since,
+    renewed = excluded.renewed
 WHERE leases.owner = ?
 """
 _LATEST = """
-SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
+SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?
+ORDER BY rowid DESC LIMIT 1
 """
-_BEFORE = "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? AND thread_id = coalesce(?, thread_id))"
+_BEFORE = (
+    "rowid < (SELECT max(rowid) FROM checkpoints WHERE checkpoint_id = ? "
+    "AND thread_id = coalesce(?, thread_id))"
+)
 """Condition for checkpoints written before this one, of a thread or (NULL) of any."""
 
 
 class SqliteLeases(Leases):
-    """Leases in an SQLite file; over the connection that writes checkpoints, since its triggers check them."""
+    """Leases in an SQLite file; over the connection that writes checkpoints, since its triggers
+    check them."""
 
     errors = sqlite3.Error
 
-    def __init__(self, connection: aiosqlite.Connection, lock: asyncio.Lock, shielded: ShieldedTasks) -> None:
+    def __init__(
+        self, connection: aiosqlite.Connection, lock: asyncio.Lock, shielded: ShieldedTasks
+    ) -> None:
         super().__init__(shielded)
         self._connection, self._lock = connection, lock
 
@@ -93,15 +104,23 @@ class SqliteLeases(Leases):
     async def _release(self, lease: Lease) -> None:
         async with self._transaction():
             row = (lease.thread_id, lease.owner)
-            await self._connection.execute("DELETE FROM leases WHERE thread_id = ? AND owner = ?", row)
-            await self._connection.execute("DELETE FROM held WHERE thread_id = ? AND owner = ?", row)
+            await self._connection.execute(
+                "DELETE FROM leases WHERE thread_id = ? AND owner = ?", row
+            )
+            await self._connection.execute(
+                "DELETE FROM held WHERE thread_id = ? AND owner = ?", row
+            )
 
     async def _holder(self, thread_id: str) -> Holder | None:
         query = "SELECT owner, pid, birth, machine, since, renewed FROM leases WHERE thread_id = ?"
         async with self._lock, self._connection.execute(query, (thread_id,)) as rows:
             row = await rows.fetchone()
+        if not row:
+            return None
+        owner, pid, birth, machine, since, renewed = row
         # The monotonic clock cannot be set; it restarts with the machine.
-        return Holder(row[0], Process(*row[1:4]), row[4], time.monotonic() - row[5]) if row else None
+        age = time.monotonic() - renewed
+        return Holder(owner, Process(pid, birth, machine), since, age)
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[None]:
@@ -117,12 +136,14 @@ class SqliteLeases(Leases):
 class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
     """LangGraph's SQLite saver, with checkpoints ordered by time of writing.
 
-    LangGraph orders them by id, which begins with a timestamp: after a clock was set back, an old checkpoint would
-    count as the latest.
+    LangGraph orders them by id, which begins with a timestamp: after a clock was set back, an old
+    checkpoint would count as the latest.
     """
 
     tables: ClassVar[Mapping[str, str]] = {
-        "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+        "checkpoints": (
+            "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+        ),
         "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
     }
     order = "rowid"
@@ -153,7 +174,8 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
 
     @asynccontextmanager
     async def fence(self, thread_id: str) -> AsyncIterator[None]:  # noqa: ARG002 - the connection's triggers check it
-        """Roll back a refused transaction, which LangGraph leaves open: it would lock the file for all others."""
+        """Roll back a refused transaction, which LangGraph leaves open: it would lock the file for
+        all others."""
         try:
             yield
         except sqlite3.Error as error:
@@ -166,12 +188,14 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint with the id in `config`; without an id, the one written last."""
-        thread, namespace = str(config["configurable"]["thread_id"]), config["configurable"].get("checkpoint_ns", "")
         if not get_checkpoint_id(config):
-            found = await self.rows(_LATEST, thread, namespace)
-            if not found:
+            thread = str(config["configurable"]["thread_id"])
+            namespace = config["configurable"].get("checkpoint_ns", "")
+            latest = await self.rows(_LATEST, thread, namespace)
+            if not latest:
                 return None
-            config = config_of(CheckpointKey(thread, namespace, found[0][0]))
+            [(checkpoint_id,)] = latest
+            config = config_of(CheckpointKey(thread, namespace, checkpoint_id))
         return await super().aget_tuple(config)
 
     async def alist(
@@ -189,18 +213,23 @@ class SqliteRunSaver(RunSaver, AsyncSqliteSaver):
             thread = config["configurable"]["thread_id"] if config else None
             where = f"{where} AND {_BEFORE}" if where else f"WHERE {_BEFORE}"
             parameters = (*parameters, get_checkpoint_id(before), thread)
+        if limit is None:
+            # SQLite's word for no limit.
+            limit = -1
         query = (
             # The conditions are LangGraph's and a constant; values are parameters.
-            f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints {where} "  # noqa: S608
-            "ORDER BY rowid DESC LIMIT ?"
+            "SELECT thread_id, checkpoint_ns, checkpoint_id "  # noqa: S608
+            f"FROM checkpoints {where} ORDER BY rowid DESC LIMIT ?"
         )
-        for row in await self.rows(query, *parameters, -1 if limit is None else limit):
-            if found := await self.aget_tuple(config_of(CheckpointKey(*row))):
-                yield found
+        for row in await self.rows(query, *parameters, limit):
+            checkpoint = await self.aget_tuple(config_of(CheckpointKey(*row)))
+            if checkpoint:
+                yield checkpoint
 
 
 class PageStore(SqliteStore):
-    """LangGraph's SQLite store with a second connection for reads, so that they do not wait for writes.
+    """LangGraph's SQLite store with a second connection for reads, so that they do not wait for
+    writes.
 
     A batch of operations that has started is completed even if its caller is cancelled.
     """
@@ -215,10 +244,16 @@ class PageStore(SqliteStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run the operations in one transaction; raises `DatabaseUnusable`."""
-        batch = [packed(op) if isinstance(op, PutOp) else op for op in ops]
+        batch: list[Op] = []
+        gets: list[GetOp] = []
+        for op in ops:
+            batch.append(packed(op) if isinstance(op, PutOp) else op)
+            if isinstance(op, GetOp):
+                gets.append(op)
         try:
-            gets = [op for op in batch if isinstance(op, GetOp)]
-            return self._read(gets) if len(gets) == len(batch) else super().batch(batch)
+            if len(gets) == len(batch):
+                return self._read(gets)
+            return super().batch(batch)
         except sqlite3.Error as error:
             # Otherwise a full disk would look like the failure of one researcher.
             raise sqlite_unusable(self._path, error) from error
@@ -226,31 +261,33 @@ class PageStore(SqliteStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run the operations in a thread."""
         batch = list(ops)
-        threads = self._readers if all(isinstance(op, GetOp) for op in batch) else self._writers
+        only_reads = all(isinstance(op, GetOp) for op in batch)
+        threads = self._readers if only_reads else self._writers
         return await threads.run(self.batch, batch)
 
     def _read(self, gets: Iterable[GetOp]) -> list[Result]:
         # LangGraph would write a new expiry date for each item read; nothing here expires.
         wanted = [(index, op._replace(refresh_ttl=False)) for index, op in enumerate(gets)]
-        found: list[Result] = [None] * len(wanted)
+        results: list[Result] = [None] * len(wanted)
         with self._reading:
             try:
-                self._batch_get_ops(wanted, found, self._reader.cursor())
-            except ValueError as error:  # LangGraph's error for names and values that it has not written
+                self._batch_get_ops(wanted, results, self._reader.cursor())
+            except ValueError as error:  # LangGraph's, for names and values that it has not written
                 raise sqlite_unusable(self._path, error) from error
-        return found
+        return results
 
     @contextmanager
     def _cursor(self, *, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
         with self.lock:
-            # LangGraph's transaction reads first and then writes. SQLite refuses that upgrade at once, whatever the
-            # timeout, if another connection wrote in between.
+            # LangGraph's transaction reads first and then writes. SQLite refuses that upgrade at
+            # once, whatever the timeout, if another connection wrote in between.
             if transaction:
                 self.conn.execute("BEGIN IMMEDIATE")
             try:
                 yield self.conn.cursor()
             except BaseException:
-                # Also if the thread is stopped: a transaction left open would lock out all other writers.
+                # Also if the thread is stopped: a transaction left open would lock out all other
+                # writers.
                 if self.conn.in_transaction:
                     self.conn.execute("ROLLBACK")
                 raise
@@ -265,7 +302,9 @@ class PageStore(SqliteStore):
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA journal_mode = WAL")
     # The next checkpoint, written with FULL, syncs the earlier writes as well.
@@ -275,14 +314,22 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def sqlite_unusable(path: Path, error: Exception) -> DatabaseUnusable:
     """Return the error for the user that says why an SQLite file cannot be used."""
-    reason = error if isinstance(error, sqlite3.Error) else "it cannot be read"
+    reason = "it cannot be read"
+    if isinstance(error, sqlite3.Error):
+        reason = str(error)
     message = f"The database {str(path)!r} cannot be used: {reason} (setting data_dir)."
     if is_damage(error):
-        message += " It is damaged: restore a backup, or use another folder (--data-dir); see `deep-research doctor`."
+        message += (
+            " It is damaged: restore a backup, or use another folder (--data-dir); see "
+            "`deep-research doctor`."
+        )
     return DatabaseUnusable(message)
 
 
 def is_damage(error: Exception) -> bool:
     """Whether the error means that the file is damaged, rather than busy, full or read-only."""
-    codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-    return not isinstance(error, sqlite3.Error) or getattr(error, "sqlite_errorcode", 0) & 0xFF in codes
+    if not isinstance(error, sqlite3.Error):
+        return True
+    # The lowest byte is the error, the others are its details.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -1,4 +1,5 @@
-"""Converts records and logged packets that an earlier version stored, so that its runs can be opened and resumed."""
+"""Converts records and logged packets that an earlier version stored, so that its runs can be
+opened and resumed."""
 
 from __future__ import annotations
 
@@ -37,15 +38,17 @@ def _with_dispute(observation: Fields) -> Fields:
     """
     if "other" not in observation:
         return observation
-    fields = {name: value for name, value in observation.items() if name != "other"}
-    if observation["kind"] != "contradiction":
+    fields = dict(observation)
+    other = fields.pop("other")
+    if fields["kind"] != "contradiction":
         return fields
-    claims = (observation["text"], observation["other"])
+    claims = (fields["text"], other)
     return {**fields, "text": "", "dispute": {"claims": claims, "sources": ("", "")}}
 
 
 def _finding(fields: Fields) -> tuple[type, Fields]:
-    """Name the step of a plan in its finding; its id, `QUESTION-STEP`, begins with that of its question."""
+    """Name the step of a plan in its finding; its id, `QUESTION-STEP`, begins with that of its
+    question."""
     if "step" in fields:
         return Finding, fields
     beginning = f"{fields['question_id'][:8]}-"
@@ -56,8 +59,11 @@ def _finding(fields: Fields) -> tuple[type, Fields]:
 
 
 def _run(fields: Fields) -> tuple[type, Fields]:
-    """Drop the estimate: it was a range per plan step and the limits, not what earlier runs cost."""
-    return Run, {name: value for name, value in fields.items() if name != "estimate"}
+    """Drop the estimate: it was a range per plan step and the limits, not what earlier runs
+    cost."""
+    kept = dict(fields)
+    kept.pop("estimate", None)
+    return Run, kept
 
 
 UPGRADES: dict[str, Upgrade] = {
@@ -69,13 +75,15 @@ UPGRADES: dict[str, Upgrade] = {
 }
 """Conversions of records stored by commit bad86816, by the class name at that commit.
 
-Records of this version with the same class name pass through as well, so a conversion must leave their fields as they
-are. A record inside another is stored as a plain dict: the conversion of the outer record has to convert it.
+Records of this version with the same class name pass through as well, so a conversion must leave
+their fields as they are. A record inside another is stored as a plain dict: the conversion of the
+outer record has to convert it.
 """
 
 
 def upgraded_packets(logged: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return logged packets without the estimates of bad86816, which `estimate_made` no longer holds."""
+    """Return logged packets without the estimates of bad86816, which `estimate_made` no longer
+    holds."""
     return [packet for packet in logged if not _is_old_estimate(packet)]
 
 
