@@ -1,4 +1,5 @@
-"""Deep research on LangGraph: turns a question into a report that traces every sentence to a passage."""
+"""Deep research on LangGraph: turns a question into a report that traces every sentence to a
+passage."""
 
 from __future__ import annotations
 

@@ -34,13 +34,17 @@ from .core.records.research import (
 from .core.records.sources import Source, merge_sources
 
 # LangGraph assigns ids only to messages of a channel with exactly this reducer.
-Conversation = Annotated[list[AnyMessage], DeltaChannel(merge_messages, snapshot_frequency=SNAPSHOT_UPDATES)]
-"""Messages; each checkpoint stores only new ones, and a message with a known id replaces the earlier one."""
+Conversation = Annotated[
+    list[AnyMessage], DeltaChannel(merge_messages, snapshot_frequency=SNAPSHOT_UPDATES)
+]
+"""Messages; each checkpoint stores only new ones, and a message with a known id replaces the
+earlier one."""
 
 
 @dataclass
 class ResearchState:
-    """The channels of a research run; findings, sources, learnings and memory are kept for the whole thread."""
+    """The channels of a research run; findings, sources, learnings and memory are kept for the
+    whole thread."""
 
     messages: Conversation = field(default_factory=list)
     run: Run = NO_RUN
@@ -50,7 +54,9 @@ class ResearchState:
     """The orchestrator's calls and their results, and the user's messages during research."""
     tasks: Annotated[list[Task], delta(latest, list)] = field(default_factory=list)
     """Tasks of the current round, one branch each."""
-    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(default_factory=dict)
+    findings: Annotated[dict[str, Finding], delta(merge_findings, dict)] = field(
+        default_factory=dict
+    )
     """Findings by task id."""
     sources: Annotated[dict[str, Source], delta(merge_sources, dict)] = field(default_factory=dict)
     """Sources by key: web address or file URI."""
@@ -59,11 +65,17 @@ class ResearchState:
     brief: Brief = field(default_factory=Brief)
     steps: Annotated[list[PlanStep], delta(latest, list)] = field(default_factory=list)
     """Steps of the typed plan (planned strategy), with their statuses."""
-    outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(default_factory=dict)
+    outcomes: Annotated[dict[str, StepOutcome], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
     """Iterations and evaluations of ended steps, by step id."""
-    learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(default_factory=dict)
+    learnings: Annotated[dict[str, Learning], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
     """Learned facts and conclusions, by id."""
-    memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(default_factory=dict)
+    memory: Annotated[dict[str, Observation], delta(merge_by_id, dict)] = field(
+        default_factory=dict
+    )
     """Insights, gaps and contradictions, by key."""
     draft: Draft | None = None
     report: Report | None = None
@@ -81,12 +93,17 @@ class ResearchState:
     @property
     def own_actions(self) -> list[Action]:
         """The tool calls made for the current question."""
-        return [*self.brief.actions, *(action for finding in self.own_findings for action in finding.actions)]
+        return [
+            *self.brief.actions,
+            *(action for finding in self.own_findings for action in finding.actions),
+        ]
 
     @property
     def own_learnings(self) -> list[Learning]:
         """What was learned for the current question, in order."""
-        return [learning for learning in self.learnings.values() if learning.question_id == self.run.id]
+        return [
+            learning for learning in self.learnings.values() if learning.question_id == self.run.id
+        ]
 
     def stated_in(self, finding: Finding) -> list[Learning]:
         """Return the learnings that a finding states, in order."""
@@ -100,7 +117,11 @@ class ResearchState:
     @property
     def own_observations(self) -> list[Observation]:
         """The observations made for the current question."""
-        return [observation for observation in self.memory.values() if observation.question_id == self.run.id]
+        return [
+            observation
+            for observation in self.memory.values()
+            if observation.question_id == self.run.id
+        ]
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -133,7 +154,8 @@ class ResearchInput(BaseModel, title="Question", use_attribute_docstrings=True):
     """The input of a run."""
 
     messages: Conversation = Field(title="Messages", min_length=1)
-    """The conversation; its last message is the user's question, or the answer to a clarifying question."""
+    """The conversation; its last message is the user's question, or the answer to a clarifying
+    question."""
 
 
 class ResearchOutput(BaseModel, title="Report", use_attribute_docstrings=True):

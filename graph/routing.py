@@ -74,7 +74,7 @@ def route_after_review_plan(state: ResearchState) -> Literal["plan", "orchestrat
 def dispatch_tasks(
     state: ResearchState,
 ) -> Sequence[Send] | Literal["orchestrate", "analyze_findings", "write_report", "add_to_report"]:
-    """Dispatch a researcher for each task, or go on to an analysis, the report, or the next turn."""
+    """Dispatch a researcher per task, or go on to an analysis, the report, or a further turn."""
     if state.progress.decision == "analyze":
         return "analyze_findings"
     if state.progress.decision == "report":

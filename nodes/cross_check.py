@@ -75,7 +75,7 @@ async def _check(
 def _comparable(
     state: ResearchState, own: Iterable[Observation], max_tokens: int
 ) -> list[Learning]:
-    """Return the learnings to compare: apparent contradictions first, then the most relevant ones."""
+    """Return the learnings to compare: apparent contradictions first, then the most relevant."""
     suspicious = set[str]()
     for pair in contradictions(own):
         suspicious.update(pair.learnings)

@@ -33,7 +33,13 @@ FOREIGN_SETTINGS = (
     *(f"{path.stem.upper()}_" for path in (ROOT / "tools" / "engines").glob("[!_]*.py")),
 )
 ENGINES = ("DUCKDUCKGO_URL", "WIKIPEDIA_URL", "ARXIV_URL")
-DIRECTORIES = ("CROSSREF_URL", "EUROPEPMC_URL", "INTERNETARCHIVE_URL", "OPENALEX_URL", "UNPAYWALL_URL")
+DIRECTORIES = (
+    "CROSSREF_URL",
+    "EUROPEPMC_URL",
+    "INTERNETARCHIVE_URL",
+    "OPENALEX_URL",
+    "UNPAYWALL_URL",
+)
 NAME_LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
 TRANSFERS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 EXAMPLES = 40
@@ -79,7 +85,8 @@ def refuse_outside(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def write_to_memory() -> None:
-    """Let tests and their commands put their files into memory: on a disk, databases spend their time in waiting."""
+    """Let tests and their commands put their files into memory: on a disk, databases spend their
+    time in waiting."""
     if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
         return
     system = os.statvfs(MEMORY)
@@ -90,7 +97,11 @@ def write_to_memory() -> None:
 
 def pytest_configure() -> None:
     """Set up the process before any test module, and with it any library, is imported."""
-    for name in [name for name in os.environ if name.startswith(FOREIGN_SETTINGS) or name.lower().endswith("_proxy")]:
+    for name in [
+        name
+        for name in os.environ
+        if name.startswith(FOREIGN_SETTINGS) or name.lower().endswith("_proxy")
+    ]:
         del os.environ[name]
     write_to_memory()
     os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
@@ -115,14 +126,16 @@ def pytest_configure() -> None:
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("suite")
-    # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
+    # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a
+    # test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(refuse_outside)
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage among what tests make: what was imported by now stays, and is most of all there is."""
+    """Look for garbage among what tests make: what was imported by now stays, and is most of all
+    there is."""
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
     gc.enable()
@@ -148,14 +161,19 @@ def refusals() -> Iterator[list[str]]:
 @pytest.fixture(autouse=True)
 def logs(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test of a fault that leaves no record in the log where its mark says that it does."""
-    expected = {mark.kwargs["logs"] for mark in request.node.iter_markers("fault") if "logs" in mark.kwargs}
+    expected = {
+        mark.kwargs["logs"] for mark in request.node.iter_markers("fault") if "logs" in mark.kwargs
+    }
     if not expected:
         yield
         return
     caplog: pytest.LogCaptureFixture = request.getfixturevalue("caplog")
     with caplog.at_level(logging.INFO, logger="deep_research"):
         yield
-    left = {f"{record.levelname} {record.name.removeprefix('deep_research.')}" for record in caplog.get_records("call")}
+    left = {
+        f"{record.levelname} {record.name.removeprefix('deep_research.')}"
+        for record in caplog.get_records("call")
+    }
     assert expected <= left, f"logged: {sorted(left)}"
 
 
@@ -239,11 +257,16 @@ async def bob(server: Server) -> AsyncIterator[LangGraphClient]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A browser that is started; where there is none, its tests are skipped. Its loop is no place for async tests."""
+    """A browser that is started; where there is none, its tests are skipped. Its loop is no place
+    for async tests."""
     if not CHROMIUM.exists():
         pytest.skip("there is no Chromium here")
     with pytest.importorskip("playwright.sync_api").sync_playwright() as driver:
-        arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
+        arguments = [
+            "--no-sandbox",
+            "--disable-background-networking",
+            "--disable-component-update",
+        ]
         started = driver.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
         yield started
         started.close()
@@ -251,7 +274,8 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def barriers_of() -> Callable[[Any], list[tuple[str, str]]]:
-    """Names what keeps people from using a page in a browser, each with the first element that does."""
+    """Names what keeps people from using a page in a browser, each with the first element that
+    does."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
 
     def barriers(page: Any) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Input of the report's writer: what the findings state, passages behind it, and the main message."""
+"""Input of the report's writer: what findings state, passages behind it, the main message."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class Turn(NodeTurn[CallEvents]):
 
 
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
-    """Return the turn of a node, which also settles the costs of turns that failed or were stopped."""
+    """Return the turn of a node; settles the costs of turns that failed or were stopped."""
     lost = await unsettled_costs(pages_of(runtime.store, state.run.id), state.run.id)
     return Turn(state, runtime, lost)
 

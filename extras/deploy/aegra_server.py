@@ -1,4 +1,5 @@
-"""The objects in `aegra.json`: users by token and their permissions, and both graphs on the project's PostgreSQL.
+"""The objects in `aegra.json`: users by token and their permissions, and both graphs on the
+project's PostgreSQL.
 
 Aegra lists threads and runs, streams, and restarts the runs of a killed process.
 """
@@ -55,9 +56,12 @@ async def authenticate(headers: dict[str, str]) -> Auth.types.MinimalUserDict:
 
 @auth.on
 async def allowed(ctx: Auth.types.AuthContext, value: Any) -> bool:  # noqa: ARG001 - the server passes them by name
-    """Let users see the graphs and use their threads; refuse store, schedules and custom assistants."""
+    """Let users see the graphs and use their threads; refuse store, schedules and custom
+    assistants."""
     # Aegra only searches a user's own threads.
-    return ctx.resource == "threads" or (ctx.resource == "assistants" and ctx.action in ("read", "search"))
+    return ctx.resource == "threads" or (
+        ctx.resource == "assistants" and ctx.action in ("read", "search")
+    )
 
 
 @auth.on.threads.create
@@ -68,21 +72,32 @@ async def new_threads(ctx: Auth.types.AuthContext, value: Any) -> None:
 
 @auth.on.threads.create_run
 async def own_runs(ctx: Auth.types.AuthContext, value: Any) -> None:
-    """Let users run a graph on their own threads, one run at a time, with the settings that they may change."""
+    """Let users run a graph on their own threads, one run at a time, with the settings that they
+    may change."""
     user, thread, config = ctx.user.identity, value.get("thread_id"), value.get("config") or {}
     if "method" in value:
         _refuse("A run is created by POST /threads/ID/runs.", 403)
     await check_unclaimed(user, value)
     run = {"kwargs": {**value, "input": value.get("input") or None}, "thread_id": thread}
-    holders = [holder for holder in (value.get("input"), (value.get("command") or {}).get("update")) if holder]
+    holders = [
+        holder
+        for holder in (value.get("input"), (value.get("command") or {}).get("update"))
+        if holder
+    ]
     sent = [holder.get("messages") for holder in holders]
     await check_run(user, run)
     # Removing keys from `value` does not remove them from the run.
-    if any(isinstance(old, list) and len(old) > len(new["messages"]) for old, new in zip(sent, holders, strict=True)):
+    if any(
+        isinstance(old, list) and len(old) > len(new["messages"])
+        for old, new in zip(sent, holders, strict=True)
+    ):
         _refuse("messages: send new ones alone, the thread keeps the others.", 422)
     for given in (config.get("configurable") or {}, value.get("checkpoint") or {}):
         if not given.keys() <= PLACE or str(given.get("thread_id") or thread) != thread:
-            _refuse(f"configurable, checkpoint: only {', '.join(sorted(PLACE))}, and of this thread.", 422)
+            _refuse(
+                f"configurable, checkpoint: only {', '.join(sorted(PLACE))}, and of this thread.",
+                422,
+            )
     if not config.keys() <= CONFIG:
         _refuse(f"config: only {', '.join(sorted(CONFIG))}.", 422)
     mine, here = Run.user_id == user, Run.thread_id == thread
@@ -103,7 +118,9 @@ def _refuse(words: str, status: int) -> NoReturn:
 class ServedGraph(LeasedGraph):
     """A graph whose runs belong to a user, and continue where another process stopped."""
 
-    async def astream(self, input: Any, config: Any = None, **settings: Any) -> AsyncGenerator[Any, None]:
+    async def astream(
+        self, input: Any, config: Any = None, **settings: Any
+    ) -> AsyncGenerator[Any, None]:
         """Stream like `LeasedGraph`; a run that began elsewhere continues from its last checkpoint."""
         given = dict(config["configurable"])
         # Checkpoints store their owner under this name, which also selects the user's account.
@@ -126,10 +143,14 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
         await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
         path = runs_location(Context().data_dir)
         if not isinstance(path, str):
-            raise UnknownSetting(f"{DATABASE}: name the PostgreSQL database that all processes use.")
+            raise UnknownSetting(
+                f"{DATABASE}: name the PostgreSQL database that all processes use."
+            )
         os.umask(0o077)
         if not isinstance(db_manager._checkpointer, RunSaver):
-            db_manager._checkpointer, db_manager._store = await opened.enter_async_context(open_database(path))
+            db_manager._checkpointer, db_manager._store = await opened.enter_async_context(
+                open_database(path)
+            )
         return ServedGraph.of(compile_graph(strategy), context_schema=UserSettings)
 
     return graph
@@ -143,6 +164,8 @@ async def ok() -> dict[str, bool]:
     return {"ok": True}
 
 
-app = FastAPI(middleware=[Middleware(AllowedOrigins), Middleware(Guard)], docs_url=None, redoc_url=None)
+app = FastAPI(
+    middleware=[Middleware(AllowedOrigins), Middleware(Guard)], docs_url=None, redoc_url=None
+)
 """Aegra adds its routes to this app, behind its middleware."""
 app.add_api_route("/ok", ok)

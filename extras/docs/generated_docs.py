@@ -1,6 +1,7 @@
 """Writes the pages, tables and drawings of `docs/` that follow from the code; `make docs` runs it.
 
-`PAGES` names each page with the function that brings it up to date; a test compares the pages with what they return.
+`PAGES` names each page with the function that brings it up to date; a test compares the pages with
+what they return.
 """
 
 from __future__ import annotations
@@ -42,14 +43,18 @@ _QUOTED = re.compile(r"(?<=\n\n)(?:>.*\n)+")
 def draw_graphs(text: str, *builders: Callable[[], Any]) -> str:
     """Replace the Mermaid blocks of a page, in their order, by drawings of the graphs."""
     graphs = (compile_drawable(build()).get_graph().draw_mermaid() for build in builders)
-    drawings = iter([f"```mermaid\n{_FRONT_MATTER.sub('', graph).strip()}\n```" for graph in graphs])
+    drawings = iter(
+        [f"```mermaid\n{_FRONT_MATTER.sub('', graph).strip()}\n```" for graph in graphs]
+    )
     return _DIAGRAM.sub(lambda _: next(drawings), text)
 
 
 def demo_report() -> str:
     """Run the demo and return its report as a quotation in Markdown."""
     with tempfile.TemporaryDirectory() as folder:
-        report = research(QUESTION, docs=[DOCUMENTS], models="extractive", data_dir=Path(folder)).report
+        report = research(
+            QUESTION, docs=[DOCUMENTS], models="extractive", data_dir=Path(folder)
+        ).report
     assert report is not None
     return "".join(f"> {line}".rstrip() + "\n" for line in report.text.strip().splitlines())
 
@@ -100,13 +105,19 @@ def limits_table() -> str:
 
 
 def formats_table() -> str:
-    """Return a row for each of our export formats: label, name, suffixes, verdicts shown by default."""
+    """Return a row for each of our export formats: label, name, suffixes, verdicts shown by
+    default."""
     rows = list[str]()
     for export_format in FORMATS:
         suffixes = " ".join(f"`{suffix}`" for suffix in export_format.suffixes)
         evidence = f"`{export_format.evidence}`" if export_format.evidence else "–"
-        rows.append(f"| {export_format.label} | `{export_format.name}` | {suffixes} | {evidence} |\n")
-    return "| format | `--format` | `--out` | default of `--evidence` |\n|---|---|---|---|\n" + "".join(rows)
+        rows.append(
+            f"| {export_format.label} | `{export_format.name}` | {suffixes} | {evidence} |\n"
+        )
+    return (
+        "| format | `--format` | `--out` | default of `--evidence` |\n|---|---|---|---|\n"
+        + "".join(rows)
+    )
 
 
 def command_line() -> str:
@@ -118,12 +129,16 @@ def command_line() -> str:
     for name, command in sorted(cli.commands.items()):
         context = click.Context(command, info_name=f"deep-research {name}")
         usage = " ".join(command.collect_usage_pieces(context))
-        parts.append(f"## {name}\n\n`deep-research {name} {usage}`\n\n{_prose(command)}\n\n{_options(command)}")
+        parts.append(
+            f"## {name}\n\n`deep-research {name} {usage}`\n\n{_prose(command)}\n\n{_options(command)}"
+        )
     return "\n".join(parts)
 
 
 def _prose(command: click.Command) -> str:
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in (command.help or "").split("\n\n"))
+    return "\n\n".join(
+        " ".join(paragraph.split()) for paragraph in (command.help or "").split("\n\n")
+    )
 
 
 def _options(command: click.Command) -> str:
@@ -170,7 +185,11 @@ def packet_table() -> str:
 
 def _packet_row(packet: Any) -> str:
     properties = packet.model_json_schema(mode="serialization")["properties"]
-    fields = [_packet_field(name, entry) for name, entry in properties.items() if name not in ("type", "placement")]
+    fields = [
+        _packet_field(name, entry)
+        for name, entry in properties.items()
+        if name not in ("type", "placement")
+    ]
     return f"| `{packet.model_fields['type'].default}` | {'<br>'.join(fields) or '–'} | {_cell(packet.__doc__)} |\n"
 
 
@@ -186,7 +205,9 @@ def _type_name(entry: Mapping[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in entry["enum"])
     if "$ref" in entry:
         return str(entry["$ref"]).rpartition("/")[2].lower()
-    return f"list of {_type_name(entry['items'])}" if entry["type"] == "array" else str(entry["type"])
+    return (
+        f"list of {_type_name(entry['items'])}" if entry["type"] == "array" else str(entry["type"])
+    )
 
 
 # Promises, and the tests that show them
@@ -239,12 +260,19 @@ FAULTS = read_promises("faults", "fault")
 
 
 def _marks(mark: str) -> Iterator[tuple[Path, str, ast.Call]]:
-    """Yield the marks of this name with file and name of the test, or of the class of tests; nothing is executed."""
+    """Yield the marks of this name with file and name of the test, or of the class of tests;
+    nothing is executed."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                for call in (inner for decorator in node.decorator_list for inner in ast.walk(decorator)):
-                    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == mark:
+                for call in (
+                    inner for decorator in node.decorator_list for inner in ast.walk(decorator)
+                ):
+                    if (
+                        isinstance(call, ast.Call)
+                        and isinstance(call.func, ast.Attribute)
+                        and call.func.attr == mark
+                    ):
                         yield path, node.name, call
 
 
@@ -296,7 +324,9 @@ PAGES: Mapping[str, Callable[[str], str]] = {
     "reference/limits.md": lambda text: _fill(text, "limits", limits_table()),
     "reference/command-line.md": lambda _: command_line(),
     "reference/packets.md": lambda text: _fill(text, "packets", packet_table()),
-    "reference/packets.schema.json": lambda _: json.dumps(packet_schema(), indent=2, ensure_ascii=False) + "\n",
+    "reference/packets.schema.json": lambda _: (
+        json.dumps(packet_schema(), indent=2, ensure_ascii=False) + "\n"
+    ),
 }
 """Each page below `docs/` with what brings its text up to date."""
 

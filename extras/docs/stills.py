@@ -1,8 +1,7 @@
 """Makes docs/images/*.png and docs/sample-report.md from one run on the page.
 
-Run it with `PYTHONPATH=tests python extras/docs/stills.py`.
-Server, page, documents and citations are real. The model is a fake server: its answers and verdicts were written by
-hand. Needs Chromium.
+Run it with `PYTHONPATH=tests python extras/docs/stills.py`. Server, page, documents and citations
+are real. The model is a fake server: its answers and verdicts were written by hand. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -41,7 +40,11 @@ PLAN = """# Three rock lighthouses compared
 1. Who designed and built each tower
 2. How tall the towers are today
 3. What the sea did to the works"""
-TASKS = ("Who designed and built each tower", "Heights of the towers", "Storms and tides during construction")
+TASKS = (
+    "Who designed and built each tower",
+    "Heights of the towers",
+    "Storms and tides during construction",
+)
 HELD = TASKS[2]
 """This researcher works until the picture of the research is taken."""
 FINDINGS = {
@@ -96,7 +99,9 @@ def finding(request: Received) -> Reply:
     """The sentences of a task, each with the number of the document in which its words stand."""
     documents = [result for answer in tool_results(request) for result in answer["results"]]
     numbers = {
-        sentence: next(result["document"] for result in documents if words.partition("\n")[0] in result["text"])
+        sentence: next(
+            result["document"] for result in documents if words.partition("\n")[0] in result["text"]
+        )
         for sentence, words in FINDINGS[task_of(request)].items()
     }
     return say("\n".join(f"- {sentence} [{number}]" for sentence, number in numbers.items()))
@@ -122,7 +127,10 @@ def verdicts(request: Received) -> Reply:
     """The verdict on each unit, with the lines that decide; headings need no source."""
     lines = {sentence: words for found in FINDINGS.values() for sentence, words in found.items()}
     units, _ = units_shown(request.prompt)
-    decided = [next((words for sentence, words in lines.items() if sentence in unit["says"]), "") for unit in units]
+    decided = [
+        next((words for sentence, words in lines.items() if sentence in unit["says"]), "")
+        for unit in units
+    ]
     judgement = judged(*(("supported", words) if words else "reasoning" for words in decided))
     return replied(judgement)
 
@@ -179,7 +187,12 @@ def make(folder: Path) -> None:
 def linked(text: str) -> str:
     """The report with links to the documents in place of those to the server, which is gone."""
     names = dict(re.findall(r"^- \[(\d+)\] .* — (\S+),", text, re.MULTILINE))
-    return re.sub(r"^\[(\d+)\]: <.*>$", lambda link: f"[{link[1]}]: {LINKS}/{names[link[1]]}", text, flags=re.MULTILINE)
+    return re.sub(
+        r"^\[(\d+)\]: <.*>$",
+        lambda link: f"[{link[1]}]: {LINKS}/{names[link[1]]}",
+        text,
+        flags=re.MULTILINE,
+    )
 
 
 def walk(page: Any, is_pictured: threading.Event) -> None:

@@ -1,4 +1,4 @@
-"""Draws the conclusions that a step asks for from what other steps have learned, without a search."""
+"""Draws the conclusions that a step asks for from what others have learned, without a search."""
 
 from __future__ import annotations
 

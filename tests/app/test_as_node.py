@@ -27,7 +27,8 @@ Way = Literal["node", "called", "entrypoint"]
 THREAD = RunnableConfig(configurable={"thread_id": "parent"})
 ASKED = "Which light is meant?"
 TURNS: tuple[Any, ...] = (QUESTION, Command(resume="The Skerry Light"), "And who kept it?")
-"""Messages of three turns: an unclear question, the answer to the clarifying question, a second question."""
+"""Messages of three turns: an unclear question, the answer to the clarifying question, a second
+question."""
 
 
 def scripted(tmp_path: Path) -> Lab:
@@ -66,10 +67,14 @@ def parent_of(graph: Any, way: Way, *, is_sync: bool, **given: Any) -> Any:
     def ask_and_wait(state: MessagesState) -> Any:
         return graph.invoke({"messages": state["messages"]})
 
-    async def workflow(asked: dict[str, Any], *, previous: list[AnyMessage] | None) -> list[AnyMessage]:
+    async def workflow(
+        asked: dict[str, Any], *, previous: list[AnyMessage] | None
+    ) -> list[AnyMessage]:
         return list((await ask({"messages": [*(previous or []), *asked["messages"]]}))["messages"])
 
-    def waiting_workflow(asked: dict[str, Any], *, previous: list[AnyMessage] | None) -> list[AnyMessage]:
+    def waiting_workflow(
+        asked: dict[str, Any], *, previous: list[AnyMessage] | None
+    ) -> list[AnyMessage]:
         return list(ask_and_wait({"messages": [*(previous or []), *asked["messages"]]})["messages"])
 
     if way == "entrypoint":
@@ -85,13 +90,20 @@ def parent_of(graph: Any, way: Way, *, is_sync: bool, **given: Any) -> Any:
 async def turn(parent: Any, message: Any, run: Lab, *, is_sync: bool) -> tuple[Any, list[str]]:
     """The last value of the parent after one turn, and the types of the packets."""
     asked = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
-    settings = {"context": run.context, "stream_mode": ["custom", "values"], "subgraphs": True, "version": "v2"}
+    settings = {
+        "context": run.context,
+        "stream_mode": ["custom", "values"],
+        "subgraphs": True,
+        "version": "v2",
+    }
     if is_sync:
         parts = list(parent.stream(asked, THREAD, **settings))
     else:
         parts = [part async for part in parent.astream(asked, THREAD, **settings)]
     packets = [part["data"]["type"] for part in parts if part["type"] == "custom"]
-    return [part["data"] for part in parts if part["type"] == "values" and not part["ns"]][-1], packets
+    return [part["data"] for part in parts if part["type"] == "values" and not part["ns"]][
+        -1
+    ], packets
 
 
 def texts(value: Any) -> list[str]:

@@ -30,14 +30,21 @@ CALLER = {"configurable": {"thread_id": "caller"}}
 def tool_of(run: Lab, **settings: Any) -> BaseTool:
     """The tool with the models, documents and settings of a lab."""
     own = {**run.settings, "limits": run.context.limits}
-    return deep_research_tool(**{"models": dict(run.models), "docs": [run.folder], **own, **settings})
+    return deep_research_tool(
+        **{"models": dict(run.models), "docs": [run.folder], **own, **settings}
+    )
 
 
 def agent(
     tool: BaseTool, questions: Sequence[str] = (QUESTION,), saver: InMemorySaver | None = None
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """A small agent that calls the tool for each of the questions in one message, and then is done."""
-    asked = calls(*(call(tool.name, id=f"ask-{number}", question=text) for number, text in enumerate(questions, 1)))
+    asked = calls(
+        *(
+            call(tool.name, id=f"ask-{number}", question=text)
+            for number, text in enumerate(questions, 1)
+        )
+    )
     model = ScriptedChatModel(replies=[asked, "Done."]).bind_tools([tool])
 
     def think(state: MessagesState) -> dict[str, Any]:
@@ -60,12 +67,18 @@ def answers(state: dict[str, Any]) -> list[ToolMessage]:
 
 async def run_agent(graph: Any, how: str, config: Any = CALLER) -> dict[str, Any]:
     """Run the agent, `sync` or `async`."""
-    return await (asyncio.to_thread(graph.invoke, ASKED, config) if how == "sync" else graph.ainvoke(ASKED, config))
+    return await (
+        asyncio.to_thread(graph.invoke, ASKED, config)
+        if how == "sync"
+        else graph.ainvoke(ASKED, config)
+    )
 
 
 @pytest.mark.behaviour("A-82")
 async def test_packets_and_usage_are_sent_under_the_call(tmp_path: Path) -> None:
-    *nested, done = [part async for part in agent(tool_of(lab(tmp_path))).astream(ASKED, stream_mode="custom")]
+    *nested, done = [
+        part async for part in agent(tool_of(lab(tmp_path))).astream(ASKED, stream_mode="custom")
+    ]
     assert {(part["type"], part["tool_call_id"]) for part in nested} == {("deep_research", "ask-1")}
     *packets, stop = [read_packet(part["packet"]) for part in nested]
     assert faults_before_stop(packets, is_whole=True) == []
@@ -92,7 +105,11 @@ async def test_the_caller_gets_the_report_and_its_callbacks_see_the_research_but
     [answer] = answers(await run_agent(graph, how, {**CALLER, **seen}))
     result = answer.artifact
     assert answer.text.startswith("The Skerry Light was lit in 1844. [1]\n\n## Sources\n\n- [1] ")
-    assert (answer.status, answer.name, result["report"]) == ("success", "deep_research_tool", answer.text)
+    assert (answer.status, answer.name, result["report"]) == (
+        "success",
+        "deep_research_tool",
+        answer.text,
+    )
     assert [(source["n"], source["title"]) for source in result["sources"]] == [(1, "Skerry Light")]
     assert result["sources"][0]["location"] in answer.text
     assert (result["tool_calls"], result["status"]) == (1, "completed")
@@ -102,9 +119,12 @@ async def test_the_caller_gets_the_report_and_its_callbacks_see_the_research_but
     kept = [entry.config["configurable"] for entry in saver.list(None)]
     assert {(config["thread_id"], config["checkpoint_ns"]) for config in kept} == {("caller", "")}
     assert len(kept) == 5
-    # Callbacks of the caller see the research too, with the caller's tags and the research's own thread.
+    # Callbacks of the caller see the research too, with the caller's tags and the research's own
+    # thread.
     assert len(heard.models) == 2 + sum(made.values())
-    assert all("of-caller" in tags and metadata["team"] == "lights" for tags, metadata in heard.models)
+    assert all(
+        "of-caller" in tags and metadata["team"] == "lights" for tags, metadata in heard.models
+    )
     assert [metadata["thread_id"] == "caller" for _, metadata in heard.models].count(True) == 2
     [stored] = answers(graph.get_state(CALLER).values)  # type: ignore[arg-type]  # a dict is as good a config
     assert stored.artifact == json.loads(json.dumps(result)) == result
@@ -113,11 +133,23 @@ async def test_the_caller_gets_the_report_and_its_callbacks_see_the_research_but
 @pytest.mark.behaviour("A-81")
 async def test_the_51st_call_of_a_tool_is_refused(tmp_path: Path) -> None:
     endless = [search(f"Skerry Light {number}") for number in range(51)]
-    run = lab(tmp_path, researcher=[*endless, REPORT, "It was lit in 1844. [1]"], limits={"max_iterations": 60})
+    run = lab(
+        tmp_path,
+        researcher=[*endless, REPORT, "It was lit in 1844. [1]"],
+        limits={"max_iterations": 60},
+    )
     [answer] = answers(await agent(tool_of(run)).ainvoke(ASKED))
     assert (answer.artifact["tool_calls"], answer.artifact["status"]) == (50, "completed_with_gaps")
-    results = [message.text for message in run.calls("researcher")[-1].messages if isinstance(message, ToolMessage)]
-    refused = [number for number, text in enumerate(results, 1) if "no tool calls are left (max_tool_calls)" in text]
+    results = [
+        message.text
+        for message in run.calls("researcher")[-1].messages
+        if isinstance(message, ToolMessage)
+    ]
+    refused = [
+        number
+        for number, text in enumerate(results, 1)
+        if "no tool calls are left (max_tool_calls)" in text
+    ]
     assert refused == [51]
 
 
@@ -129,7 +161,10 @@ async def test_the_tool_makes_the_same_model_calls_as_the_graph(tmp_path: Path) 
     assert answer.text == state.messages[-1].text
     for role in plain.models:
         # Fence names are derived from the question's id.
-        first, other = ([re.sub(r"data-\w+", "data", c.text) for c in made.calls(role)] for made in (plain, inside))
+        first, other = (
+            [re.sub(r"data-\w+", "data", c.text) for c in made.calls(role)]
+            for made in (plain, inside)
+        )
         assert first == other
 
 
@@ -137,7 +172,11 @@ async def test_the_tool_makes_the_same_model_calls_as_the_graph(tmp_path: Path) 
 async def test_outside_a_graph_the_answer_is_plain_text(tmp_path: Path, how: str) -> None:
     tool = tool_of(lab(tmp_path), models="extractive")
     for given in ({"question": "When was the Skerry Light lit?"}, "When was the Skerry Light lit?"):
-        text = await asyncio.to_thread(tool.invoke, given) if how == "sync" else await tool.ainvoke(given)
+        text = (
+            await asyncio.to_thread(tool.invoke, given)
+            if how == "sync"
+            else await tool.ainvoke(given)
+        )
         assert "1844. [1]" in text and "\n[1]: <file://" in text
     text = await asyncio.to_thread(tool.invoke, " ") if how == "sync" else await tool.ainvoke(" ")
     assert "The research failed: " in text
@@ -153,7 +192,12 @@ async def test_outside_a_graph_the_answer_is_plain_text(tmp_path: Path, how: str
     ],
 )
 async def test_a_failure_is_one_line(
-    tmp_path: Path, how: str, question: str, script: dict[str, Any], settings: dict[str, Any], words: str
+    tmp_path: Path,
+    how: str,
+    question: str,
+    script: dict[str, Any],
+    settings: dict[str, Any],
+    words: str,
 ) -> None:
     tool = tool_of(lab(tmp_path, **script), **settings)
     [answer] = answers(await run_agent(agent(tool, [question]), how))
@@ -163,11 +207,17 @@ async def test_a_failure_is_one_line(
     assert (answer.artifact["status"], answer.artifact["report"]) == ("failed", "")
 
 
-async def test_a_clarifying_question_is_returned_with_the_thread_on_which_to_answer(tmp_path: Path) -> None:
+async def test_a_clarifying_question_is_returned_with_the_thread_on_which_to_answer(
+    tmp_path: Path,
+) -> None:
     run, saver = lab(tmp_path, clarifier=["Which light?"]), InMemorySaver()
     [answer] = answers(await agent(tool_of(run, clarify="ask", checkpointer=saver)).ainvoke(ASKED))
     assert (answer.text, answer.artifact["status"]) == ("Which light?", "waiting_for_user")
-    run.graph, run.thread, run.books = build_graph(checkpointer=saver), answer.artifact["thread"], None
+    run.graph, run.thread, run.books = (
+        build_graph(checkpointer=saver),
+        answer.artifact["thread"],
+        None,
+    )
     assert (await run.ask("The Skerry Light.")).report
 
 

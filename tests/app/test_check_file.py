@@ -1,4 +1,5 @@
-"""The command `check`: reports from elsewhere, checked against the documents and pages that they cite."""
+"""The command `check`: reports from elsewhere, checked against the documents and pages that they
+cite."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from deep_research.core.run.errors import DailyLimitReached
 from deep_research.core.run.spending import check_account
 from deep_research.core.run.store.pages import Pages
 
-LIGHT = "# Skerry Light\n\nThe light was lit for the first time in 1844. It stands 38 metres tall.\n"
+LIGHT = (
+    "# Skerry Light\n\nThe light was lit for the first time in 1844. It stands 38 metres tall.\n"
+)
 KEEPER = "# Keepers\n\nAda Moran kept the light for 21 years.\n"
 BODY = "The light was lit in 1844 [1]. It stands 83 metres tall [1]. She kept it for 21 years [2]. It is red [3]."
 LIST = "1. Skerry Light, light.md\n2. Keepers: keeper.md\n3. Gone, <http://127.0.0.1:9/gone.html>"
@@ -40,13 +43,18 @@ def documents(folder: Path) -> Path:
 
 def judged(docs: Path, **settings: Any) -> Context:
     models: Any = {"verifier": figure_judge(), "writer": "extractive"}
-    return Context(models=models, verify="check", docs=[docs], data_dir=docs.parent / "data", **settings)
+    return Context(
+        models=models, verify="check", docs=[docs], data_dir=docs.parent / "data", **settings
+    )
 
 
 def html() -> bytes:
-    body = BODY.replace("[1]", '<a href="#r1">[1]</a>').replace("[2]", '<sup><a href="#r2">2</a></sup>')
+    body = BODY.replace("[1]", '<a href="#r1">[1]</a>').replace(
+        "[2]", '<sup><a href="#r2">2</a></sup>'
+    )
     entries = "".join(
-        f"<li>{line.partition('. ')[2].replace('<', '').replace('>', '')}</li>" for line in LIST.split("\n")
+        f"<li>{line.partition('. ')[2].replace('<', '').replace('>', '')}</li>"
+        for line in LIST.split("\n")
     )
     return f"<html><body><h1>The light</h1><p>{body}</p><h2>References</h2><ol>{entries}</ol></body></html>".encode()
 
@@ -60,7 +68,10 @@ def word() -> bytes:
         document.add_paragraph(line)
     last = document.add_paragraph("3. ")
     link, run = OxmlElement("w:hyperlink"), last.add_run("Gone")
-    link.set(qn("r:id"), document.part.relate_to("http://127.0.0.1:9/gone.html", RELATIONSHIP_TYPE.HYPERLINK, True))
+    link.set(
+        qn("r:id"),
+        document.part.relate_to("http://127.0.0.1:9/gone.html", RELATIONSHIP_TYPE.HYPERLINK, True),
+    )
     link.append(run._r)
     last._p.append(link)
     document.save(made := BytesIO())
@@ -68,13 +79,25 @@ def word() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("name", "data"), [("r.md", MARKDOWN.encode()), ("r.html", html()), ("r.docx", word())], ids=["md", "html", "docx"]
+    ("name", "data"),
+    [("r.md", MARKDOWN.encode()), ("r.html", html()), ("r.docx", word())],
+    ids=["md", "html", "docx"],
 )
-async def test_each_statement_is_checked_against_the_sources_it_cites(tmp_path: Path, name: str, data: bytes) -> None:
+async def test_each_statement_is_checked_against_the_sources_it_cites(
+    tmp_path: Path, name: str, data: bytes
+) -> None:
     found = await check_file(data, name, judged(documents(tmp_path / "docs")))
-    outcomes = [(statement.outcome, statement.sources) for statement in found.statements if statement.sources]
+    outcomes = [
+        (statement.outcome, statement.sources)
+        for statement in found.statements
+        if statement.sources
+    ]
     assert outcomes[1] in [("contradicted", (1,)), ("not in the source", (1,))]
-    assert [*outcomes[:1], *outcomes[2:]] == [("supported", (1,)), ("supported", (2,)), ("source not reachable", (3,))]
+    assert [*outcomes[:1], *outcomes[2:]] == [
+        ("supported", (1,)),
+        ("supported", (2,)),
+        ("source not reachable", (3,)),
+    ]
     assert found.is_wrong and [*found.unread] == [3]
     text = found.markdown()
     assert "It stands 83 metres tall [1]. *(not verified)*" in text.replace("\u00a0", " ")
@@ -102,7 +125,14 @@ def test_without_a_model_numbers_are_looked_up_in_the_sources(tmp_path: Path) ->
     desk = Desk(tmp_path)
     documents(desk.docs)
     (tmp_path / "report.md").write_text(MARKDOWN)
-    given = ("check", str(tmp_path / "report.md"), "--docs", str(desk.docs), "--model", "extractive")
+    given = (
+        "check",
+        str(tmp_path / "report.md"),
+        "--docs",
+        str(desk.docs),
+        "--model",
+        "extractive",
+    )
     ended = desk.call(*given, "--format", "json")
     counts = {"numbers found": 2, "numbers not found": 1, "source not reachable": 1, "no source": 1}
     assert (ended.code, json.loads(ended.out)["counts"]) == (1, counts)
@@ -116,9 +146,15 @@ def test_a_report_that_cannot_be_read_is_refused_as_wrong_usage(tmp_path: Path) 
     desk = Desk(tmp_path)
     (tmp_path / "empty.md").write_text(" ")
     (tmp_path / "broken.docx").write_text("no archive")
-    for name, words in {"none.md": "No such file", "empty.md": "no text", "broken.docx": "cannot be read"}.items():
+    for name, words in {
+        "none.md": "No such file",
+        "empty.md": "no text",
+        "broken.docx": "cannot be read",
+    }.items():
         ended = desk.run("check", name, "--model", "extractive")
-        assert (ended.code, words in ended.err, "Traceback" in ended.err) == (2, True, False), ended.err
+        assert (ended.code, words in ended.err, "Traceback" in ended.err) == (2, True, False), (
+            ended.err
+        )
     piped = desk.run("check", "-", "--model", "extractive", stdin=None, input="It was lit in 1844.")
     assert piped.code == 0 and "It was lit in 1844." in piped.out
 

@@ -35,23 +35,39 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys\nfrom deep_research.app.cli import cli\n"
         "cli.main(['ask', '--help'], standalone_mode=False)\nprint('modules', *sys.modules)"
     )
-    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
     text, modules = shown.split("modules ")
-    options = ("--docs", "--attach", "--no-web", "--limit NAME=VALUE", "--thread", "arxiv, brave, crossref")
+    options = (
+        "--docs",
+        "--attach",
+        "--no-web",
+        "--limit NAME=VALUE",
+        "--thread",
+        "arxiv, brave, crossref",
+    )
     assert all(option in " ".join(text.split()) for option in options)
     assert not {module.split(".")[0] for module in modules.split()} & set(HEAVY)
 
 
 def test_standard_output_gets_only_the_report_and_standard_error_the_progress(desk: Desk) -> None:
-    light = desk.run("ask", QUESTION, "--docs", "docs", "--model", "extractive", "--thread", "light")
+    light = desk.run(
+        "ask", QUESTION, "--docs", "docs", "--model", "extractive", "--thread", "light"
+    )
     assert light.code == 0
     body, sources = light.out.split("\n## Sources\n\n")
-    assert re.match(r"# What is known about the Skerry Light and its keeper\?\n\n\w.+\. \[1\] ", body)
+    assert re.match(
+        r"# What is known about the Skerry Light and its keeper\?\n\n\w.+\. \[1\] ", body
+    )
     assert "The Skerry Light was lit for the first time in 1844. [" in body
     (number,) = re.findall(r"- \[(\d)\] Skerry Light — lighthouse\.md", sources)
     assert f"\n[{number}]: <{(desk.docs / 'lighthouse.md').as_uri()}>\n" in sources
     lines = light.err.splitlines()
-    assert lines[0] == "Note: No language model is used: the report quotes the sources and draws no conclusions."
+    assert (
+        lines[0]
+        == "Note: No language model is used: the report quotes the sources and draws no conclusions."
+    )
     assert lines[1] == "Run light"
     assert lines[2:4] == ["documents indexed: 4 of 4", "plan:"]
     assert "[1.1] searching: What is known about the Skerry Light and its keeper?" in lines
@@ -60,7 +76,9 @@ def test_standard_output_gets_only_the_report_and_standard_error_the_progress(de
     assert "writing the report" in lines[-6:-2]
     counts = "7 statements checked: 7 supported"
     assert re.fullmatch(rf"\[\d\.1\] {counts}", lines[-2])
-    done = rf"Done: (\d) sources found, \d read, \d cited; {counts}; no gaps; \d+ s, \d search(es)?\."
+    done = (
+        rf"Done: (\d) sources found, \d read, \d cited; {counts}; no gaps; \d+ s, \d search(es)?\."
+    )
     assert re.fullmatch(done, lines[-1])
 
 
@@ -75,16 +93,26 @@ def test_a_terminal_shows_the_report_with_links_and_each_source_once(library: De
     assert re.search(r"Done: \d sources found, \d read, \d cited; \d+ statements checked: ", report)
     ident = re.search(r"Run ([0-9a-f]{6})\n", terminal.seen)
     assert ident and "--yes" in library.call("delete", ident[1]).err
-    assert [library.call(*words).code for words in (("show", ident[1]), ("delete", ident[1], "--yes"))] == [0, 0]
+    assert [
+        library.call(*words).code for words in (("show", ident[1]), ("delete", ident[1], "--yes"))
+    ] == [0, 0]
     assert library.call("show", ident[1]).code == 2
 
 
 def test_programs_read_a_run_as_json(library: Desk) -> None:
     shown = json.loads(library.call("show", "light", "--format", "json").out)
-    assert (shown["question"], shown["status"], shown["name"], shown["asks"]) == (QUESTION, "completed", "light", "")
+    assert (shown["question"], shown["status"], shown["name"], shown["asks"]) == (
+        QUESTION,
+        "completed",
+        "light",
+        "",
+    )
     numbers = {source["title"]: source["n"] for source in shown["sources"]}
     assert [*numbers.values()] == [*range(1, len(numbers) + 1)]
-    assert f"The Skerry Light was lit for the first time in 1844. [{numbers['Skerry Light']}]" in shown["report"]
+    assert (
+        f"The Skerry Light was lit for the first time in 1844. [{numbers['Skerry Light']}]"
+        in shown["report"]
+    )
     path = shown["sources"][numbers["Skerry Light"] - 1]["path"]
     assert Path(path).read_text("utf-8") == DOCUMENTS["lighthouse.md"]
     assert shown["plan"][0] == shown["research"][0]["task"] == QUESTION
@@ -103,26 +131,37 @@ def test_a_closed_pipe_causes_no_traceback(library: Desk) -> None:
     os.close(reading)
     try:
         assert library.run("show", "light", stdout=writing) == Ended(0, "", "")
-        answer = library.run("ask", "Who is Ada Moran?", "--docs", "docs", "--thread", "hung-up", stderr=writing)
+        answer = library.run(
+            "ask", "Who is Ada Moran?", "--docs", "docs", "--thread", "hung-up", stderr=writing
+        )
     finally:
         os.close(writing)
     assert answer.code == 0
     assert answer.out.startswith("# Who is Ada Moran?\n\nAda Moran kept the Skerry Light")
 
 
-def test_without_a_terminal_a_clarifying_question_waits_for_resume(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_a_clarifying_question_waits_for_resume(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(desk.folder)
-    ended = desk.call("ask", "Compare them?", "--docs", "docs", "--thread", "my pair", "--data-dir", "my data")
+    ended = desk.call(
+        "ask", "Compare them?", "--docs", "docs", "--thread", "my pair", "--data-dir", "my data"
+    )
     assert (ended.code, ended.out) == (3, "")
     assert "1. Which subject, person, place or document is it about?" in ended.err
     line = ended.err.splitlines()[-1]
-    assert line == "Waiting for your answer: deep-research resume 'my pair' --data-dir 'my data' --answer TEXT"
+    assert (
+        line
+        == "Waiting for your answer: deep-research resume 'my pair' --data-dir 'my data' --answer TEXT"
+    )
     exported = desk.call("export", "my pair", "--data-dir", "my data")
     hint = line.removeprefix("Waiting for your answer: ")
     waits = f"The run 'my pair' has no report yet: it is waiting for an answer. Resume: {hint}"
     assert exported == (2, "", f"Error: {waits}\n")
     program, *arguments = shlex.split(hint)
-    answered = desk.call(*[word.replace("TEXT", "The Skerry Light and Port Anlow") for word in arguments])
+    answered = desk.call(
+        *[word.replace("TEXT", "The Skerry Light and Port Anlow") for word in arguments]
+    )
     assert program == "deep-research"
     assert answered.code == 0
     assert "Port Anlow is the harbour next to the Skerry Light." in answered.out
@@ -142,15 +181,22 @@ def test_on_a_terminal_a_clarifying_question_is_answered_at_the_prompt(desk: Des
     assert "Which subject, person, place or document is it about?" in terminal.seen
     assert re.search(r"\d s, \d sources", terminal.seen)
     assert "The Skerry Light and Port Anlow" in terminal.seen.partition("Your answer: ")[2]
-    assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
+    assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), (
+        "the cursor is shown again"
+    )
 
 
 def test_on_a_terminal_a_plan_is_edited_as_a_list_of_several_lines(desk: Desk) -> None:
-    terminal = Terminal(desk, "ask", QUESTION, "--docs", "docs", "--model", "extractive", "--review-plan")
+    terminal = Terminal(
+        desk, "ask", QUESTION, "--docs", "docs", "--model", "extractive", "--review-plan"
+    )
     terminal.wait_for("Your answer: ")
     terminal.write("1. When was the Skerry Light lit?\n2. Where is Port Anlow?\n\n")
     assert terminal.end() == 0
-    assert "Port Anlow is the harbour next to the Skerry Light." in terminal.seen.partition("Your answer: ")[2]
+    assert (
+        "Port Anlow is the harbour next to the Skerry Light."
+        in terminal.seen.partition("Your answer: ")[2]
+    )
     assert "Your answer: " not in terminal.seen.partition("Your answer: ")[2]
 
 
@@ -158,11 +204,23 @@ def test_on_a_terminal_a_plan_is_edited_as_a_list_of_several_lines(desk: Desk) -
 def test_control_characters_never_reach_the_terminal(desk: Desk) -> None:
     # A lone surrogate stands for an argument that is no valid UTF-8.
     evil = f"Skerry\x1b[31m \x9b2J\x07Light{ESCAPES}"
-    (desk.docs / "evil.md").write_text(f"# Evil {evil}\n\nThe Skerry Light was painted {evil} in 1850.\n", "utf-8")
-    ended = desk.call(
-        "ask", f"When was the Skerry Light painted?{ESCAPES}\udcff", "--docs", str(desk.docs), "--thread", evil
+    (desk.docs / "evil.md").write_text(
+        f"# Evil {evil}\n\nThe Skerry Light was painted {evil} in 1850.\n", "utf-8"
     )
-    shown = [*ended[1:], *desk.call("show", evil)[1:], *desk.call("runs")[1:], *desk.call("show", f"no{evil}")[1:]]
+    ended = desk.call(
+        "ask",
+        f"When was the Skerry Light painted?{ESCAPES}\udcff",
+        "--docs",
+        str(desk.docs),
+        "--thread",
+        evil,
+    )
+    shown = [
+        *ended[1:],
+        *desk.call("show", evil)[1:],
+        *desk.call("runs")[1:],
+        *desk.call("show", f"no{evil}")[1:],
+    ]
     shown += desk.call("show", evil, "--format", "json")[1:]
     assert "1850" in ended.out
     assert not [text for text in shown if set(text) & set(ESCAPES)]
@@ -174,7 +232,9 @@ def test_the_demo_needs_no_key_and_its_citations_can_be_opened(desk: Desk) -> No
     answer = json.loads(ended.out)
     words = re.sub(r"\[\d\]|[|-]", " ", answer["report"]).split()
     first = " ".join(words[:150])
-    assert all(part in first for part in ("1 February 1811", "the sea had worn away the rock", "54 metres"))
+    assert all(
+        part in first for part in ("1 February 1811", "the sea had worn away the rock", "54 metres")
+    )
     assert all(Path(source["path"]).is_file() for source in answer["sources"])
     assert desk.call("runs").out.startswith(answer["thread"][:6])
 
@@ -197,13 +257,18 @@ def packets_of(out: str) -> list[AnyPacket]:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["ask", QUESTION, "--json", "--out", "report.md"], "deep-research export THREAD --out FILE"),
+        (
+            ["ask", QUESTION, "--json", "--out", "report.md"],
+            "deep-research export THREAD --out FILE",
+        ),
         (["ask", QUESTION, "--json", "--format", "json"], "drop --format"),
         (["ask", QUESTION, "--yes", "--review-plan"], "--yes and --review-plan exclude each other"),
         (["show", "light", "--json", "--format", "json"], "drop --format"),
     ],
 )
-def test_options_that_exclude_each_other_are_refused(library: Desk, arguments: list[str], words: str) -> None:
+def test_options_that_exclude_each_other_are_refused(
+    library: Desk, arguments: list[str], words: str
+) -> None:
     ended = library.run(*arguments)
     assert (ended.code, ended.out) == (2, "")
     assert words in ended.err
@@ -219,12 +284,16 @@ def rebuilt(lines: str) -> dict[str, Any]:
 
 def test_the_example_client_of_the_docs_has_at_most_sixty_lines_and_no_dependency() -> None:
     lines = CLIENT.read_text("utf-8").splitlines()
-    imports = {line.split()[1].partition(".")[0] for line in lines if line.startswith(("import", "from"))}
+    imports = {
+        line.split()[1].partition(".")[0] for line in lines if line.startswith(("import", "from"))
+    }
     assert len(lines) <= 60 and imports <= sys.stdlib_module_names
 
 
 @pytest.mark.behaviour("O-88")
-def test_json_prints_packets_that_contain_the_whole_run_instead_of_progress_and_report(desk: Desk) -> None:
+def test_json_prints_packets_that_contain_the_whole_run_instead_of_progress_and_report(
+    desk: Desk,
+) -> None:
     asked = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "light", "--json")
     assert (asked.code, asked.err) == (0, QUOTING)
     packets = packets_of(asked.out)
@@ -235,15 +304,25 @@ def test_json_prints_packets_that_contain_the_whole_run_instead_of_progress_and_
     run, stored = rebuilt(asked.out), json.loads(desk.call("show", "light", "--format", "json").out)
     for command in ("resume", "show"):
         again = desk.call(command, "light", "--json").out
-        assert merged(packets_of(again)) == merged(packets), "the packets of a finished run are printed again"
+        assert merged(packets_of(again)) == merged(packets), (
+            "the packets of a finished run are printed again"
+        )
         assert rebuilt(again) == run
     assert LINK.sub(r"[\1]", run["report"]).strip() == stored["report"]
     assert run["sources"] == {str(source["n"]): source["location"] for source in stored["sources"]}
     assert all(step in run["plan"] for step in stored["plan"])
     assert run["stop_reason"] == stored["status"] == "completed"
-    assert [agent["task"] for agent in run["researchers"]] == [entry["task"] for entry in stored["research"]]
+    assert [agent["task"] for agent in run["researchers"]] == [
+        entry["task"] for entry in stored["research"]
+    ]
     for agent, entry in zip(run["researchers"], stored["research"], strict=True):
-        assert [step["asked"] for step in agent["steps"]] == [action["inputs"] for action in entry["actions"]]
-        assert [len(step["documents"]) for step in agent["steps"]] == [len(a["found"]) for a in entry["actions"]]
+        assert [step["asked"] for step in agent["steps"]] == [
+            action["inputs"] for action in entry["actions"]
+        ]
+        assert [len(step["documents"]) for step in agent["steps"]] == [
+            len(a["found"]) for a in entry["actions"]
+        ]
         assert agent["cited"] == [source["title"] for source in entry["sources"]]
-        assert len(re.findall(r"\[\d", agent["finding"])) == len(re.findall(r"\[\d", entry["finding"]))
+        assert len(re.findall(r"\[\d", agent["finding"])) == len(
+            re.findall(r"\[\d", entry["finding"])
+        )

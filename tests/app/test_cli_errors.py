@@ -1,4 +1,5 @@
-"""Bad input and damaged databases at the command line: one clear line, the right exit code, and nothing lost."""
+"""Bad input and damaged databases at the command line: one clear line, the right exit code, and
+nothing lost."""
 
 from __future__ import annotations
 
@@ -43,7 +44,10 @@ def complaint(ended: Ended) -> str:
     ("arguments", "words"),
     [
         (["\u200b\u2060\ufeff", "--docs", "docs"], "The question is empty"),
-        (["x" * 32_001, "--docs", "docs"], "The question has 32001 characters; at most 32000 are accepted"),
+        (
+            ["x" * 32_001, "--docs", "docs"],
+            "The question has 32001 characters; at most 32000 are accepted",
+        ),
         ([WHEN, "--docs", "docs", "--thread", ""], "The name of the run (--thread) is empty"),
         ([WHEN, "--no-web"], "--docs"),
         (
@@ -53,21 +57,50 @@ def complaint(ended: Ended) -> str:
         ([WHEN, "--docs", "empty"], "empty: there is no document in it that can be read"),
         ([WHEN, "--docs", "broken"], "broken.pdf: "),
         ([WHEN, "--attach", "docs"], "--attach 'docs': this is a folder; use --docs for folders."),
-        ([WHEN, "--docs", "~nobody-of-it/f"], "'~nobody-of-it/f': unknown user in the path; write the path in full."),
+        (
+            [WHEN, "--docs", "~nobody-of-it/f"],
+            "'~nobody-of-it/f': unknown user in the path; write the path in full.",
+        ),
         ([WHEN, "--engine", "gogle"], "engines: unknown engine 'gogle'"),
         ([WHEN, "--attach", "picture.gif"], "picture.gif: unsupported format; supported: "),
-        ([WHEN, "--docs", "docs", "--limit", "nonsense=1"], "nonsense: there is no such limit; `deep-research limits`"),
-        ([WHEN, "--docs", "docs", "--limit", "max_cycle=1"], "there is no such limit (did you mean max_cycles?)"),
-        ([WHEN, "--docs", "docs", "--limit", "max_cycles"], "--limit takes NAME=VALUE, not 'max_cycles'."),
-        ([WHEN, "--docs", "docs", "--limit", "max_cycles=abc"], "limit max_cycles: Input should be a valid integer"),
-        ([WHEN, "--docs", "docs", "--model", "gpt-nonsense"], "Unknown model 'gpt-nonsense' for the clarifier"),
-        ([WHEN, "--docs", "docs", "--out", "report.xyz"], "unknown suffix; use one of .md, .markdown, .txt, .json"),
-        ([WHEN, "--docs", "docs", "--out", "nowhere/report.md"], "'nowhere/report.md': the folder 'nowhere' does not"),
+        (
+            [WHEN, "--docs", "docs", "--limit", "nonsense=1"],
+            "nonsense: there is no such limit; `deep-research limits`",
+        ),
+        (
+            [WHEN, "--docs", "docs", "--limit", "max_cycle=1"],
+            "there is no such limit (did you mean max_cycles?)",
+        ),
+        (
+            [WHEN, "--docs", "docs", "--limit", "max_cycles"],
+            "--limit takes NAME=VALUE, not 'max_cycles'.",
+        ),
+        (
+            [WHEN, "--docs", "docs", "--limit", "max_cycles=abc"],
+            "limit max_cycles: Input should be a valid integer",
+        ),
+        (
+            [WHEN, "--docs", "docs", "--model", "gpt-nonsense"],
+            "Unknown model 'gpt-nonsense' for the clarifier",
+        ),
+        (
+            [WHEN, "--docs", "docs", "--out", "report.xyz"],
+            "unknown suffix; use one of .md, .markdown, .txt, .json",
+        ),
+        (
+            [WHEN, "--docs", "docs", "--out", "nowhere/report.md"],
+            "'nowhere/report.md': the folder 'nowhere' does not",
+        ),
         # Not even root can write there.
-        ([WHEN, "--docs", "docs", "--out", "/proc/x.md"], "--out '/proc/x.md': the file cannot be written (No such"),
+        (
+            [WHEN, "--docs", "docs", "--out", "/proc/x.md"],
+            "--out '/proc/x.md': the file cannot be written (No such",
+        ),
     ],
 )
-def test_a_wrong_call_gets_one_line_and_leaves_no_run(desk: Desk, arguments: list[str], words: str) -> None:
+def test_a_wrong_call_gets_one_line_and_leaves_no_run(
+    desk: Desk, arguments: list[str], words: str
+) -> None:
     (desk.folder / "empty").mkdir()
     (desk.folder / "broken").mkdir()
     (desk.folder / "broken" / "broken.pdf").write_bytes(b"%PDF-1.4\n nothing more")
@@ -87,24 +120,41 @@ def test_a_wrong_call_gets_one_line_and_leaves_no_run(desk: Desk, arguments: lis
         ("DEEP_RESEARCH_LIMITS", "max_cycles=3", '{"max_cycles": 4}'),
     ],
 )
-def test_a_wrong_value_is_named_by_its_environment_variable(desk: Desk, name: str, value: str, words: str) -> None:
-    for command in (["ask", WHEN, "--docs", "docs"], ["runs"], ["show", "light"], ["resume", "light"]):
+def test_a_wrong_value_is_named_by_its_environment_variable(
+    desk: Desk, name: str, value: str, words: str
+) -> None:
+    for command in (
+        ["ask", WHEN, "--docs", "docs"],
+        ["runs"],
+        ["show", "light"],
+        ["resume", "light"],
+    ):
         line = complaint(desk.call(*command, **{name: value}))
         assert f"{name}: " in line
         assert words in line
     assert not desk.data.exists()
 
 
-@pytest.mark.parametrize("command", [("check", "report.md"), ("refresh", "light"), ("resume", "light"), ("doctor",)])
+@pytest.mark.parametrize(
+    "command", [("check", "report.md"), ("refresh", "light"), ("resume", "light"), ("doctor",)]
+)
 def test_an_option_that_cannot_be_read_is_one_line(desk: Desk, command: tuple[str, ...]) -> None:
-    assert complaint(desk.call(*command, "--limit", "max_cycles")) == "--limit takes NAME=VALUE, not 'max_cycles'."
+    assert (
+        complaint(desk.call(*command, "--limit", "max_cycles"))
+        == "--limit takes NAME=VALUE, not 'max_cycles'."
+    )
 
 
 @pytest.mark.fault(46)
-def test_reading_runs_creates_no_folder_and_an_answer_to_a_finished_run_is_refused(desk: Desk) -> None:
+def test_reading_runs_creates_no_folder_and_an_answer_to_a_finished_run_is_refused(
+    desk: Desk,
+) -> None:
     ended = desk.call("runs")
     assert (ended.code, ended.err.startswith("No runs yet")) == (0, True)
-    assert complaint(desk.call("show", "light")) == "There is no run 'light'; `deep-research runs` lists them all."
+    assert (
+        complaint(desk.call("show", "light"))
+        == "There is no run 'light'; `deep-research runs` lists them all."
+    )
     assert not desk.data.exists()
     assert desk.call(*ASK, "light").code == 0
     line = complaint(desk.call("resume", "light", "--answer", "Yes."))
@@ -117,7 +167,10 @@ def test_an_unknown_variable_causes_a_warning_and_no_error(desk: Desk) -> None:
     guess = "DEEP_RESEARCH_MAX_CYCLE is not a setting (did you mean DEEP_RESEARCH_MAX_CYCLES?)"
     assert (ended.code, first) == (0, f"Warning: {guess}; DEEP_RESEARCH_XYZZY is not a setting.")
     assert second.startswith("No runs yet")
-    assert "Warning" not in desk.call("runs", DEEP_RESEARCH_MAX_CYCLES="3", DEEP_RESEARCH_DOCS="docs").err
+    assert (
+        "Warning"
+        not in desk.call("runs", DEEP_RESEARCH_MAX_CYCLES="3", DEEP_RESEARCH_DOCS="docs").err
+    )
 
 
 @pytest.mark.fault(37)
@@ -144,7 +197,9 @@ def pages_changed(whole: bytes, chance: random.Random) -> bytes:
 def schema_changed(whole: bytes, chance: random.Random) -> bytes:
     # SQLite quotes what it finds there in its errors, text or not.
     changed = bytearray(whole)
-    for position in chance.sample([position for position in range(100, PAGE) if 32 < whole[position] < 127], 8):
+    for position in chance.sample(
+        [position for position in range(100, PAGE) if 32 < whole[position] < 127], 8
+    ):
         changed[position] |= 128
     return bytes(changed)
 
@@ -189,7 +244,9 @@ def test_a_file_that_is_no_database_is_reported_in_one_line(
     if kind == "a folder":
         file.mkdir()
     elif kind[0] != "/":
-        file.write_bytes(schema_changed((damaged.data / "runs.sqlite").read_bytes(), random.Random(4)))
+        file.write_bytes(
+            schema_changed((damaged.data / "runs.sqlite").read_bytes(), random.Random(4))
+        )
     for command in COMMANDS:
         assert says_what_is_wrong(damaged, command, file) == 2
 
@@ -202,5 +259,7 @@ def says_what_is_wrong(damaged: Desk, command: tuple[str, ...], database: Path) 
         said = [*ended.out.splitlines(), *ended.err.splitlines()]
         [line] = [line for line in said if line.startswith(("Error: ", "missing  runs: "))]
         assert str(database) in line
-        assert "It is damaged: restore a backup" in line or not re.search("malformed|not a database", line)
+        assert "It is damaged: restore a backup" in line or not re.search(
+            "malformed|not a database", line
+        )
     return ended.code

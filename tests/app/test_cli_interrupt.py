@@ -93,7 +93,9 @@ def test_ctrl_c_during_the_live_view_restores_the_terminal(wire: WireDesk) -> No
     os.killpg(terminal.process.pid, signal.SIGINT)
     assert terminal.end() == 130
     assert terminal.seen.splitlines()[-1].endswith("resume it: deep-research resume light")
-    assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), "the cursor is shown again"
+    assert terminal.raw.rindex("\x1b[?25h") > terminal.raw.rindex("\x1b[?25l"), (
+        "the cursor is shown again"
+    )
 
 
 def test_a_typed_line_steers_the_research_and_no_finding_is_lost(wire: WireDesk) -> None:
@@ -105,8 +107,12 @@ def test_a_typed_line_steers_the_research_and_no_finding_is_lost(wire: WireDesk)
     assert terminal.end() == 0
     assert "too late" not in terminal.seen
     requests = wire.lab.models.requests
-    decisions = [WORDS in request.prompt for request in requests if role_of(request) == "orchestrator"]
-    assert True in decisions and decisions == sorted(decisions), "from then on they are made in view of it"
+    decisions = [
+        WORDS in request.prompt for request in requests if role_of(request) == "orchestrator"
+    ]
+    assert True in decisions and decisions == sorted(decisions), (
+        "from then on they are made in view of it"
+    )
     assert len(research(wire.desk)) == 3
     written = [request for request in requests if role_of(request) == "finding"]
     assert sum("The topic:\nlight" in request.prompt for request in written) == 1

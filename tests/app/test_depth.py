@@ -19,15 +19,29 @@ LARGE = "When was the Skerry Light lit, who kept it, and how high is the spring 
 
 def asked(desk: Desk, question: str, depth: str, *options: str) -> tuple[str, str]:
     """The report, and the `Depth` line of `show`."""
-    given = ("--docs", str(desk.docs), "--thread", f"{depth} {question}", "--depth", depth, "--yes", *options)
+    given = (
+        "--docs",
+        str(desk.docs),
+        "--thread",
+        f"{depth} {question}",
+        "--depth",
+        depth,
+        "--yes",
+        *options,
+    )
     ended = desk.call("ask", question, *given)
     assert ended.code == 0, ended.err
     shown = desk.call("show", f"{depth} {question}").out
-    assert json.loads(desk.call("show", f"{depth} {question}", "--format", "json").out)["depth"] in shown
+    assert (
+        json.loads(desk.call("show", f"{depth} {question}", "--format", "json").out)["depth"]
+        in shown
+    )
     return ended.out, next(line for line in shown.splitlines() if line.startswith("Depth"))
 
 
-def test_a_quick_answer_quotes_one_search_and_depth_auto_is_quick_only_for_a_small_question(desk: Desk) -> None:
+def test_a_quick_answer_quotes_one_search_and_depth_auto_is_quick_only_for_a_small_question(
+    desk: Desk,
+) -> None:
     report, depth = asked(desk, SMALL, "quick", "--strategy", "planned")
     assert report.startswith("The Skerry Light was lit for the first time in 1844. [1]")
     assert depth == "Depth     quick"
@@ -45,7 +59,9 @@ def test_the_deep_limits_are_wider_than_the_usual_ones() -> None:
 
 
 @pytest.mark.parametrize(("depth", "cycles"), [("standard", 8), ("deep", 14)])
-def test_users_go_as_deep_as_the_operator_allows(monkeypatch: pytest.MonkeyPatch, depth: str, cycles: int) -> None:
+def test_users_go_as_deep_as_the_operator_allows(
+    monkeypatch: pytest.MonkeyPatch, depth: str, cycles: int
+) -> None:
     user_settings._operator.cache_clear()
     monkeypatch.setenv("DEEP_RESEARCH_DEPTH", depth)
     monkeypatch.setenv("DEEP_RESEARCH_MAX_ITERATIONS", "3")

@@ -1,4 +1,5 @@
-"""`deep-research doctor` names what is missing and the setting to change; the file `.env` and its precedence."""
+"""`deep-research doctor` names what is missing and the setting to change; the file `.env` and its
+precedence."""
 
 from __future__ import annotations
 
@@ -36,23 +37,31 @@ JSON = json.dumps({"calls": [{"name": "save_word", "arguments": {"word": "amber"
 
 
 def environment(desk: Desk) -> dict[str, str]:
-    return {name: value for name, value in desk.environment.items() if name != "PYTHON_DOTENV_DISABLED"}
+    return {
+        name: value for name, value in desk.environment.items() if name != "PYTHON_DOTENV_DISABLED"
+    }
 
 
-def test_the_command_reads_the_env_file_of_its_working_directory_and_the_environment_wins(desk: Desk) -> None:
+def test_the_command_reads_the_env_file_of_its_working_directory_and_the_environment_wins(
+    desk: Desk,
+) -> None:
     (desk.folder / ".env").write_text(FROM_FILE)
     ours = environment(desk)
     # `.env` files in the parent folder or the documents' folder are not read.
     assert re.search(r"^max_cycles +8 ", desk.run("limits", env=ours, cwd=desk.docs).out)
     (desk.docs / ".env").write_text("TAVILY_API_KEY=tvly-CANARY\n")
-    found = desk.run("doctor", "--docs", "docs", env={**ours, "DEEP_RESEARCH_LANGUAGE": "French"}).out
+    found = desk.run(
+        "doctor", "--docs", "docs", env={**ours, "DEEP_RESEARCH_LANGUAGE": "French"}
+    ).out
     assert "models: gpt-5-mini at 127.0.0.1:9" in found and "language: French" in found
     assert "avily" not in found and "CANARY" not in found
 
 
 @pytest.mark.parametrize("line", ["OPENAI_API_KEY: sk-CANARY", 'KEY="CANARY'])
 def test_an_invalid_line_of_the_env_file_is_reported_with_its_number(desk: Desk, line: str) -> None:
-    (desk.folder / ".env").write_text(f"# Mine\nDEEP_RESEARCH_DEPTH=deep\n\n{line}\nDEEP_RESEARCH_LANGUAGE=German\n")
+    (desk.folder / ".env").write_text(
+        f"# Mine\nDEEP_RESEARCH_DEPTH=deep\n\n{line}\nDEEP_RESEARCH_LANGUAGE=German\n"
+    )
     ended = desk.run("limits", env=environment(desk))
     words = f"Error: {desk.folder / '.env'}, line 4: it is not NAME=VALUE, or a quotation mark is not closed.\n"
     assert ended == (2, "", words)
@@ -61,7 +70,9 @@ def test_an_invalid_line_of_the_env_file_is_reported_with_its_number(desk: Desk,
 def test_an_app_reads_the_env_file_only_when_it_asks_for_it(desk: Desk) -> None:
     (desk.folder / ".env").write_text(FROM_FILE)
     command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, cwd=desk.folder, env=environment(desk), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=desk.folder, env=environment(desk), capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines() == [" False", "German deep sk-CANARY"]
 
 
@@ -71,14 +82,20 @@ def test_the_example_env_file_has_every_variable_with_a_valid_value(
     file = tmp_path / ".env"
     file.write_text(re.sub(r"^# (?=[A-Z_]+=)", "", EXAMPLE, flags=re.MULTILINE))
     named = dotenv_values(file)
-    own = {f"DEEP_RESEARCH_{name.upper()}" for name in Context.model_fields.keys() - {"clock", "limits"}}
+    own = {
+        f"DEEP_RESEARCH_{name.upper()}"
+        for name in Context.model_fields.keys() - {"clock", "limits"}
+    }
     own |= {f"DEEP_RESEARCH_SERVER_{name.upper()}" for name in ServerSettings.model_fields}
     own |= {"DEEP_RESEARCH_STRATEGY", "DEEP_RESEARCH_DATABASE"}
     limits = {name for name in named.keys() - own if name.startswith("DEEP_RESEARCH_")}
     assert own <= named.keys()
-    assert {name.removeprefix("DEEP_RESEARCH_").lower() for name in limits} <= Limits.model_fields.keys()
+    assert {
+        name.removeprefix("DEEP_RESEARCH_").lower() for name in limits
+    } <= Limits.model_fields.keys()
     source = "".join(
-        (ROOT / path).read_text("utf-8") for path in ("core/models/resolve.py", "core/models/openai_chat.py")
+        (ROOT / path).read_text("utf-8")
+        for path in ("core/models/resolve.py", "core/models/openai_chat.py")
     )
     source += (ROOT / "tools" / "engines" / "tavily.py").read_text("utf-8")
     assert set(re.findall(r'"((?:OPENAI|TAVILY|SSL)_[A-Z_]+)"', source)) <= named.keys()
@@ -102,7 +119,14 @@ def test_a_bare_machine_lists_what_could_be_set_and_shows_no_password(desk: Desk
     ended = desk.call("doctor")
     assert ended.code == 0
     assert desk.call("doctor", OPENAI_API_KEY="", OPENAI_BASE_URL="  ", OPENAI_MODEL="") == ended
-    for words in ("extractive", "OPENAI_API_KEY", "OPENAI_BASE_URL", "duckduckgo", "DEEP_RESEARCH_DOCS", "data folder"):
+    for words in (
+        "extractive",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "duckduckgo",
+        "DEEP_RESEARCH_DOCS",
+        "data folder",
+    ):
         assert words in ended.out
     assert "ok       tracing: off\n" in ended.out
     ended = desk.call("doctor", OPENAI_BASE_URL="http://me:secret@localhost:1/v1")
@@ -119,7 +143,9 @@ def test_a_bare_machine_lists_what_could_be_set_and_shows_no_password(desk: Desk
         (("--docs", "nowhere", "--try"), "nowhere"),
     ],
 )
-def test_what_is_missing_is_named_with_its_setting(desk: Desk, options: tuple[str, ...], words: str) -> None:
+def test_what_is_missing_is_named_with_its_setting(
+    desk: Desk, options: tuple[str, ...], words: str
+) -> None:
     ended = desk.call("doctor", *options)
     missing = [line for line in ended.out.splitlines() if line.startswith("missing")]
     assert ended.code == 2 and words in " ".join(missing)
@@ -129,20 +155,41 @@ def test_what_is_missing_is_named_with_its_setting(desk: Desk, options: tuple[st
 @pytest.mark.slow
 def test_a_trial_calls_each_model_once_and_stores_how_it_calls_tools(desk: Desk) -> None:
     with openai_server(capable) as server:
-        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", "--docs", str(desk.docs), **server.environment)
+        ended = desk.call(
+            "doctor",
+            "--try",
+            "--model",
+            "openai:fake-1",
+            "--docs",
+            str(desk.docs),
+            **server.environment,
+        )
         assert len(server.requests) == 1
     assert ended.code == 0, ended.out
     assert "ok       fake-1: tools: Tools are called through the API. Rung: native.\n" in ended.out
     kept = json.loads((desk.data / "models.json").read_text("utf-8"))
-    assert [(ability["rung"], ability["begins_inside"]) for ability in kept.values()] == [("native", False)]
+    assert [(ability["rung"], ability["begins_inside"]) for ability in kept.values()] == [
+        ("native", False)
+    ]
 
 
 @pytest.mark.slow
 def test_a_trial_of_a_model_that_calls_no_tool_says_to_choose_another(desk: Desk) -> None:
     with openai_server(lambda _: say("I saved it.")) as server:
-        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", "--docs", str(desk.docs), **server.environment)
+        ended = desk.call(
+            "doctor",
+            "--try",
+            "--model",
+            "openai:fake-1",
+            "--docs",
+            str(desk.docs),
+            **server.environment,
+        )
     assert ended.code == 2
-    assert "failed   fake-1: tools: The model called no tool in any of the three ways; choose another" in ended.out
+    assert (
+        "failed   fake-1: tools: The model called no tool in any of the three ways; choose another"
+        in ended.out
+    )
 
 
 @pytest.mark.slow
@@ -150,7 +197,9 @@ def test_a_trial_of_a_model_that_calls_no_tool_says_to_choose_another(desk: Desk
 def test_a_wrong_key_is_one_line_that_does_not_show_it(desk: Desk) -> None:
     with openai_server(lambda request: fail(401, f"wrong key {request.key}")) as server:
         environment = {**server.environment, "OPENAI_API_KEY": "sk-CANARY-17"}
-        ended = desk.call("doctor", "--try", "--model", "openai:fake-1", "--docs", str(desk.docs), **environment)
+        ended = desk.call(
+            "doctor", "--try", "--model", "openai:fake-1", "--docs", str(desk.docs), **environment
+        )
         assert len(server.requests) == 1
     assert ended.code == 2 and "OPENAI_API_KEY" in ended.out
     assert "CANARY" not in ended.out + ended.err
@@ -163,8 +212,14 @@ def test_a_trial_searches_once_and_says_whether_the_key_is_accepted(desk: Desk) 
     with search_api() as engine:
         right = desk.call("doctor", *given, **engine.environment())
         assert len(engine.requests) == 1
-        wrong = desk.call("doctor", *given, **{**engine.environment(), "TAVILY_API_KEY": "tvly-CANARY"})
+        wrong = desk.call(
+            "doctor", *given, **{**engine.environment(), "TAVILY_API_KEY": "tvly-CANARY"}
+        )
     assert right.code == 0 and "ok       key of Tavily: accepted" in right.out
-    assert wrong.code == 2 and "failed   key of Tavily: " in wrong.out and "check TAVILY_API_KEY" in wrong.out
+    assert (
+        wrong.code == 2
+        and "failed   key of Tavily: " in wrong.out
+        and "check TAVILY_API_KEY" in wrong.out
+    )
     assert "CANARY" not in wrong.out + wrong.err
     assert "one credit" in " ".join(desk.run("doctor", "--help").out.split())

@@ -61,7 +61,9 @@ research("When?", modles="extractive")
 
 def parts(run: Lab, message: Any = QUESTION, **settings: Any) -> list[Any]:
     given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
-    return list(run.graph.stream(given, thread_config("t"), context=run.context, version="v2", **settings))
+    return list(
+        run.graph.stream(given, thread_config("t"), context=run.context, version="v2", **settings)
+    )
 
 
 async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None:
@@ -73,8 +75,14 @@ async def test_sync_and_async_work_inside_a_running_loop(tmp_path: Path) -> None
         assert state.report
 
 
-def test_a_plain_script_is_asked_and_answers_and_edits_the_state_as_json_but_not_wrongly(tmp_path: Path) -> None:
-    run = lab(tmp_path, clarifier=["Which light?"], graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
+def test_a_plain_script_is_asked_and_answers_and_edits_the_state_as_json_but_not_wrongly(
+    tmp_path: Path,
+) -> None:
+    run = lab(
+        tmp_path,
+        clarifier=["Which light?"],
+        graph=build_graph(checkpointer=tmp_path / "runs.sqlite"),
+    )
     last = parts(run, stream_mode="updates")[-1]
     asked = last["data"]["__interrupt__"][0].value
     assert (asked["type"], asked["question"]) == ("clarification", "Which light?")
@@ -90,13 +98,27 @@ def test_a_plain_script_is_asked_and_answers_and_edits_the_state_as_json_but_not
     shown["plan"]["text"], shown["transcript"][0]["content"] = "1. Another", "Another thought"
     run.graph.update_state(config, shown)
     after = run.graph.get_state(config).values
-    assert {name for name, value in after.items() if value != before[name]} == {"plan", "transcript"}
+    assert {name for name, value in after.items() if value != before[name]} == {
+        "plan",
+        "transcript",
+    }
     assert after["plan"] == before["plan"].model_copy(update={"text": "1. Another"})
     assert after["transcript"][0].text == "Another thought"
     assert len(after["transcript"]) == len(before["transcript"]) > 1
     wide = {"scope": {"docs": ["/etc"]}}
-    task = {"id": "t", "question_id": "q", "cycle": 0, "position": 0, "text": "?", "turn": 0, "seconds": 1}
-    for wider in ({"run": shown["run"] | wide}, {"tasks": [{"date": "", "language": "", **task, **wide}]}):
+    task = {
+        "id": "t",
+        "question_id": "q",
+        "cycle": 0,
+        "position": 0,
+        "text": "?",
+        "turn": 0,
+        "seconds": 1,
+    }
+    for wider in (
+        {"run": shown["run"] | wide},
+        {"tasks": [{"date": "", "language": "", **task, **wide}]},
+    ):
         with pytest.raises(EditRefused, match="scope"):
             run.graph.update_state(config, wider)
     with pytest.raises(EditRefused, match=r"findings\.x: .* \(given: 'no finding'\)"):
@@ -126,12 +148,24 @@ def test_an_unknown_setting_is_one_line_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(UnknownSetting, match="modles"):
         deep_research.research(QUESTION, modles="extractive")  # type: ignore[call-arg]  # the mistake
     run = lab(tmp_path)
-    with pytest.raises(UnknownSetting, match=r"^Wrong settings: modles: .* such setting \(did you mean models\?\)\.$"):
-        list(run.graph.stream({"messages": [HumanMessage("x")]}, thread_config("t"), context={"modles": "extractive"}))
+    with pytest.raises(
+        UnknownSetting,
+        match=r"^Wrong settings: modles: .* such setting \(did you mean models\?\)\.$",
+    ):
+        list(
+            run.graph.stream(
+                {"messages": [HumanMessage("x")]},
+                thread_config("t"),
+                context={"modles": "extractive"},
+            )
+        )
     with pytest.raises(UnknownSetting, match=r"limit max_cycles: .*\(given: 0\)"):
         run.graph.invoke({"messages": [HumanMessage("x")]}, context={"limits": {"max_cycles": 0}})
     mistaken: dict[str, Any]
-    for mistaken, right in (({"model": "extractive"}, "models"), ({"limits": {"max_cycle": 4}}, "max_cycles")):
+    for mistaken, right in (
+        ({"model": "extractive"}, "models"),
+        ({"limits": {"max_cycle": 4}}, "max_cycles"),
+    ):
         with pytest.raises(ValidationError, match=rf"did you mean {right}\?"):
             deep_research.Context(**mistaken)
 
@@ -147,7 +181,9 @@ async def test_sync_calls_are_refused_on_the_event_loop_of_the_checkpointer(tmp_
 @pytest.mark.parametrize("how", ["sync", "async"])
 async def test_research_answers_a_question_in_one_call(tmp_path: Path, how: str) -> None:
     run = lab(tmp_path)
-    given = deep_research.Settings(models=dict(run.models), docs=[run.folder], limits={"whole_characters": 0})
+    given = deep_research.Settings(
+        models=dict(run.models), docs=[run.folder], limits={"whole_characters": 0}
+    )
     if how == "async":
         answer = await deep_research.aresearch(QUESTION, **given)
     else:
@@ -159,14 +195,20 @@ async def test_research_answers_a_question_in_one_call(tmp_path: Path, how: str)
 
 @pytest.mark.fault(55)
 @pytest.mark.behaviour("O-17", "O-18", "O-64")
-async def test_the_plan_is_kept_word_for_word_and_page_texts_are_only_in_the_store(tmp_path: Path) -> None:
+async def test_the_plan_is_kept_word_for_word_and_page_texts_are_only_in_the_store(
+    tmp_path: Path,
+) -> None:
     run = lab(tmp_path, planner=["1. First thing\n2. Second thing"])
     state = await run.ask()
     assert state.plan and state.plan.steps == ("First thing", "Second thing")
     assert "1. First thing\n2. Second thing" in run.calls("orchestrator")[0].messages[0].text
     final = run.calls("writer")[0]
     assert "1. First thing\n2. Second thing" in final.messages[-1].text
-    assert (final.tools, final.settings["max_tokens"], "tool_choice" in final.settings) == ((), 20_000, False)
+    assert (final.tools, final.settings["max_tokens"], "tool_choice" in final.settings) == (
+        (),
+        20_000,
+        False,
+    )
     assert state.report and run.graph.store
     source = state.sources[state.report.sources[0]]
     item = await run.graph.store.aget(page_namespace(thread_id(run.thread)), source.content_hash)
@@ -182,11 +224,18 @@ class Own:
 
 
 def settings(run: Lab) -> dict[str, Any]:
-    return {"models": run.models, "docs": [str(run.folder)], **run.settings, "limits": {"whole_characters": 0}}
+    return {
+        "models": run.models,
+        "docs": [str(run.folder)],
+        **run.settings,
+        "limits": {"whole_characters": 0},
+    }
 
 
 @pytest.mark.parametrize("kind", ["graph", "plain", "node"])
-async def test_settings_in_configurable_are_read_and_the_keys_of_others_are_ignored(tmp_path: Path, kind: str) -> None:
+async def test_settings_in_configurable_are_read_and_the_keys_of_others_are_ignored(
+    tmp_path: Path, kind: str
+) -> None:
     graph: Any = build_graph()
     run, context = lab(tmp_path), dict[str, Any]()
     if kind == "plain":
@@ -210,7 +259,9 @@ def test_context_and_configurable_must_not_contradict_each_other(
     both: RunnableConfig = {"configurable": {**settings(run), "language": "English"}}
     state = graph.invoke(ASKED, both, context=Context(docs=[run.folder]))
     assert "## Sources" in state["messages"][-1].text
-    with pytest.raises(UnknownSetting, match=r"^docs: `context` and `configurable` give different values"):
+    with pytest.raises(
+        UnknownSetting, match=r"^docs: `context` and `configurable` give different values"
+    ):
         graph.invoke(ASKED, both, context=Context(docs=[tmp_path]))
     with pytest.raises(UnknownSetting, match=r"^Wrong settings: verify: .*given: 'maybe'"):
         graph.invoke(ASKED, {"configurable": {"verify": "maybe"}}, context={"docs": [run.folder]})
@@ -221,12 +272,26 @@ def test_context_and_configurable_must_not_contradict_each_other(
 def test_an_app_passes_strict_type_checks_and_wrong_settings_are_found(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "wrong.py").write_text(WRONG)
-    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", sys.executable, "app.py", "wrong.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--python-executable",
+        sys.executable,
+        "app.py",
+        "wrong.py",
+    ]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    errors = [line.partition(" error: ")[::2] for line in result.stdout.splitlines() if " error: " in line]
+    errors = [
+        line.partition(" error: ")[::2] for line in result.stdout.splitlines() if " error: " in line
+    ]
     assert [(position, words.split(";")[0].split("  ")[0]) for position, words in errors] == [
         ("wrong.py:4:", 'Unexpected keyword argument "dosc" for "Context"'),
-        ("wrong.py:5:", 'Argument "clarify" to "research" has incompatible type "Literal[\'never\']"'),
+        (
+            "wrong.py:5:",
+            'Argument "clarify" to "research" has incompatible type "Literal[\'never\']"',
+        ),
         ("wrong.py:6:", 'Unexpected keyword argument "modles" for "research"'),
     ], result.stdout
 

@@ -48,7 +48,10 @@ def started_browser(tmp_path_factory: pytest.TempPathFactory, chromium: Any) -> 
             route.abort()
 
     page = chromium.new_page()
-    page.on("console", lambda what: said.append(f"console: {what}") if what.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda what: said.append(f"console: {what}") if what.type in ("error", "warning") else None,
+    )
     for event in ("pageerror", "dialog", "download", "popup"):
         page.on(event, lambda what, event=event: said.append(f"{event}: {what}"))
     page.route("**/*", answer)
@@ -79,7 +82,9 @@ def test_a_citation_opens_its_quote_in_place(browser: Browser, width: int) -> No
     assert quote.is_visible() and QUOTE in quote.inner_text()
     assert "Register supported First lit" in " ".join(quote.inner_text().split())
     link = quote.get_by_role("link", name="Open the source")
-    assert link.get_attribute("href").startswith("https://lights.example/skerry#:~:text=First%20lit%20on%201%20March,")
+    assert link.get_attribute("href").startswith(
+        "https://lights.example/skerry#:~:text=First%20lit%20on%201%20March,"
+    )
     box = quote.bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= width and box["y"] + box["height"] <= 800
     quote.get_by_role("button", name="Close").click()
@@ -87,10 +92,15 @@ def test_a_citation_opens_its_quote_in_place(browser: Browser, width: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("language", "width", "scheme"), [("en", 1280, "light"), ("en", 390, "dark"), ("ar", 390, "light")]
+    ("language", "width", "scheme"),
+    [("en", 1280, "light"), ("en", 390, "dark"), ("ar", 390, "light")],
 )
 def test_nobody_is_kept_from_reading(
-    browser: Browser, barriers_of: Callable[[Any], list[Any]], language: str, width: int, scheme: str
+    browser: Browser,
+    barriers_of: Callable[[Any], list[Any]],
+    language: str,
+    width: int,
+    scheme: str,
 ) -> None:
     page = browser.open(finished(language_code=language), width, scheme)
     assert barriers_of(page) == []
@@ -99,8 +109,12 @@ def test_nobody_is_kept_from_reading(
 
 
 @pytest.mark.fault("R16")
-@pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
-def test_nothing_runs_and_nothing_breaks_whatever_the_fields_say(browser: Browser, words: str) -> None:
+@pytest.mark.parametrize(
+    "words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode()
+)
+def test_nothing_runs_and_nothing_breaks_whatever_the_fields_say(
+    browser: Browser, words: str
+) -> None:
     page = browser.open(harmful(words))
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})

@@ -6,7 +6,17 @@ import lxml.html
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit.reports import HARM, QUESTION, REPORT, claim_on, faults, finished, harmful, passage, written
+from kit.reports import (
+    HARM,
+    QUESTION,
+    REPORT,
+    claim_on,
+    faults,
+    finished,
+    harmful,
+    passage,
+    written,
+)
 
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
@@ -14,8 +24,12 @@ from deep_research.app.exports.word import report_docx
 from deep_research.core.records.report import Report
 
 SIGNS = ["[1]", "**", "`", "<", '"', "'", "&", "]]>", "⁅b0⁆"]
-PIECES = st.sampled_from([*HARM[:12], *SIGNS, "[2, 3]", "\n", "\n\n", "# ", "- ", "> ", "| ", "1. "])
-WORDS = st.one_of(st.text(max_size=40), st.lists(PIECES | st.text(max_size=5), max_size=12).map("".join))
+PIECES = st.sampled_from(
+    [*HARM[:12], *SIGNS, "[2, 3]", "\n", "\n\n", "# ", "- ", "> ", "| ", "1. "]
+)
+WORDS = st.one_of(
+    st.text(max_size=40), st.lists(PIECES | st.text(max_size=5), max_size=12).map("".join)
+)
 
 
 def article(page: Finished) -> lxml.html.HtmlElement:
@@ -24,8 +38,12 @@ def article(page: Finished) -> lxml.html.HtmlElement:
     return found
 
 
-@pytest.mark.parametrize("words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode())
-def test_a_page_holds_what_it_may_hold_and_a_document_can_be_made_whatever_the_fields_say(words: str) -> None:
+@pytest.mark.parametrize(
+    "words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode()
+)
+def test_a_page_holds_what_it_may_hold_and_a_document_can_be_made_whatever_the_fields_say(
+    words: str,
+) -> None:
     for is_on_paper in (False, True):
         assert list(faults(report_page(harmful(words), is_on_paper=is_on_paper))) == []
     assert report_docx(harmful(words)).startswith(b"PK")
@@ -43,22 +61,31 @@ def test_sentences_may_begin_and_end_anywhere(words: str, data: st.DataObject) -
     claim = claim_on("", "unchecked", passage(1, "unchecked", words), text="")
     pairs = zip(bounds[::2], bounds[1::2], strict=False)
     claims = tuple(claim.model_copy(update={"start": start, "end": end}) for start, end in pairs)
-    page = finished(report=Report(text=words, sources=REPORT.sources, numbers=REPORT.numbers, claims=claims))
+    page = finished(
+        report=Report(text=words, sources=REPORT.sources, numbers=REPORT.numbers, claims=claims)
+    )
     assert list(faults(report_page(page))) == []
-    assert not {"⁅", "⁆"} & set(article(page).text_content()), "marks for sentences and citations never show"
+    assert not {"⁅", "⁆"} & set(article(page).text_content()), (
+        "marks for sentences and citations never show"
+    )
 
 
 @pytest.mark.fault("R15", "R16")
 def test_a_text_has_no_links_but_its_citations() -> None:
     text = "[one](https://lights.example/skerry) [two](https://lights.example/?q=secret) <https://evil.example/> [1]"
     body = article(written(text))
-    assert [(link.text_content(), link.get("href")) for link in body.iter("a")] == [("1", "#source-1")]
+    assert [(link.text_content(), link.get("href")) for link in body.iter("a")] == [
+        ("1", "#source-1")
+    ]
     assert body.text_content().split() == ["one", "two", "<https://evil.example/>", "1"]
 
 
 @pytest.mark.fault(51)
 def test_what_turns_the_direction_of_text_is_left_out() -> None:
     page = report_page(
-        finished(question=f"{QUESTION}\u202e\x1b", report=Report(text="a\u202eb &#x202e;c", sources=(), numbers=()))
+        finished(
+            question=f"{QUESTION}\u202e\x1b",
+            report=Report(text="a\u202eb &#x202e;c", sources=(), numbers=()),
+        )
     )
     assert not {"\u202e", "\x1b"} & set(page)

@@ -50,9 +50,12 @@ TABLE = """## Debt
 """
 DOCUMENTS = {
     1: SourceDocument(
-        "Register", "# Register\n\nThe light was lit for the first time in 1844. It stands 38 metres tall."
+        "Register",
+        "# Register\n\nThe light was lit for the first time in 1844. It stands 38 metres tall.",
     ),
-    2: SourceDocument("Keepers", "# Keepers\n\nAda Moran kept the light for 21 years. Her wage was $95 per month."),
+    2: SourceDocument(
+        "Keepers", "# Keepers\n\nAda Moran kept the light for 21 years. Her wage was $95 per month."
+    ),
 }
 FIGURES = (
     "Statements checked",
@@ -84,7 +87,15 @@ PARTS = (
 @pytest.mark.parametrize("language", all_labels())
 def test_each_language_has_its_headings(language: str) -> None:
     page, said = tree(finished(language_code=language)), labels(language)
-    headings = [said.contradictions, said.gaps, said.notes, said.sources, said.evidence, said.not_read, said.audit]
+    headings = [
+        said.contradictions,
+        said.gaps,
+        said.notes,
+        said.sources,
+        said.evidence,
+        said.not_read,
+        said.audit,
+    ]
     assert at(page, "//section/h2") == headings
     assert (page.get("lang"), page.get("dir")) == (language, "rtl" if language == "ar" else "ltr")
     assert at(page, "//h1") == [QUESTION] and at(page, "//title")[0] == QUESTION
@@ -102,12 +113,21 @@ def test_citations_sentences_and_table_say_the_verdict() -> None:
         ("3", "quote-4", "cite unsupported"),
         ("1", "quote-5", "cite supported"),
     ]
-    assert buttons[2].get("aria-label") == "2, not checked by a model: The keeper & her 100% {granite}"
+    assert (
+        buttons[2].get("aria-label") == "2, not checked by a model: The keeper & her 100% {granite}"
+    )
     opened = {aside.get("id"): words(aside) for aside in page.xpath("//aside[@popover]")}
     assert opened.keys() == {target for _, target, _ in cited}
     assert QUOTE in opened["quote-0"] and "no word of '38'" in opened["quote-2"]
-    assert "The text of this source is not stored." in opened["quote-4"] and "openai:judge-1" in opened["quote-4"]
-    assert at(page, "//article//*[@class='claim unchecked']") == ["It stands", "38 metres", "tall, on granite."]
+    assert (
+        "The text of this source is not stored." in opened["quote-4"]
+        and "openai:judge-1" in opened["quote-4"]
+    )
+    assert at(page, "//article//*[@class='claim unchecked']") == [
+        "It stands",
+        "38 metres",
+        "tall, on granite.",
+    ]
     assert at(page, "//article//*[@class='claim unsupported']") == ["It was electrified in 1937."]
     assert at(page, "//article//td/*[@class='claim supported']") == ["Skerry", "38 m"]
     rows = page.xpath("//table[@class='evidence']/tbody/tr")
@@ -136,7 +156,11 @@ def test_every_link_target_exists_once(is_on_paper: bool) -> None:
     page = tree(finished(), is_on_paper=is_on_paper)
     ids = page.xpath("//@id")
     targets = {str(link)[1:] for link in page.xpath("//@href") if str(link).startswith("#")}
-    targets |= {name for names in page.xpath("//@aria-labelledby | //@popovertarget") for name in str(names).split()}
+    targets |= {
+        name
+        for names in page.xpath("//@aria-labelledby | //@popovertarget")
+        for name in str(names).split()
+    }
     assert len(ids) == len(set(ids))
     assert targets <= set(ids)
 
@@ -144,8 +168,12 @@ def test_every_link_target_exists_once(is_on_paper: bool) -> None:
 def test_the_page_lists_sources_contradictions_gaps_and_unread_sources() -> None:
     page = tree(finished())
     first, second, third = at(page, "//ol[@class='sources']/li")
-    assert first.startswith("1 Skerry Light – Register lights.example · 2021-05-04 · read on 2026-03-04")
-    assert "the keeper.md" in second and third.startswith("3 Lighthouses of the coast coast.example")
+    assert first.startswith(
+        "1 Skerry Light – Register lights.example · 2021-05-04 · read on 2026-03-04"
+    )
+    assert "the keeper.md" in second and third.startswith(
+        "3 Lighthouses of the coast coast.example"
+    )
     assert "file:" not in second
     assert "Nearly the same text: 1, 3" in at(page, "//section[@aria-labelledby='sources']")[0]
     assert at(page, "//table[@class='contradictions']/tbody/tr/*") == [
@@ -163,22 +191,34 @@ def test_the_policy_names_the_one_style_and_pictures_within_the_page_and_nothing
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     allowed = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    assert tree(finished()).xpath("//meta[@http-equiv='Content-Security-Policy']/@content") == [allowed]
+    assert tree(finished()).xpath("//meta[@http-equiv='Content-Security-Policy']/@content") == [
+        allowed
+    ]
     assert "style=" not in page and "<script" not in page
 
 
 def test_in_short_an_export_lists_what_was_corrected_marked_or_not_verified() -> None:
     page = lxml.html.document_fromstring(report_page(finished(), "short", is_on_paper=True))
-    assert not page.xpath("//*[@id='evidence'] | //*[contains(@class, 'legend')]") and QUOTE not in words(page)
-    assert at(page, "//section[@aria-labelledby='audit']/h3") == [FIGURES[2], FIGURES[3], FIGURES[4]]
+    assert not page.xpath(
+        "//*[@id='evidence'] | //*[contains(@class, 'legend')]"
+    ) and QUOTE not in words(page)
+    assert at(page, "//section[@aria-labelledby='audit']/h3") == [
+        FIGURES[2],
+        FIGURES[3],
+        FIGURES[4],
+    ]
     assert at(page, "//ul[@class='remarks']/li") == [
         "It stands 38 metres tall, on granite.",
         "It was electrified in 1937. “Power Light · Electric Skerry · 1973” 3",
         "Some 4,000 ships passed in 1905.",
     ]
-    assert {link.get("href") for link in page.xpath("//a[@class='cite']")} == {f"#source-{n}" for n in (1, 2, 3)}
+    assert {link.get("href") for link in page.xpath("//a[@class='cite']")} == {
+        f"#source-{n}" for n in (1, 2, 3)
+    }
     (figures,) = at(page, "//section[@aria-labelledby='audit']/p")
-    assert figures.startswith(f"Statements checked: {AUDIT.checked} · Supported: {AUDIT.supported} · ")
+    assert figures.startswith(
+        f"Statements checked: {AUDIT.checked} · Supported: {AUDIT.supported} · "
+    )
     assert "Tokens" not in words(page) and "Judged by openai:judge-1" in words(page)
 
 
@@ -186,8 +226,12 @@ def test_a_document_for_word_shows_as_much_as_is_wanted() -> None:
     texts = {}
     for evidence in ("none", "short", "full"):
         document = docx.Document(BytesIO(report_docx(finished(), evidence)))
-        tables = [cell.text for table in document.tables for row in table.rows for cell in row.cells]
-        texts[evidence] = "\n".join([*(paragraph.text for paragraph in document.paragraphs), *tables])
+        tables = [
+            cell.text for table in document.tables for row in table.rows for cell in row.cells
+        ]
+        texts[evidence] = "\n".join(
+            [*(paragraph.text for paragraph in document.paragraphs), *tables]
+        )
     assert QUOTE in texts["full"] and QUOTE not in texts["short"] + texts["none"]
     assert "Statements corrected" in texts["short"] and "Audit" not in texts["none"]
     assert all("It was electrified in 1937." in text for text in texts.values())
@@ -203,19 +247,28 @@ def test_cells_are_named_by_row_and_column_and_nothing_is_raw_markdown() -> None
     ]
     text, claims = with_marks(TABLE, checked, labels("en"))
     page = tree(
-        finished(report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers, claims=claims), cited=SOURCES)
+        finished(
+            report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers, claims=claims),
+            cited=SOURCES,
+        )
     )
     names = at(page, "//tr[starts-with(@id, 'evidence-')]/td[1]")
     assert names == ["2024, Debt: 20.7", "2024, Cash: 3.4", "2025, Debt: 21.3"]
-    assert at(page, "//tr[@id='evidence-0']//blockquote") == ["Accounts Year · Debt 2025 · 21.3 a half sen"]
+    assert at(page, "//tr[@id='evidence-0']//blockquote") == [
+        "Accounts Year · Debt 2025 · 21.3 a half sen"
+    ]
     assert "the source says: 3.1" in at(page, "//tr[@id='evidence-1']/td[3]")[0]
 
 
 @pytest.mark.parametrize("language", all_labels())
 @pytest.mark.parametrize("judge", ["openai:judge-1", ""])
 def test_a_verdict_bears_the_name_of_the_model_that_gave_it(language: str, judge: str) -> None:
-    checked = claim_on("Some 4,000 ships passed in 1905.", "supported", passage(1, "supported", QUOTE, judge=judge))
-    page = tree(finished(language_code=language, report=REPORT.model_copy(update={"claims": (checked,)})))
+    checked = claim_on(
+        "Some 4,000 ships passed in 1905.", "supported", passage(1, "supported", QUOTE, judge=judge)
+    )
+    page = tree(
+        finished(language_code=language, report=REPORT.model_copy(update={"claims": (checked,)}))
+    )
     said = labels(language)
     expected = f"{said.supported} {said.judge} {judge}" if judge else said.supported
     assert words(page.find(".//tr[@id='evidence-0']/td[2]")) == expected
@@ -232,12 +285,20 @@ def source(key: str) -> Source:
 async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
     # Judged by a model for even seeds, and by rules for odd ones.
     limits = Limits(max_opinions=0 if seed % 2 else 24)
-    context = Context(models={"verifier": figure_judge(), "writer": "extractive"}, verify="check", limits=limits)
-    report = await check_report("\n\n".join(random.Random(seed).sample(PARTS, 8)), DOCUMENTS, context)
+    context = Context(
+        models={"verifier": figure_judge(), "writer": "extractive"}, verify="check", limits=limits
+    )
+    report = await check_report(
+        "\n\n".join(random.Random(seed).sample(PARTS, 8)), DOCUMENTS, context
+    )
     verdicts = [claim.verdict for claim in report.claims]
     assert len(set(verdicts)) > 1
     marks = [MARK in report.text[claim.start : claim.end + len(MARK)] for claim in report.claims]
-    assert marks == [claim.is_marked for claim in report.claims] == [verdict == "unsupported" for verdict in verdicts]
+    assert (
+        marks
+        == [claim.is_marked for claim in report.claims]
+        == [verdict == "unsupported" for verdict in verdicts]
+    )
     assert report.text.count(MARK) == verdicts.count("unsupported")
     audit = report.audit
     assert audit and audit.marked == report.text.count(MARK)
@@ -245,17 +306,27 @@ async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
     assert audit.checked == sum(parts) == len(report.verdicts)
     sources = [source(key) for key in report.sources]
     figures = audit_figures(audit, labels("en"))
-    assert [figures.get(name, "0") for name in FIGURES] == [str(number) for number in (audit.checked, *parts)]
+    assert [figures.get(name, "0") for name in FIGURES] == [
+        str(number) for number in (audit.checked, *parts)
+    ]
     claims = json.loads(run_json(standing(report, sources)))["claims"]
     assert [claim["verdict"] for claim in claims] == verdicts
-    page = tree(finished(report=report, cited=report.cited({source.key: source for source in sources})))
+    page = tree(
+        finished(report=report, cited=report.cited({source.key: source for source in sources}))
+    )
     assert all(plain(f"{name}: {value}") in plain(words(page)) for name, value in figures.items())
-    badges = page.xpath("//tr[starts-with(@id, 'evidence-')]//span[contains(@class, 'badge')]/@class")
-    assert badges == [f"badge {claim.verdict}" for claim in report.claims for _ in claim.passages or (None,)]
+    badges = page.xpath(
+        "//tr[starts-with(@id, 'evidence-')]//span[contains(@class, 'badge')]/@class"
+    )
+    assert badges == [
+        f"badge {claim.verdict}" for claim in report.claims for _ in claim.passages or (None,)
+    ]
     left = [(claim.verdict, plain(report.text[claim.start : claim.end])) for claim in report.claims]
     for shown in page.xpath("//article//span[starts-with(@class, 'claim ')]"):
         verdict = shown.get("class").removeprefix("claim ")
-        assert any(verdict == expected and plain(words(shown)) in text for expected, text in left), words(shown)
+        assert any(
+            verdict == expected and plain(words(shown)) in text for expected, text in left
+        ), words(shown)
         assert set(shown.xpath(".//a[starts-with(@class, 'cite')]/@class")) <= {f"cite {verdict}"}
 
 

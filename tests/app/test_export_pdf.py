@@ -50,7 +50,9 @@ def test_nothing_is_asked_for_from_outside(caplog: pytest.LogCaptureFixture) -> 
         (OSError("cannot load library 'libpango'"), "needs the library Pango"),
     ],
 )
-def test_a_missing_package_or_library_is_named(monkeypatch: pytest.MonkeyPatch, error: Exception, said: str) -> None:
+def test_a_missing_package_or_library_is_named(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
     found = builtins.__import__
 
     def importing(name: str, *rest: Any, **further: Any) -> Any:

@@ -39,18 +39,41 @@ def cells(table: Any) -> list[list[str]]:
 
 def test_the_document_has_an_outline() -> None:
     found = document(finished(title="The light of Skerry"))
-    own = ("Contradictions", "What remains open", "Notes", "Sources", "Evidence", "What could not be read", "Audit")
-    headings = [(p.style.name, p.text) for p in found.paragraphs if p.style.name.startswith(("Heading", "Title"))]
-    outline = [("Title", "The light of Skerry"), ("Heading 1", "The Skerry Light"), ("Heading 2", "Keepers")]
+    own = (
+        "Contradictions",
+        "What remains open",
+        "Notes",
+        "Sources",
+        "Evidence",
+        "What could not be read",
+        "Audit",
+    )
+    headings = [
+        (p.style.name, p.text)
+        for p in found.paragraphs
+        if p.style.name.startswith(("Heading", "Title"))
+    ]
+    outline = [
+        ("Title", "The light of Skerry"),
+        ("Heading 1", "The Skerry Light"),
+        ("Heading 2", "Keepers"),
+    ]
     assert headings == [*outline, *(("Heading 1", heading) for heading in own)]
     assert found.core_properties.title == "The light of Skerry"
     assert [p.text for p in found.paragraphs if p.style.name == "Subtitle"] == [QUESTION]
-    assert found.sections[0].footer._element.xpath(".//w:fldSimple/@w:instr") == ["PAGE", "NUMPAGES"]
+    assert found.sections[0].footer._element.xpath(".//w:fldSimple/@w:instr") == [
+        "PAGE",
+        "NUMPAGES",
+    ]
     assert {table.style.name for table in found.tables} == {"Report Table"}
 
 
 def test_lists_and_emphasis_are_real_ones() -> None:
-    found = document(written("- one\n- two\n\n1. a\n2. b\n\nThen **bold** and *leaning*, `code`.\n\n5. e\n\n> Said."))
+    found = document(
+        written(
+            "- one\n- two\n\n1. a\n2. b\n\nThen **bold** and *leaning*, `code`.\n\n5. e\n\n> Said."
+        )
+    )
     styles = {p.text: p.style.name for p in found.paragraphs}
     assert (styles["one"], styles["b"], styles["Said."]) == ("List Bullet", "List Number", "Quote")
     (mixed,) = [p for p in found.paragraphs if p.text.startswith("Then")]
@@ -72,13 +95,26 @@ def test_the_evidence_stands_in_a_table_whose_head_is_repeated() -> None:
     assert evidence.rows[0]._tr.xpath("./w:trPr/w:tblHeader")
     assert cells(contradictions)[1][2] == "Skerry Light – Register"
     assert cells(not_read)[1] == ["https://closed.example/", "the server asks for a password"]
-    assert any(paragraph.text.startswith("Statements checked: 7 · ") for paragraph in found.paragraphs)
+    assert any(
+        paragraph.text.startswith("Statements checked: 7 · ") for paragraph in found.paragraphs
+    )
 
 
 @pytest.mark.parametrize(
     ("report", "expected"),
     [
-        (finished(), ["evidence_0", "evidence_1", "evidence_2", "evidence_4", "evidence_5", "source_1", "source_3"]),
+        (
+            finished(),
+            [
+                "evidence_0",
+                "evidence_1",
+                "evidence_2",
+                "evidence_4",
+                "evidence_5",
+                "source_1",
+                "source_3",
+            ],
+        ),
         (finished(report=UNCHECKED), ["source_1", "source_1", "source_2", "source_3", "source_1"]),
     ],
     ids=["checked", "unchecked"],
@@ -97,7 +133,9 @@ def charts(report: Finished) -> Any:
 def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures_in_words() -> None:
     pytest.importorskip("matplotlib")
     page = report_page(written(DEBT))
-    (chart,) = lxml.html.document_fromstring(page).xpath("//div[@class='wide']/following-sibling::*[1][self::figure]")
+    (chart,) = lxml.html.document_fromstring(page).xpath(
+        "//div[@class='wide']/following-sibling::*[1][self::figure]"
+    )
     image = chart.find("img")
     assert image.get("src").startswith("data:image/svg+xml;base64,")
     assert image.get("alt") == (
@@ -112,17 +150,37 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
     ("rows", "language", "lines"),
     [
         ([HEAD, ["Income in euros", "5", "6", "7"]], "en", {"Income in euros": [5, 6, 7]}),
-        ([["Quarter", "Ships"], ["Q1 2024", "5"], ["Q2 2024", "7"], ["Q3 2024", "6"]], "en", {"Ships": [5, 7, 6]}),
-        ([["Monat", "Anteil"], ["März", "5,5 %"], ["April", "−7 %"], ["Mai", "6 %"]], "de", {"Anteil": [5.5, -7, 6]}),
-        ([["", "A"], ["2024-01-31", "$5"], ["2024-02-29", "$6"], ["2024-03-31", "$7"]], "en", {"A": [5, 6, 7]}),
+        (
+            [["Quarter", "Ships"], ["Q1 2024", "5"], ["Q2 2024", "7"], ["Q3 2024", "6"]],
+            "en",
+            {"Ships": [5, 7, 6]},
+        ),
+        (
+            [["Monat", "Anteil"], ["März", "5,5 %"], ["April", "−7 %"], ["Mai", "6 %"]],
+            "de",
+            {"Anteil": [5.5, -7, 6]},
+        ),
+        (
+            [["", "A"], ["2024-01-31", "$5"], ["2024-02-29", "$6"], ["2024-03-31", "$7"]],
+            "en",
+            {"A": [5, 6, 7]},
+        ),
         ([["Port", "2024"], ["Skerry", "5"], ["Ellen", "6"], ["North", "7"]], "en", None),
         ([["Year", "Debt"], ["2021", "5"], ["2022", "6"]], "en", None),
         ([["Year", "Debt"], ["2021", "5"], ["2023", "6"], ["2022", "7"]], "en", None),
         ([["Year", "Debt"], ["2021", "5"], ["Q2 2022", "6"], ["2023", "7"]], "en", None),
         ([["Year", "Debt"], ["2021", "5"], ["2022", "about 6"], ["2023", "7"]], "en", None),
-        ([["Year", "Debt"], ["2021", "5 million"], ["2022", "6 billion"], ["2023", "7 million"]], "en", None),
+        (
+            [["Year", "Debt"], ["2021", "5 million"], ["2022", "6 billion"], ["2023", "7 million"]],
+            "en",
+            None,
+        ),
         ([["Year", "Debt"], ["2021", "12.4"], ["2022", "14.9"], ["2023", "18.2"]], "de", None),
-        ([["Year", "Debt", "Ships"], ["2021", "5", "1"], ["2022", "6", "2"], ["2023", "7", "3"]], "en", None),
+        (
+            [["Year", "Debt", "Ships"], ["2021", "5", "1"], ["2022", "6", "2"], ["2023", "7", "3"]],
+            "en",
+            None,
+        ),
         ([HEAD, ["Debt (euros)", "5", "6", "7"], ["Share (%)", "5", "6", "7"]], "en", None),
         ([["年", "债务"], ["2021", "5"], ["2022", "6"], ["2023", "7"]], "zh", None),
         ([["Word"], ["2021"]], "en", None),
@@ -133,7 +191,9 @@ def test_only_what_is_plainly_one_series_is_drawn(rows: Any, language: str, line
     assert (series.lines if series else None) == lines
 
 
-def test_a_report_has_at_most_three_charts_and_none_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_has_at_most_three_charts_and_none_without_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("matplotlib")
     report = written(DEBT * 5)
     assert len(charts(report)) == 3 and len(at(tree(report), "//article//table")) == 5

@@ -1,4 +1,5 @@
-"""One writer per thread: one process runs it, others are refused, and nothing is paid twice or lost."""
+"""One writer per thread: one process runs it, others are refused, and nothing is paid twice or
+lost."""
 
 from __future__ import annotations
 
@@ -95,14 +96,18 @@ def test_if_three_processes_resume_a_killed_run_at_once_only_one_runs_it(tmp_pat
         return answer
 
     roles: dict[str, Any] = {**plain_run(), "orchestrator": in_rounds, "researcher": researched}
-    with wire_desk(tmp_path, **{role: at_leisure(script) for role, script in roles.items()}) as wire:
+    with wire_desk(
+        tmp_path, **{role: at_leisure(script) for role, script in roles.items()}
+    ) as wire:
         with wire.desk.started("ask", QUESTION, "--thread", "light") as first:
             started.append(first)
             assert first.wait(SECONDS) == -signal.SIGKILL
         before = wire.paid()
         for _ in range(3):
             started.append(wire.desk.start("resume", "light"))
-        ended = [(process.communicate(timeout=SECONDS), process.returncode) for process in started[1:]]
+        ended = [
+            (process.communicate(timeout=SECONDS), process.returncode) for process in started[1:]
+        ]
         assert {code for _, code in ended} <= {0, 4}
         reports = [out for (out, _), code in ended if code == 0]
         assert reports and all(map(is_right, reports))
@@ -141,8 +146,13 @@ def test_a_suspended_process_that_lost_its_lease_writes_nothing_when_it_wakes(
         ("machine = 'this one before it was started again', renewed = renewed + 1000", False),
     ],
 )
-async def test_a_lease_ends_with_its_process_or_its_renewal(tmp_path: Path, change: str, *, is_busy: bool) -> None:
-    async with open_database(tmp_path / "runs.sqlite") as first, open_database(tmp_path / "runs.sqlite") as other:
+async def test_a_lease_ends_with_its_process_or_its_renewal(
+    tmp_path: Path, change: str, *, is_busy: bool
+) -> None:
+    async with (
+        open_database(tmp_path / "runs.sqlite") as first,
+        open_database(tmp_path / "runs.sqlite") as other,
+    ):
         async with first.saver.leases.hold("light") as lease:
             await first.saver.change((f"UPDATE leases SET {change}, owner = 'somebody'", [()]))
             assert bool(await other.saver.leases.other_holder("light")) == is_busy
@@ -156,7 +166,9 @@ async def test_a_lease_ends_with_its_process_or_its_renewal(tmp_path: Path, chan
         assert not lease.is_lost, "it has not noticed yet"
 
 
-async def test_within_a_process_one_run_at_a_time_writes_to_a_thread_and_frees_it_at_a_pause(tmp_path: Path) -> None:
+async def test_within_a_process_one_run_at_a_time_writes_to_a_thread_and_frees_it_at_a_pause(
+    tmp_path: Path,
+) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     began, _, wait = gate()
     run = lab(tmp_path, graph=graph, planner=[wait, PLAN], review_plan=True)
@@ -172,7 +184,9 @@ async def test_within_a_process_one_run_at_a_time_writes_to_a_thread_and_frees_i
     await asyncio.gather(task, return_exceptions=True)
     await run.ask(None)
     assert await run.next() == ("review_plan",)
-    assert "words of somebody else" not in [message.text for message in (await run.state()).messages]
+    assert "words of somebody else" not in [
+        message.text for message in (await run.state()).messages
+    ]
     assert leases(tmp_path) == 0
     async for _ in graph.astream(Command(resume="yes"), config, context=run.context):
         break
@@ -189,20 +203,26 @@ def server(wire: WireDesk) -> Iterator[Server]:
 
 @pytest.mark.slow
 @pytest.mark.fault(43, 47, "R28")
-def test_command_and_server_name_the_process_of_a_busy_run(wire: WireDesk, writer: FirstHeld, server: Server) -> None:
+def test_command_and_server_name_the_process_of_a_busy_run(
+    wire: WireDesk, writer: FirstHeld, server: Server
+) -> None:
     thread = str(uuid.uuid4())
 
     async def run_on_server() -> dict[str, Any]:
         async with server.client() as client:
             await client.threads.create(thread_id=thread, if_exists="do_nothing")
-            values: Any = await client.runs.wait(thread, GRAPH, input=said(FOLLOW_UP), raise_error=False)
+            values: Any = await client.runs.wait(
+                thread, GRAPH, input=said(FOLLOW_UP), raise_error=False
+            )
             return dict(values)
 
     with wire.desk.started("ask", QUESTION, "--thread", thread) as process:
         assert writer.asked.wait(SECONDS)
         paid, report = wire.paid(), wire.desk.folder / "report.md"
         assert names_process(process.pid, wire.desk.call("resume", thread))
-        assert names_process(process.pid, wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--out", str(report)))
+        assert names_process(
+            process.pid, wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--out", str(report))
+        )
         packets = wire.desk.call("ask", FOLLOW_UP, "--thread", thread, "--json")
         assert (packets.code, json.loads(packets.out)["type"]) == (4, "stop")
         assert "  running in another process " in wire.desk.call("runs").out
@@ -211,7 +231,9 @@ def test_command_and_server_name_the_process_of_a_busy_run(wire: WireDesk, write
         assert "Resume  " not in shown and not report.exists()
         refused = asyncio.run(run_on_server())["__error__"]
         assert refused["error"] == "ThreadBusy"
-        assert refused["message"].startswith(f"This run is in progress in another process ({process.pid}) since ")
+        assert refused["message"].startswith(
+            f"This run is in progress in another process ({process.pid}) since "
+        )
         assert wire.paid() == paid
         writer.let.set()
         out, _ = process.communicate(timeout=SECONDS)
@@ -230,5 +252,10 @@ def test_command_and_server_name_the_process_of_a_busy_run(wire: WireDesk, write
     writer.let.set()
     asking.join(SECONDS)
     assert set(wire.paid().values()) == {1}
-    assert json.loads(wire.desk.call("show", thread, "--format", "json").out)["question"] == FOLLOW_UP
-    assert wire.desk.call("resume", thread).out.strip() == answered[0]["messages"][-1]["content"].strip()
+    assert (
+        json.loads(wire.desk.call("show", thread, "--format", "json").out)["question"] == FOLLOW_UP
+    )
+    assert (
+        wire.desk.call("resume", thread).out.strip()
+        == answered[0]["messages"][-1]["content"].strip()
+    )

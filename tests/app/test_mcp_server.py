@@ -20,7 +20,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 
 QUESTION = "When was the Skerry Light lit?"
 OFFLINE = ("--no-web", "--model", "extractive")
-TOOLS = ["research", "answer", "follow_up", "read_report", "search_documents", "search_earlier", "check_report"]
+TOOLS = [
+    "research",
+    "answer",
+    "follow_up",
+    "read_report",
+    "search_documents",
+    "search_earlier",
+    "check_report",
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,7 +39,9 @@ def no_other_test_hears_of_the_pipes() -> Iterator[None]:
         gc.collect()
 
 
-async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(desk: Desk) -> None:
+async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(
+    desk: Desk,
+) -> None:
     async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
         listed = (await peer.session.list_tools()).tools
         assert [tool.name for tool in listed] == TOOLS
@@ -39,16 +49,22 @@ async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_
             assert tool.description and tool.outputSchema
             assert all("description" in field for field in tool.inputSchema["properties"].values())
         report = await peer.call("research", question=QUESTION, documents=["docs/lighthouse.md"])
-        assert text_of(report).startswith(f"# {QUESTION}\n\nThe Skerry Light was lit for the first time in 1844. [1]")
+        assert text_of(report).startswith(
+            f"# {QUESTION}\n\nThe Skerry Light was lit for the first time in 1844. [1]"
+        )
         assert all(map(stands_in_its_file, quotations(text_of(report))))
         assert report.structuredContent is not None
         thread = report.structuredContent["thread"]
         assert report.structuredContent["report"] in text_of(report) and thread in text_of(report)
-        assert [source["title"] for source in report.structuredContent["sources"]] == ["Skerry Light"]
+        assert [source["title"] for source in report.structuredContent["sources"]] == [
+            "Skerry Light"
+        ]
         assert f"Research {thread}" in peer.progress[:2]
         assert any("searching: When was the Skerry Light lit?" in line for line in peer.progress)
         assert "writing the report" in peer.progress
-        further = await peer.data("follow_up", thread=thread, question="How tall is the Skerry Light?")
+        further = await peer.data(
+            "follow_up", thread=thread, question="How tall is the Skerry Light?"
+        )
         assert (further["status"], further["thread"]) == ("completed", thread)
         assert "38 metres" in further["report"] and "Ada Moran" not in further["report"]
         assert await peer.data("read_report", thread=thread) == further
@@ -59,16 +75,27 @@ async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_
     assert thread[:6] in desk.run("runs").out
 
 
-async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_the_user(desk: Desk) -> None:
+async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_the_user(
+    desk: Desk,
+) -> None:
     (desk.folder / "secret.md").write_text("It cost 900 pounds.", "utf-8")
     body = "<p>The light was lit in 1844 [1]. It cost 900 pounds [2].</p>"
     page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {desk.folder}/secret.md</li></ol>"
     async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
         checked = await peer.call("check_report", report=page, form="html")
         assert checked.structuredContent is not None
-        assert checked.structuredContent["counts"] == {"numbers found": 1, "source not reachable": 1}
-        assert checked.structuredContent["table"] in text_of(checked) and "900 pounds" in text_of(checked)
-        assert [note for note in checked.structuredContent["notes"] if note.startswith("Not read: source 2, ")]
+        assert checked.structuredContent["counts"] == {
+            "numbers found": 1,
+            "source not reachable": 1,
+        }
+        assert checked.structuredContent["table"] in text_of(checked) and "900 pounds" in text_of(
+            checked
+        )
+        assert [
+            note
+            for note in checked.structuredContent["notes"]
+            if note.startswith("Not read: source 2, ")
+        ]
         assert "reading 2 sources" in peer.progress
         assert "at most 100000 characters" in await peer.fault("check_report", report="a" * 100_001)
         assert "the file contains no text" in await peer.fault("check_report", report=" ")
@@ -77,7 +104,9 @@ async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_th
 @pytest.mark.slow
 async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Path) -> None:
     refusals = [fail(401, "Incorrect API key.", code="invalid_api_key")]
-    with wire_desk(tmp_path, planner=lambda _: refusals.pop() if refusals else say("1. The light")) as wires:
+    with wire_desk(
+        tmp_path, planner=lambda _: refusals.pop() if refusals else say("1. The light")
+    ) as wires:
         async with over_streams(wires.desk) as peer:
             fault = await peer.fault("research", question="What is on the coast?")
             thread = peer.progress[0].removeprefix("Research ")
@@ -88,7 +117,11 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Pat
 
 
 def test_standard_output_is_the_protocols_alone(desk: Desk) -> None:
-    start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    start = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
     sent = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start})
     ended = desk.run("mcp", "--docs", "docs", stdin=None, input=f"{sent}\n")
     assert (ended.code, ended.err) == (0, "")

@@ -1,4 +1,5 @@
-"""The page in a real browser, before a real server, with models, a search engine and a web on loopback."""
+"""The page in a real browser, before a real server, with models, a search engine and a web on
+loopback."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ FURTHER = "And the harbour?"
 MORE = "And once more, the harbour?"
 WIDE = "What is known of the coast?"
 PAINTED = "And who painted it?"
-COAST = [f"{subject} on the coast" for subject in ("light", "keeper", "harbour")] + [f"inlet {n}" for n in range(1, 10)]
+COAST = [f"{subject} on the coast" for subject in ("light", "keeper", "harbour")] + [
+    f"inlet {n}" for n in range(1, 10)
+]
 """Tasks of the wide question."""
 LISTED = "Which keepers are listed in a table?"
 TABLE = "| Event | Year |\n|---|---|\n| Moran began | 1901 [2] |\n| Light lit | 1844 [1] |\n| Moran ended | 1932 [2] |"
@@ -48,11 +51,16 @@ def clarify(request: Received) -> Reply:
 
 
 def orchestrate(request: Received) -> Reply:
-    """Send out twelve researchers for the wide question, two for others, one more for a further one."""
+    """Send out twelve researchers for the wide question, two for others, one more for a further
+    one."""
     if PAINTED in request.prompt:
         return hand_out("painter")
     if WIDE in request.prompt:
-        return END if "Found:" in request.prompt or "Nothing was found" in request.prompt else hand_out(*COAST)
+        return (
+            END
+            if "Found:" in request.prompt or "Nothing was found" in request.prompt
+            else hand_out(*COAST)
+        )
     if FURTHER in request.prompt or MORE in request.prompt:
         return END if FACTS["harbour"] in request.prompt else hand_out("harbour")
     return END if FACTS["light"] in request.prompt else hand_out("light", "keeper")
@@ -73,7 +81,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WireDesk]:
 
 @pytest.fixture(scope="module")
 def server(desk: WireDesk) -> Iterator[Server]:
-    with Server(desk.desk.folder, DEEP_RESEARCH_DOCS="", DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true") as server:
+    with Server(
+        desk.desk.folder, DEEP_RESEARCH_DOCS="", DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true"
+    ) as server:
         yield server
 
 
@@ -86,10 +96,14 @@ class Reader:
         """Console messages, page errors, failed requests and requests to other hosts."""
 
     @contextmanager
-    def page(self, width: int = 1500, scheme: str = "light", height: int = 900, script: str = "") -> Iterator[Any]:
+    def page(
+        self, width: int = 1500, scheme: str = "light", height: int = 900, script: str = ""
+    ) -> Iterator[Any]:
         """A page in a fresh browser context, opened at the address that the server prints."""
         self.said.clear()
-        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme
+        )
         context.set_default_timeout(WAIT)
         context.add_init_script(script)
         page = self.tab(context)
@@ -137,7 +151,9 @@ def show_options(page: Any) -> None:
     page.locator("summary", has_text="Options").click()
 
 
-def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk: WireDesk, tmp_path: Path) -> None:
+def test_a_whole_run_from_clarification_to_second_follow_up(
+    reader: Reader, desk: WireDesk, tmp_path: Path
+) -> None:
     with reader.page() as page:
         show_options(page)
         page.get_by_label("Show me the plan first").check()
@@ -147,7 +163,11 @@ def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk
         steps = page.locator(".lines textarea")
         steps.first.wait_for()
         assert page.locator("#words").is_hidden()
-        assert [step.input_value() for step in steps.all()] == ["The light", "Its keeper", "The harbour"]
+        assert [step.input_value() for step in steps.all()] == [
+            "The light",
+            "Its keeper",
+            "The harbour",
+        ]
         assert page.get_by_text("Earlier runs").count() == 0
         page.get_by_role("button", name="Remove").nth(1).click()
         page.get_by_role("button", name="Add a step").click()
@@ -157,7 +177,10 @@ def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk
         page.get_by_role("button", name="Start research").click()
         tasks = page.locator(".task")
         page.locator(".task.done").first.wait_for()
-        assert [task.locator("h3").inner_text().split("\n")[0] for task in tasks.all()] == ["light", "keeper"]
+        assert [task.locator("h3").inner_text().split("\n")[0] for task in tasks.all()] == [
+            "light",
+            "keeper",
+        ]
         assert tasks.nth(1).get_by_text("at work").is_visible()
         assert page.get_by_text("1 of 2 tasks done").is_visible()
         # The summary shows the edited plan, not the proposed one.
@@ -198,7 +221,9 @@ def test_a_whole_run_from_clarification_to_second_follow_up(reader: Reader, desk
         for number, question in enumerate((FURTHER, MORE), 1):
             reply(page, question, "Ask")
             page.get_by_role("button", name="Start research").click()
-            page.locator(".exchange").nth(number).locator(".report article").get_by_text(FACTS["harbour"]).wait_for()
+            page.locator(".exchange").nth(number).locator(".report article").get_by_text(
+                FACTS["harbour"]
+            ).wait_for()
         assert page.locator(".talk .user > p:first-child").all_inner_texts() == [
             "The light and its keeper",
             "Mind the years",
@@ -242,7 +267,9 @@ def test_a_follow_up_that_begins_before_it_is_confirmed_is_shown_once(reader: Re
         ask(page)
         page.locator(".report article").wait_for()
         reply(page, FURTHER, "Ask")
-        page.locator(".exchange").nth(1).locator(".report article").get_by_text(FACTS["harbour"]).wait_for()
+        page.locator(".exchange").nth(1).locator(".report article").get_by_text(
+            FACTS["harbour"]
+        ).wait_for()
         assert page.locator("h1.question").all_inner_texts() == [QUESTION, FURTHER]
 
 
@@ -259,7 +286,10 @@ def test_a_message_reaches_the_researchers(reader: Reader, desk: WireDesk) -> No
         words.fill("And the harbour")
         page.locator(".report article").wait_for()
         assert words.input_value() == "And the harbour"
-        assert any("The keeper matters most" in request.prompt for request in desk.lab.models.requests[before:])
+        assert any(
+            "The keeper matters most" in request.prompt
+            for request in desk.lab.models.requests[before:]
+        )
         assert FACTS["keeper"] in page.locator(".report article").inner_text()
 
 
@@ -294,16 +324,22 @@ def test_a_failed_run_says_why_also_after_a_reload(reader: Reader) -> None:
 
 
 def test_a_run_of_the_command_line_goes_on_in_the_page(reader: Reader, desk: WireDesk) -> None:
-    desk.desk.run("ask", UNCLEAR, "--thread", "from-the-command-line", "--data-dir", str(reader.server.data))
+    desk.desk.run(
+        "ask", UNCLEAR, "--thread", "from-the-command-line", "--data-dir", str(reader.server.data)
+    )
     with reader.page() as page:
-        page.get_by_role("navigation").get_by_role("link").filter(has_text="Waiting for you").first.click()
+        page.get_by_role("navigation").get_by_role("link").filter(
+            has_text="Waiting for you"
+        ).first.click()
         page.get_by_text("Which of them?").wait_for()
         reply(page, "The light and its keeper", "Answer")
         page.locator(".report article").wait_for()
         assert FACTS["light"] in page.locator(".report article").inner_text()
 
 
-def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(reader: Reader, desk: WireDesk) -> None:
+def test_runs_are_searched_renamed_and_deleted_unless_it_is_undone(
+    reader: Reader, desk: WireDesk
+) -> None:
     expect = pytest.importorskip("playwright.sync_api").expect
     with reader.page() as page:
         ask(page, f"{QUESTION} Tell me of the heron.")
@@ -354,13 +390,19 @@ addEventListener("DOMContentLoaded", () => {
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_the_part_at_work_stays_in_view(reader: Reader, desk: WireDesk, width: int, height: int) -> None:
+def test_the_part_at_work_stays_in_view(
+    reader: Reader, desk: WireDesk, width: int, height: int
+) -> None:
     with reader.page(width, height=height, script=WATCH) as page:
         ask(page, WIDE)
         page.locator(".report article h2").nth(SECTIONS - 1).wait_for()
         seen = page.evaluate("window.seen")
         assert {stage for stage, *_ in seen} >= {"research", "report"}
-        assert [position for position in seen if not (position[1] < position[3] - 150 and position[2] > 56)] == []
+        assert [
+            position
+            for position in seen
+            if not (position[1] < position[3] - 150 and position[2] > 56)
+        ] == []
         top = page.locator(".report article p").first.bounding_box()["y"]
         assert top < (300 if width == 1440 else height / 2)
         assert page.locator("#jump").is_hidden()
@@ -394,7 +436,8 @@ PIECES = """async () => {
   };
   return [await changes(1000), await changes(20000)];
 }"""
-"""Counts the changes of the page by fifty pieces at the end of a report of 1,000 and of 20,000 words."""
+"""Counts the changes of the page by fifty pieces at the end of a report of 1,000 and of 20,000
+words."""
 
 
 def test_a_piece_of_a_long_report_costs_no_more_than_one_of_a_short_report(reader: Reader) -> None:
@@ -430,11 +473,18 @@ def test_nobody_is_kept_from_using_it(
 def test_without_a_model_reports_quote_documents_and_attached_files(
     reader: Reader, barriers_of: Barriers, tmp_path: Path
 ) -> None:
-    files = {"tariff.pdf": TARIFF, "berths.csv": BERTHS, "torn.pdf": BROKEN, "left-out.txt": b"Never sent."}
+    files = {
+        "tariff.pdf": TARIFF,
+        "berths.csv": BERTHS,
+        "torn.pdf": BROKEN,
+        "left-out.txt": b"Never sent.",
+    }
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     with (
-        Server(tmp_path, DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true", DEEP_RESEARCH_MODELS="extractive") as server,
+        Server(
+            tmp_path, DEEP_RESEARCH_SERVER_REQUIRE_TOKEN="true", DEEP_RESEARCH_MODELS="extractive"
+        ) as server,
         Reader(reader.browser, server).page() as page,
     ):
         assert page.get_by_text("No language model is set").is_visible()
@@ -448,7 +498,9 @@ def test_without_a_model_reports_quote_documents_and_attached_files(
         report.get_by_text("47 crowns").wait_for()
         assert "44" in report.inner_text()
         sent = page.locator(".exchange .files li").all_inner_texts()
-        assert sent[:2] == ["tariff.pdf", "berths.csv"] and sent[2].startswith("torn.pdf: not read, ")
+        assert sent[:2] == ["tariff.pdf", "berths.csv"] and sent[2].startswith(
+            "torn.pdf: not read, "
+        )
         assert barriers_of(page) == []
         page.locator(".composer [data-files]").set_input_files(tmp_path / "left-out.txt")
         reply(page, "When was the Skerry Light lit?", "Ask")

@@ -54,8 +54,12 @@ def seen(*packets: AnyPacket) -> str:
     return screen.getvalue()
 
 
-@pytest.mark.parametrize(("usd", "words"), [(0.0, "34 567 tokens"), (0.00000062, "34 567 tokens, $0.0000012")])
-def test_the_costs_of_model_calls_are_added_up(capsys: pytest.CaptureFixture[str], usd: float, words: str) -> None:
+@pytest.mark.parametrize(
+    ("usd", "words"), [(0.0, "34 567 tokens"), (0.00000062, "34 567 tokens, $0.0000012")]
+)
+def test_the_costs_of_model_calls_are_added_up(
+    capsys: pytest.CaptureFixture[str], usd: float, words: str
+) -> None:
     calls = (finished(34_000, usd), finished(567, usd))
     stop = p.OverallStop(placement=TOP, stop_reason="user_cancelled", elapsed_seconds=1.0)
     assert lines(capsys, *calls, stop) == [f"spent: 2 model calls, {words}"]
@@ -63,11 +67,23 @@ def test_the_costs_of_model_calls_are_added_up(capsys: pytest.CaptureFixture[str
 
 
 def test_the_live_view_shows_the_report_as_it_is_written_and_fits_on_the_screen() -> None:
-    words = {"step_id": "2", "title": "Its keeper", "task": "Who kept it?", "kind": "hybrid", "parent_id": ""}
+    words = {
+        "step_id": "2",
+        "title": "Its keeper",
+        "task": "Who kept it?",
+        "kind": "hybrid",
+        "parent_id": "",
+    }
     step = p.StepStarted.model_validate({"placement": AGENT, **words})
-    plan: list[AnyPacket] = [p.PlanStart(placement=TOP), p.PlanDelta(placement=TOP, content="1. A light\n" * 40)]
+    plan: list[AnyPacket] = [
+        p.PlanStart(placement=TOP),
+        p.PlanDelta(placement=TOP, content="1. A light\n" * 40),
+    ]
     report = p.MessageStart(placement=TOP, final_documents=[])
-    deltas = [p.MessageDelta(placement=TOP, content=f"Sentence {number} of a long report. ") for number in range(400)]
+    deltas = [
+        p.MessageDelta(placement=TOP, content=f"Sentence {number} of a long report. ")
+        for number in range(400)
+    ]
     for packets in (plan, [*plan, step], [*plan, step, report, *deltas], [report, *deltas]):
         view, screen = LiveView(""), StringIO()
         feed(view, *packets)
@@ -77,15 +93,21 @@ def test_the_live_view_shows_the_report_as_it_is_written_and_fits_on_the_screen(
         assert ("writing the report" in screen.getvalue()) == (packets[-1] is deltas[-1])
 
 
-def test_a_delayed_call_is_shown_with_its_wait_and_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_delayed_call_is_shown_with_its_wait_and_its_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     delayed = p.CallDelayed(placement=TOP, seconds=12.4, reason="the provider asks to (429)")
     start = p.ResearchAgentStart(placement=AGENT, research_task="The light")
-    inside = delayed.model_copy(update={"placement": AGENT.model_copy(update={"sub_turn_index": 0})})
+    inside = delayed.model_copy(
+        update={"placement": AGENT.model_copy(update={"sub_turn_index": 0})}
+    )
     words = "waiting 12 s: the provider asks to (429)"
     assert lines(capsys, delayed, inside) == [f"[0.1] {words}", f"[1.2] {words}"]
     assert words in seen(delayed)
     assert words not in seen(delayed, p.PlanStart(placement=TOP))
-    assert f"● The light\n  {words}" in "\n".join(line.rstrip() for line in seen(start, inside).splitlines())
+    assert f"● The light\n  {words}" in "\n".join(
+        line.rstrip() for line in seen(start, inside).splitlines()
+    )
 
 
 async def settle(clock: HandClock, seconds: int) -> None:
@@ -141,7 +163,11 @@ async def test_every_ten_seconds_a_line_says_what_the_run_is_waiting_for(
 def test_typed_lines_are_passed_on_only_while_researchers_are_running() -> None:
     view = PlainLines()
     view.typed.append("Mind the gannets.")
-    feed(view, p.PlanStart(placement=TOP), p.ResearchAgentStart(placement=AGENT, research_task="The light"))
+    feed(
+        view,
+        p.PlanStart(placement=TOP),
+        p.ResearchAgentStart(placement=AGENT, research_task="The light"),
+    )
     assert view.steering() == ""
     feed(view, p.ResearchAgentTitle(placement=AGENT, title="The light"))
     assert (view.steering(), view.steering()) == ("Mind the gannets.", "")

@@ -65,15 +65,23 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """An environment in which a package with entry points is installed."""
     about = tmp_path / "site" / "runes-1.0.dist-info"
     about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: runes\nVersion: 1.0\n", encoding="utf-8")
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: runes\nVersion: 1.0\n", encoding="utf-8"
+    )
     (about / "entry_points.txt").write_text(POINTS, encoding="utf-8")
     (tmp_path / "site" / "runes.py").write_text(PLUGIN, encoding="utf-8")
-    [exporter] = re.findall(r"^```py\n(.*?)^```$", (ROOT / "docs/guides/extending.md").read_text("utf-8"), re.M | re.S)
+    [exporter] = re.findall(
+        r"^```py\n(.*?)^```$", (ROOT / "docs/guides/extending.md").read_text("utf-8"), re.M | re.S
+    )
     (tmp_path / "site" / "wiki.py").write_text(exporter, encoding="utf-8")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "light.runes").write_bytes(b"1844")
     (tmp_path / "docs" / "broken.ogham").write_bytes(b"Zanzibarella")
-    return {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "DEEP_RESEARCH_DATA_DIR": str(tmp_path / "data")}
+    return {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path / "site"),
+        "DEEP_RESEARCH_DATA_DIR": str(tmp_path / "data"),
+    }
 
 
 def ended(environment: dict[str, str], *arguments: str) -> str:
@@ -99,10 +107,32 @@ def test_a_registered_export_format_is_printed_and_offered_like_ours(
 def test_registered_parsers_and_exporters_are_used_and_failures_are_logged_without_file_contents(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    command, log, out = str(Path(sys.executable).with_name("deep-research")), tmp_path / "run.log", tmp_path / "a.wiki"
-    options = ("--no-web", "--yes", "--model", "extractive", "--docs", str(tmp_path / "docs"), "--out", str(out))
+    command, log, out = (
+        str(Path(sys.executable).with_name("deep-research")),
+        tmp_path / "run.log",
+        tmp_path / "a.wiki",
+    )
+    options = (
+        "--no-web",
+        "--yes",
+        "--model",
+        "extractive",
+        "--docs",
+        str(tmp_path / "docs"),
+        "--out",
+        str(out),
+    )
     patient = ("--limit", "parse_seconds=300")
-    shown = ended(environment, command, "--log", str(log), "ask", "When was the Skerry Light lit?", *options, *patient)
+    shown = ended(
+        environment,
+        command,
+        "--log",
+        str(log),
+        "ask",
+        "When was the Skerry Light lit?",
+        *options,
+        *patient,
+    )
     written, said = out.read_text("utf-8"), log.read_text("utf-8")
     assert written.startswith("= When was the Skerry Light lit? =\n")
     assert re.search(r"lit in 1844\. \[1\]\n.*== Sources ==\n\* \[1\] light", written, re.DOTALL)

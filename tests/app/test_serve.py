@@ -53,7 +53,10 @@ def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: 
         assert httpx.get(f"{url}/research/offer", timeout=SECONDS).status_code == 401
         headers = {"X-Api-Key": token}
         offered = httpx.get(f"{url}/research/offer", headers=headers, timeout=SECONDS).json()
-        assert (offered["user"], [folder["name"] for folder in offered["docs"]]) == ("local", ["lighthouses"])
+        assert (offered["user"], [folder["name"] for folder in offered["docs"]]) == (
+            "local",
+            ["lighthouses"],
+        )
         with get_sync_client(url=url, api_key=token) as client:
             thread = client.threads.create()["thread_id"]
             client.runs.wait(thread, "deep_research", input=said("When was the Skerry Light lit?"))
@@ -61,14 +64,18 @@ def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: 
         assert (run["thread"], run["status"]) == (thread, "completed")
         report = httpx.get(f"{url}/research/runs/{thread}/export", headers=headers, timeout=SECONDS)
         assert "1844" in report.text
-        refused = httpx.get(f"{url}/research/runs/{thread}/export?format=odt", headers=headers, timeout=SECONDS)
+        refused = httpx.get(
+            f"{url}/research/runs/{thread}/export?format=odt", headers=headers, timeout=SECONDS
+        )
         assert (refused.status_code, "unknown format 'odt'" in refused.text) == (422, True)
     assert thread[:6] in desk.run("runs").out
 
 
 @pytest.mark.fault("R27")
 @pytest.mark.slow
-def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_other(tmp_path: Path) -> None:
+def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_other(
+    tmp_path: Path,
+) -> None:
     desk, calls = Desk(tmp_path), queue.Queue[Request]()
     write_documents(tmp_path / "homes" / "local")
 
@@ -78,15 +85,37 @@ def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_o
 
     with serving(heard) as receiver:
         host = receiver.url.removeprefix("http://")
-        settings = {"DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS": host, "DEEP_RESEARCH_DOCS": "homes/{user}"}
-        with served(desk, **settings) as (url, token), get_sync_client(url=url, api_key=token) as client:
-            thread, question = client.threads.create()["thread_id"], said("When was the Skerry Light lit?")
-            for other in (f"http://u:p@{host}/", "http://127.0.0.1:1/", "https://hooks.example/", "/threads"):
-                with pytest.raises(UnprocessableEntityError, match="DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS"):
+        settings = {
+            "DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS": host,
+            "DEEP_RESEARCH_DOCS": "homes/{user}",
+        }
+        with (
+            served(desk, **settings) as (url, token),
+            get_sync_client(url=url, api_key=token) as client,
+        ):
+            thread, question = (
+                client.threads.create()["thread_id"],
+                said("When was the Skerry Light lit?"),
+            )
+            for other in (
+                f"http://u:p@{host}/",
+                "http://127.0.0.1:1/",
+                "https://hooks.example/",
+                "/threads",
+            ):
+                with pytest.raises(
+                    UnprocessableEntityError, match="DEEP_RESEARCH_SERVER_WEBHOOK_HOSTS"
+                ):
                     client.runs.create(thread, "deep_research", input=question, webhook=other)
-            client.runs.wait(thread, "deep_research", input=question, webhook=f"{receiver.url}/done?key=1")
+            client.runs.wait(
+                thread, "deep_research", input=question, webhook=f"{receiver.url}/done?key=1"
+            )
             call = calls.get(timeout=SECONDS)
-    assert (call.target, call.json["thread_id"], call.json["status"]) == ("/done?key=1", thread, "success")
+    assert (call.target, call.json["thread_id"], call.json["status"]) == (
+        "/done?key=1",
+        thread,
+        "success",
+    )
     assert "1844" not in call.body.decode() and "Skerry" not in call.body.decode()
 
 

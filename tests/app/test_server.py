@@ -48,7 +48,11 @@ ATTACKS = """async ([server, token]) => {
 }"""
 """Attacks from a page of another origin, one of them with the token."""
 CHROMIUM = Path("/usr/bin/chromium")
-STUDIO = {"Origin": "https://smith.langchain.com", "Sec-Fetch-Site": "cross-site", "x-auth-scheme": "langsmith"}
+STUDIO = {
+    "Origin": "https://smith.langchain.com",
+    "Sec-Fetch-Site": "cross-site",
+    "x-auth-scheme": "langsmith",
+}
 """Headers that a browser sends for Studio."""
 PLAIN = {"Content-Type": "text/plain"}
 REFUSED: dict[int, list[dict[str, str]]] = {
@@ -58,9 +62,17 @@ REFUSED: dict[int, list[dict[str, str]]] = {
         {"Origin": "null"},
         {"Origin": "http://127.0.0.1:1"},
         {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site", "x-auth-scheme": "langsmith", "X-Api-Key": "a-key-of-something-else"},
+        {
+            "Sec-Fetch-Site": "same-site",
+            "x-auth-scheme": "langsmith",
+            "X-Api-Key": "a-key-of-something-else",
+        },
     ],
-    415: [{**STUDIO, **PLAIN}, {"Sec-Fetch-Site": "same-origin", **PLAIN}, {**STUDIO, "Content-Type": ""}],
+    415: [
+        {**STUDIO, **PLAIN},
+        {"Sec-Fetch-Site": "same-origin", **PLAIN},
+        {**STUDIO, "Content-Type": ""},
+    ],
     421: [{"Host": "evil.example"}, {**STUDIO, "Host": "evil.example"}],
 }
 """Headers of refused requests, by the status of the answer."""
@@ -82,17 +94,24 @@ async def talk(client: LangGraphClient) -> Conversation:
 def pages(server: Server, thread: str) -> set[str]:
     """Keys of a thread's page texts in the store."""
     with closing(sqlite3.connect(server.data / "runs.sqlite")) as connection:
-        return {row[0] for row in connection.execute("SELECT key FROM store WHERE prefix = ?", (f"{thread}.pages",))}
+        return {
+            row[0]
+            for row in connection.execute(
+                "SELECT key FROM store WHERE prefix = ?", (f"{thread}.pages",)
+            )
+        }
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the machine has one loopback address")
 @pytest.mark.fault("R24")
-def test_it_listens_on_loopback_and_needs_no_token_from_its_own_address_alone(server: Server) -> None:
+def test_it_listens_on_loopback_and_needs_no_token_from_its_own_address_alone(
+    server: Server,
+) -> None:
     sockets = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
     port = f":{server.port:04X}"
-    assert [address for _, address, _, state, *_ in sockets if address.endswith(port) and state == "0A"] == [
-        f"0100007F{port}"
-    ]
+    assert [
+        address for _, address, _, state, *_ in sockets if address.endswith(port) and state == "0A"
+    ] == [f"0100007F{port}"]
     for address, status in (("127.0.0.1", 200), ("127.0.0.2", 401)):
         for headers in ({}, {"X-Api-Key": server.token}):
             way = httpx.HTTPTransport(local_address=address)
@@ -102,16 +121,28 @@ def test_it_listens_on_loopback_and_needs_no_token_from_its_own_address_alone(se
 
 async def test_studio_asks_answers_edits_and_forks_as_it_comes(server: Server) -> None:
     async with httpx.AsyncClient(base_url=server.url, headers=STUDIO, timeout=60) as web:
-        asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"}
+        asked = {
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Private-Network": "true",
+        }
         leave = (await web.options("/assistants/search", headers=asked)).headers
         assert leave["Access-Control-Allow-Origin"] == STUDIO["Origin"]
         assert leave["Access-Control-Allow-Private-Network"] == "true"
         info = await web.get("/info")
-        assert (info.status_code, info.headers["Access-Control-Allow-Origin"]) == (200, STUDIO["Origin"])
+        assert (info.status_code, info.headers["Access-Control-Allow-Origin"]) == (
+            200,
+            STUDIO["Origin"],
+        )
         listed = (await web.post("/assistants/search", json={})).json()
         assistants = {assistant["graph_id"]: assistant for assistant in listed}
-        assert {assistant["name"] for assistant in assistants.values()} == {"Deep research", "Planned research"}
-        assert all("every sentence is traced" in assistant["description"] for assistant in assistants.values())
+        assert {assistant["name"] for assistant in assistants.values()} == {
+            "Deep research",
+            "Planned research",
+        }
+        assert all(
+            "every sentence is traced" in assistant["description"]
+            for assistant in assistants.values()
+        )
         assistant = assistants[GRAPH]["assistant_id"]
         for path in ("schemas", "subgraphs", "graph?xray=true"):
             assert (await web.get(f"/assistants/{assistant}/{path}")).json()
@@ -128,18 +159,25 @@ async def test_studio_asks_answers_edits_and_forks_as_it_comes(server: Server) -
             "messages": [*state["values"]["messages"][:-1], {**state["values"]["messages"][-1]}]
         }
         edited["messages"][-1]["content"] = "Edited."
-        answer = await web.post(f"{thread}/state", json={"values": edited, "checkpoint": state["checkpoint"]})
+        answer = await web.post(
+            f"{thread}/state", json={"values": edited, "checkpoint": state["checkpoint"]}
+        )
         assert answer.status_code == 200, answer.text
         assert (await web.get(f"{thread}/state")).json()["values"] == edited
 
         history = (await web.post(f"{thread}/history", json={"limit": 100})).json()
         first = next(state for state in history if state["next"] == ["begin"])
         first["values"]["messages"][0]["content"] = "How tall is the Skerry Light?"
-        answer = await web.post(f"{thread}/state", json={"values": first["values"], "checkpoint": first["checkpoint"]})
+        answer = await web.post(
+            f"{thread}/state", json={"values": first["values"], "checkpoint": first["checkpoint"]}
+        )
         forked = {**run, "input": None, "checkpoint": answer.json()["checkpoint"]}
         await web.post(f"{thread}/runs/stream", json=forked)
         values = (await web.get(f"{thread}/state")).json()["values"]
-        assert values["run"]["question"] == "How tall is the Skerry Light?" and "38 metres" in values["report"]["text"]
+        assert (
+            values["run"]["question"] == "How tall is the Skerry Light?"
+            and "38 metres" in values["report"]["text"]
+        )
         assert [message["type"] for message in values["messages"]] == ["human", "ai"]
         assert (await web.post(f"{thread}/state", json={"values": {}, "checkpoint": {"checkpoint_ns": "researcher:x"}})
         ).status_code == 403  # fmt: skip
@@ -159,14 +197,26 @@ async def test_no_other_page_gets_in_and_clients_that_are_no_page_do(server: Ser
                     assert "Access-Control-Allow-Origin" not in answer.headers
                 if status != 415:
                     assert (await web.get("/info", headers=headers)).status_code == status
-        asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true"}
+        asked = {
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Private-Network": "true",
+        }
         asked |= {"Origin": "https://evil.example", "Access-Control-Request-Headers": "x-api-key"}
         answer = await web.options("/threads", headers=asked)
-        assert (answer.status_code, "Access-Control-Allow-Private-Network" in answer.headers) == (400, False)
+        assert (answer.status_code, "Access-Control-Allow-Private-Network" in answer.headers) == (
+            400,
+            False,
+        )
         assert (await web.post("/threads/count", json={})).json() == before
-        for headers in ({}, {"X-Api-Key": "a-key-of-something-else", **PLAIN}, {"Sec-Fetch-Site": "none"}):
+        for headers in (
+            {},
+            {"X-Api-Key": "a-key-of-something-else", **PLAIN},
+            {"Sec-Fetch-Site": "none"},
+        ):
             answer = await web.post(
-                "/threads/count", content="{}", headers={"Content-Type": "application/json", **headers}
+                "/threads/count",
+                content="{}",
+                headers={"Content-Type": "application/json", **headers},
             )
             assert answer.status_code == 200, (headers, answer.text)
         own = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
@@ -176,12 +226,17 @@ async def test_no_other_page_gets_in_and_clients_that_are_no_page_do(server: Ser
 @pytest.mark.slow
 @pytest.mark.fault("R26")
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium here")
-def test_another_page_in_a_browser_reads_and_changes_nothing(server: Server, tmp_path: Path) -> None:
+def test_another_page_in_a_browser_reads_and_changes_nothing(
+    server: Server, tmp_path: Path
+) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     (tmp_path / "page.html").write_text("<title>A page</title>", "utf-8")
     handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
     threads = httpx.post(f"{server.url}/threads/count", json={}).json()
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as pages, playwright.sync_playwright() as driver:
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), handler) as pages,
+        playwright.sync_playwright() as driver,
+    ):
         threading.Thread(target=pages.serve_forever, daemon=True).start()
         started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         page = started.new_page()
@@ -198,7 +253,9 @@ def test_another_page_in_a_browser_reads_and_changes_nothing(server: Server, tmp
 
 
 @pytest.mark.slow
-async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraphClient, server: Server) -> None:
+async def test_the_planned_strategy_is_served_beside_the_other(
+    client: LangGraphClient, server: Server
+) -> None:
     talk = await Conversation(client, graph="planned_research").create()
     await talk.ask(UNCLEAR)
     assert (await client.threads.get(talk.thread))["status"] == "interrupted"
@@ -208,14 +265,23 @@ async def test_the_planned_strategy_is_served_beside_the_other(client: LangGraph
     packets = [read_packet(packet) for packet in talk.packets()]
     assert isinstance(packets[-1], OverallStop) and packets[-1].stop_reason == "completed"
     types = {packet.type for packet in packets}
-    assert {"activity", "step_started", "step_learnings", "step_done", "report_framing", "sources"} <= types
+    assert {
+        "activity",
+        "step_started",
+        "step_learnings",
+        "step_done",
+        "report_framing",
+        "sources",
+    } <= types
     metadata: Any = (await client.threads.get_state(talk.thread))["metadata"]
     assert metadata["research_strategy"] == "planned"
     assert server.complaints() == []
 
 
 @pytest.mark.fault("R23")
-async def test_deleting_and_copying_a_thread_takes_its_page_texts_along(server: Server, talk: Conversation) -> None:
+async def test_deleting_and_copying_a_thread_takes_its_page_texts_along(
+    server: Server, talk: Conversation
+) -> None:
     await talk.ask(THREE_TASKS)
     kept = pages(server, talk.thread)
     assert kept
@@ -233,11 +299,18 @@ async def hear(talk: Conversation, question: str) -> tuple[str, str]:
     """Everything a chat client receives for a question, and the link of the report's first source."""
     modes: Any = ["messages-tuple", "values"]
     settings: Any = {"stream_mode": modes, "stream_subgraphs": True}
-    parts = [part async for part in talk.client.runs.stream(talk.thread, GRAPH, input=said(question), **settings)]
+    parts = [
+        part
+        async for part in talk.client.runs.stream(
+            talk.thread, GRAPH, input=said(question), **settings
+        )
+    ]
     assert "error" not in {part.event for part in parts}
     values = [part.data["messages"] for part in parts if part.event == "values"]
     streamed = [part.data[0] for part in parts if part.event.split("|")[0] == "messages"]
-    marks = {message["id"]: message["additional_kwargs"].get("deep_research") for message in streamed}
+    marks = {
+        message["id"]: message["additional_kwargs"].get("deep_research") for message in streamed
+    }
     # Progress lines are streamed beside the report, but not stored in the state.
     assert [key for key, mark in marks.items() if mark != "progress"] == [values[-1][-1]["id"]]
     lines = {key for key, mark in marks.items() if mark == "progress"}
@@ -247,7 +320,9 @@ async def hear(talk: Conversation, question: str) -> tuple[str, str]:
     return json.dumps([values, streamed]), dict(LINK.findall(report))[first]
 
 
-async def test_citations_lead_to_a_page_that_shows_the_passage(server: Server, talk: Conversation) -> None:
+async def test_citations_lead_to_a_page_that_shows_the_passage(
+    server: Server, talk: Conversation
+) -> None:
     links = dict[str, str]()
     for question, passage in (
         ("When was the Skerry Light lit?", "for the first time in 1844"),
@@ -262,7 +337,9 @@ async def test_citations_lead_to_a_page_that_shows_the_passage(server: Server, t
         for link, passage in links.items():
             page, _, fragment = link.partition("#/run/")
             # The page needs no token; its request for the passage does.
-            shown = await web.get(page, headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
+            shown = await web.get(
+                page, headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+            )
             assert (shown.status_code, page) == (200, f"{server.url}/")
             thread, number = fragment.split("/source/")
             asked = f"{page}research/runs/{thread}/sources/{number}?of=thread"
@@ -272,7 +349,9 @@ async def test_citations_lead_to_a_page_that_shows_the_passage(server: Server, t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", on_server(), ids=lambda script: script.page)
-def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(script: Script, server: Server) -> None:
+def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(
+    script: Script, server: Server
+) -> None:
     assert "http://127.0.0.1:2024" in script.text
     here = script.text.replace("http://127.0.0.1:2024", server.url)
     done = subprocess.run([sys.executable, "-c", here], capture_output=True, text=True)

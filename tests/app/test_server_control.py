@@ -52,7 +52,9 @@ class Desk:
 
     def finished(self, thread: str) -> dict[str, int]:
         """Number of calls of each task that is not held."""
-        finished = {task: count for task, count in self.counts(thread).items() if not task.startswith(SLOW)}
+        finished = {
+            task: count for task, count in self.counts(thread).items() if not task.startswith(SLOW)
+        }
         assert len(finished) == OTHERS
         return finished
 
@@ -83,18 +85,25 @@ async def others_are_done(talk: Conversation, desk: Desk) -> bool:
     if not any(call["first"].startswith(SLOW) for call in desk.calls(talk.thread)):
         return False
     state = await talk.client.threads.get_state(talk.thread)
-    return sum(1 for task in state["tasks"] if task["name"] == "researcher" and task["result"]) == OTHERS
+    return (
+        sum(1 for task in state["tasks"] if task["name"] == "researcher" and task["result"])
+        == OTHERS
+    )
 
 
 @pytest.mark.fault("R28")
-async def test_a_message_during_research_is_seen_in_the_next_turn(client: LangGraphClient, desk: Desk) -> None:
+async def test_a_message_during_research_is_seen_in_the_next_turn(
+    client: LangGraphClient, desk: Desk
+) -> None:
     talk = await Conversation(client).create()
     stopped = await start_and_hold(talk, desk)
     before = desk.finished(talk.thread)
     words = "Tides matter most."
     # The server replaces the id: the client may have seen a message that is stored later.
     steering = Command(update={"messages": [{"role": "user", "content": words, "id": "chosen"}]})
-    again = await client.runs.create(talk.thread, GRAPH, command=steering, multitask_strategy="interrupt")
+    again = await client.runs.create(
+        talk.thread, GRAPH, command=steering, multitask_strategy="interrupt"
+    )
     await until(lambda: has_ended(talk, stopped))
     desk.release()
     await client.runs.join(talk.thread, again["run_id"])
@@ -105,7 +114,9 @@ async def test_a_message_during_research_is_seen_in_the_next_turn(client: LangGr
     assert desk.finished(talk.thread) == before
     assert len(desk.calls(talk.thread, "planner")) == 1
     assert "Ada Moran kept" in values["report"]["text"]
-    assert [message["id"] == "chosen" for message in values["messages"] if message["content"] == words] == [False]
+    assert [
+        message["id"] == "chosen" for message in values["messages"] if message["content"] == words
+    ] == [False]
     assert all(finding["ended"] == "done" for finding in values["findings"].values())
 
 
@@ -114,14 +125,18 @@ async def has_ended(talk: Conversation, run: str) -> bool:
 
 
 @pytest.mark.fault(45)
-async def test_a_run_that_is_cancelled_goes_on_where_it_was(client: LangGraphClient, desk: Desk) -> None:
+async def test_a_run_that_is_cancelled_goes_on_where_it_was(
+    client: LangGraphClient, desk: Desk
+) -> None:
     talk = await Conversation(client).create()
     run = await start_and_hold(talk, desk)
     before = desk.finished(talk.thread)
     await client.runs.cancel(talk.thread, run, wait=True)
     desk.release()
     with pytest.raises(UnprocessableEntityError, match="2 of 3 branches have finished"):
-        await client.threads.update_state(talk.thread, said("Tides matter most."), as_node="orchestrate")
+        await client.threads.update_state(
+            talk.thread, said("Tides matter most."), as_node="orchestrate"
+        )
     values = await talk.ask(None)
     assert "Ada Moran kept" in values["report"]["text"]
     assert desk.finished(talk.thread) == before

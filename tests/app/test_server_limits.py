@@ -40,14 +40,18 @@ class Streams(AsyncExitStack):
 
     async def open(self, user: str, thread: str = "") -> httpx.Response:
         path = f"/research/runs/{thread or uuid.uuid4()}/packets"
-        return await self.enter_async_context(self._web.stream("GET", path, headers={"X-Api-Key": TOKENS[user]}))
+        return await self.enter_async_context(
+            self._web.stream("GET", path, headers={"X-Api-Key": TOKENS[user]})
+        )
 
     async def statuses(self, user: str, count: int) -> list[int]:
         return [(await self.open(user)).status_code for _ in range(count)]
 
 
 @pytest.mark.fault("R28")
-async def test_streams_are_counted_by_user_and_in_all_as_long_as_they_are_open(web: httpx.AsyncClient) -> None:
+async def test_streams_are_counted_by_user_and_in_all_as_long_as_they_are_open(
+    web: httpx.AsyncClient,
+) -> None:
     async with Streams(web) as streams:
         assert await streams.statuses(FIRST, 25) == [200] * 20 + [429] * 5
         refused = await streams.open(FIRST)
@@ -56,9 +60,13 @@ async def test_streams_are_counted_by_user_and_in_all_as_long_as_they_are_open(w
         opened = await asyncio.gather(*(streams.statuses(user, 20) for user in OTHERS[:9]))
         assert opened == [[200] * 20] * 9
         assert await streams.statuses(OTHERS[9], 1) == [429]
-        thread = (await web.post("/threads", json={}, headers={"X-Api-Key": TOKENS[FIRST]})).json()["thread_id"]
+        thread = (await web.post("/threads", json={}, headers={"X-Api-Key": TOKENS[FIRST]})).json()[
+            "thread_id"
+        ]
         run = {"assistant_id": GRAPH, "input": said(QUESTION)}
-        ended = await web.post(f"/threads/{thread}/runs/wait", json=run, headers={"X-Api-Key": TOKENS[FIRST]})
+        ended = await web.post(
+            f"/threads/{thread}/runs/wait", json=run, headers={"X-Api-Key": TOKENS[FIRST]}
+        )
         assert "1844" in ended.json()["report"]["text"]
 
     async def are_all_free() -> bool:
@@ -81,7 +89,11 @@ async def test_a_stream_on_a_thread_on_which_nothing_begins_ends(web: httpx.Asyn
 async def answered(server: Server, sent: str, again: str = "") -> str:
     """Response of the server until it closes the connection; `again` is sent every second."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(sent.replace("HOST", f"Host: 127.0.0.1:{server.port}\r\nX-Api-Key: {TOKENS[FIRST]}").encode())
+    writer.write(
+        sent.replace(
+            "HOST", f"Host: 127.0.0.1:{server.port}\r\nX-Api-Key: {TOKENS[FIRST]}"
+        ).encode()
+    )
 
     async def drip() -> None:
         while again:
@@ -105,7 +117,10 @@ async def test_the_head_of_a_request_has_a_size(server: Server) -> None:
     assert (await answered(server, whole.format("a" * 60_000))).startswith("HTTP/1.1 200")
     too_long = await answered(server, whole.format("a" * 70_000))
     assert too_long.startswith("HTTP/1.1 431") and "longer than 65536 bytes" in too_long
-    for unfinished in (f"GET /ok HTTP/1.1\r\nHOST\r\nX-Long: {'a' * 2_000_000}", "GET /ok HTTP/1.1\r\nX: Y" * 200_000):
+    for unfinished in (
+        f"GET /ok HTTP/1.1\r\nHOST\r\nX-Long: {'a' * 2_000_000}",
+        "GET /ok HTTP/1.1\r\nX: Y" * 200_000,
+    ):
         assert await answered(server, unfinished) in ("", "closed")
 
 

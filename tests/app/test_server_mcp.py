@@ -1,4 +1,5 @@
-"""LangGraph's server speaks MCP at `/mcp`: its users' runs are those of its API, with the same limits."""
+"""LangGraph's server speaks MCP at `/mcp`: its users' runs are those of its API, with the same
+limits."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.mark.fault("R25")
-async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(server: Server) -> None:
+async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(
+    server: Server,
+) -> None:
     async with over_http(f"{server.url}/mcp", ALICE) as peer, server.client(ALICE) as client:
         report = await peer.call("research", question=QUESTION, documents=["docs/lighthouse.md"])
         assert text_of(report).startswith(
@@ -39,20 +42,30 @@ async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(ser
         assert peer.progress[0] == f"Research {thread}"
         assert any("searching: When was the Skerry Light lit?" in line for line in peer.progress)
         assert ((await client.threads.get(thread))["metadata"] or {})["owner"] == "alice"
-        further = await peer.data("follow_up", thread=thread, question="How tall is the Skerry Light?")
+        further = await peer.data(
+            "follow_up", thread=thread, question="How tall is the Skerry Light?"
+        )
         assert (further["status"], further["thread"]) == ("completed", thread)
         assert "38 metres" in further["report"] and "Ada Moran" not in further["report"]
         assert await peer.data("read_report", thread=thread) == further
         asked = await peer.data("research", question="Compare them?")
         assert asked["status"] == "waiting"
-        assert "1844" in (await peer.data("answer", thread=asked["thread"], answer=QUESTION))["report"]
-        [passage] = (await peer.data("search_documents", query="Where was Ada Moran born?", passages=1))["passages"]
+        assert (
+            "1844" in (await peer.data("answer", thread=asked["thread"], answer=QUESTION))["report"]
+        )
+        [passage] = (
+            await peer.data("search_documents", query="Where was Ada Moran born?", passages=1)
+        )["passages"]
         assert passage["path"] == "keeper.md"
-        assert "docs: '/etc' is " in await peer.fault("research", question="What?", documents=["/etc"])
+        assert "docs: '/etc' is " in await peer.fault(
+            "research", question="What?", documents=["/etc"]
+        )
         assert "The question is empty" in await peer.fault("research", question=" ")
         async with over_http(f"{server.url}/mcp", BOB) as other:
             assert "There is no run" in await other.fault("read_report", thread=thread)
-            assert "There is no run" in await other.fault("follow_up", thread=thread, question="What else?")
+            assert "There is no run" in await other.fault(
+                "follow_up", thread=thread, question="What else?"
+            )
             assert "There is no run" in await other.fault("answer", thread=thread, answer="Yes.")
 
 
@@ -60,7 +73,10 @@ async def test_a_user_researches_asks_on_and_reads_and_the_api_knows_the_run(ser
 async def test_a_session_is_its_users_alone(server: Server) -> None:
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     async with over_http(f"{server.url}/mcp", ALICE) as peer, httpx.AsyncClient(timeout=60) as http:
-        session = {"Mcp-Session-Id": peer.session_id, "Accept": "application/json, text/event-stream"}
+        session = {
+            "Mcp-Session-Id": peer.session_id,
+            "Accept": "application/json, text/event-stream",
+        }
         for status, headers in (
             (401, {}),
             (401, {"Authorization": "Bearer nobody-has-this-token"}),
@@ -69,19 +85,26 @@ async def test_a_session_is_its_users_alone(server: Server) -> None:
             (404, {"Authorization": f"Bearer {BOB}"}),
             (200, {"Authorization": f"Bearer {ALICE}"}),
         ):
-            answer = await http.post(f"{server.url}/mcp", json=listing, headers={**session, **headers})
+            answer = await http.post(
+                f"{server.url}/mcp", json=listing, headers={**session, **headers}
+            )
             assert answer.status_code == status, answer.text
 
 
 async def test_a_cancelled_call_stops_the_run_and_until_then_it_counts(server: Server) -> None:
     (server.folder / HOLD).write_text(SLOW, "utf-8")
-    async with over_http(f"{server.url}/mcp", ALICE) as peer, over_http(f"{server.url}/mcp", ALICE) as second:
+    async with (
+        over_http(f"{server.url}/mcp", ALICE) as peer,
+        over_http(f"{server.url}/mcp", ALICE) as second,
+    ):
         refused = list[str]()
 
         async def refuse() -> None:
             refused.append(await second.fault("research", question="Who was Ada Moran?"))
 
-        await peer.cancelled("research", f"researching: {SLOW}", meanwhile=refuse, question=THREE_TASKS)
+        await peer.cancelled(
+            "research", f"researching: {SLOW}", meanwhile=refuse, question=THREE_TASKS
+        )
         assert "DEEP_RESEARCH_SERVER_USER_RUNS" in refused[0]
         thread = peer.progress[0].removeprefix("Research ")
         await peer.until("stopped", thread)

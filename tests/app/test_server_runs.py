@@ -35,7 +35,9 @@ LARGE = b"The fee is written on line one.\n" + b"x" * 2_100_000
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
-    with Server(folder, DEEP_RESEARCH_SERVER_TOKENS=USERS, DEEP_RESEARCH_MAX_DOCUMENT_BYTES="2000000") as server:
+    with Server(
+        folder, DEEP_RESEARCH_SERVER_TOKENS=USERS, DEEP_RESEARCH_MAX_DOCUMENT_BYTES="2000000"
+    ) as server:
         yield server
 
 
@@ -60,7 +62,10 @@ def rows_of(server: Server, thread: str) -> int:
             "writes WHERE thread_id = ?",
             "store WHERE prefix = ? || '.pages'",
         )
-        return sum(connection.execute(f"SELECT count(*) FROM {query}", (thread,)).fetchone()[0] for query in queries)
+        return sum(
+            connection.execute(f"SELECT count(*) FROM {query}", (thread,)).fetchone()[0]
+            for query in queries
+        )
 
 
 async def test_a_run_is_listed_found_renamed_shown_with_its_earlier_report_and_deleted_without_a_trace(
@@ -74,12 +79,16 @@ async def test_a_run_is_listed_found_renamed_shown_with_its_earlier_report_and_d
         assert (await web.patch(path, json={"label": label})).status_code == 200
         [line] = [run for run in await get(web, "/research/runs") if run["thread"] == talk.thread]
         assert (line["asked"], line["label"]) == (FIRST, label.strip())
-        assert talk.thread in {run["thread"] for run in await get(web, "/research/runs?search=SKERRY+light")}
+        assert talk.thread in {
+            run["thread"] for run in await get(web, "/research/runs?search=SKERRY+light")
+        }
     assert await get(web, "/research/runs?search=volcano") == []
     wrongs: list[Any] = [{}, {"label": 7}, {"label": "x" * 201}, []]
     for wrong in wrongs:
         assert (await web.patch(path, json=wrong)).status_code == 422
-    assert (await web.patch(path, json={"label": "mine"}, headers={"X-Api-Key": BOB})).status_code == 404
+    assert (
+        await web.patch(path, json={"label": "mine"}, headers={"X-Api-Key": BOB})
+    ).status_code == 404
 
     [earlier] = await get(web, f"{path}/earlier")
     assert (earlier["question"], earlier["status"]) == (FIRST, "completed")
@@ -101,11 +110,20 @@ async def test_a_run_is_listed_found_renamed_shown_with_its_earlier_report_and_d
     assert (await web.delete(path)).status_code == 404
 
 
-async def test_the_offer_has_examples_from_the_documents(server: Server, web: httpx.AsyncClient) -> None:
+async def test_the_offer_has_examples_from_the_documents(
+    server: Server, web: httpx.AsyncClient
+) -> None:
     offer = await get(web, "/research/offer")
-    assert offer["uses"] == {"files": offer["uses"]["files"], "engines": [], "has_model": False, "fault": ""}
+    assert offer["uses"] == {
+        "files": offer["uses"]["files"],
+        "engines": [],
+        "has_model": False,
+        "fault": "",
+    }
     assert offer["uses"]["files"] == sum(path.is_file() for path in Path(server.docs).rglob("*"))
-    assert len(offer["examples"]) == 3 and all(question.endswith(("?", "”")) for question in offer["examples"])
+    assert len(offer["examples"]) == 3 and all(
+        question.endswith(("?", "”")) for question in offer["examples"]
+    )
     assert offer["costs"] == {}
 
 
@@ -130,13 +148,23 @@ async def test_files_belong_to_one_thread_and_nobody_else_leaves_one_in_it(
     assert "47 crowns a night" in report and "44" in report
     assert {Path(key).name for key in values["report"]["sources"]} == {"tariff.pdf", "berths.csv"}
     assert "Not read: torn.pdf (" in report
-    assert f"Not read: large.txt ({len(LARGE)} bytes are more than 2000000 (limit max_document_bytes))." in report
+    assert (
+        f"Not read: large.txt ({len(LARGE)} bytes are more than 2000000 (limit max_document_bytes))."
+        in report
+    )
     [first, *_] = values["messages"]
-    attached = {file["name"]: file["size"] for file in first["additional_kwargs"]["deep_research_attached"]}
+    attached = {
+        file["name"]: file["size"] for file in first["additional_kwargs"]["deep_research_attached"]
+    }
     given = {"tariff.pdf": TARIFF, "berths.csv": BERTHS, "torn.pdf": BROKEN, "large.txt": LARGE}
-    assert (first["content"], attached) == (QUESTION, {name: len(data) for name, data in given.items()})
+    assert (first["content"], attached) == (
+        QUESTION,
+        {name: len(data) for name, data in given.items()},
+    )
     # Checkpoints and the server's list of runs contain no bytes of the files.
-    directories = {Path(path).parts[0] for path in left_of(TARIFF, BROKEN, LARGE, folder=server.data)}
+    directories = {
+        Path(path).parts[0] for path in left_of(TARIFF, BROKEN, LARGE, folder=server.data)
+    }
     assert directories == {"attachments"}
     later = await talk.ask("How long is the north berth of Brannock Pier?")
     assert "31" in later["messages"][-1]["content"]

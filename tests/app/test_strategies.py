@@ -1,4 +1,5 @@
-"""Runs of both strategies; runs that stop or fail keep their strategy and their results, and can be resumed."""
+"""Runs of both strategies; runs that stop or fail keep their strategy and their results, and can be
+resumed."""
 
 from __future__ import annotations
 
@@ -36,9 +37,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """A desk with a finished run of each strategy, named after it."""
     desk = desk_in(tmp_path_factory.mktemp("library"))
     for strategy in STRATEGIES:
-        ended = desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", strategy, "--strategy", strategy)
+        ended = desk.call(
+            "ask", QUESTION, "--docs", str(desk.docs), "--thread", strategy, "--strategy", strategy
+        )
         assert ended.code == 0, ended.err
-        steps = re.search(r"\[3\.1\] step 1 \(independent\): .*\[3\.1\] step 1 completed\n", ended.err, re.DOTALL)
+        steps = re.search(
+            r"\[3\.1\] step 1 \(independent\): .*\[3\.1\] step 1 completed\n", ended.err, re.DOTALL
+        )
         assert bool(steps) == (strategy == "planned")
     yield desk
 
@@ -46,11 +51,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 def contents(desk: Desk) -> list[Any]:
     """All rows of the database."""
     with closing(sqlite3.connect(desk.data / "runs.sqlite")) as connection:
-        return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("checkpoints", "writes", "store")]
+        return [
+            connection.execute(f"SELECT * FROM {table}").fetchall()
+            for table in ("checkpoints", "writes", "store")
+        ]
 
 
 def test_a_planned_run_is_listed_shown_and_replayed(library: Desk) -> None:
-    assert " completed " in next(line for line in library.call("runs").out.splitlines() if "[planned]" in line)
+    assert " completed " in next(
+        line for line in library.call("runs").out.splitlines() if "[planned]" in line
+    )
     page = library.call("show", "planned").out
     assert "\nStrategy  planned\n" in page
     assert "\nSteps\n  1 " in page
@@ -61,16 +71,24 @@ def test_a_planned_run_is_listed_shown_and_replayed(library: Desk) -> None:
     assert shown["steps"][0]["iterations"][0]["confidence"] > 0
     assert {step["status"] for step in shown["steps"]} <= {"completed", "failed", "skipped"}
     assert json.loads(library.call("export", "planned", "--format", "json").out) == shown
-    replayed = [json.loads(line) for line in library.call("show", "planned", "--json").out.splitlines()]
+    replayed = [
+        json.loads(line) for line in library.call("show", "planned", "--json").out.splitlines()
+    ]
     assert "step_started" in {packet["type"] for packet in replayed}
 
 
-@pytest.mark.parametrize(("thread", "other"), [("planned", "orchestrated"), ("orchestrated", "planned")])
+@pytest.mark.parametrize(
+    ("thread", "other"), [("planned", "orchestrated"), ("orchestrated", "planned")]
+)
 def test_a_run_cannot_switch_to_another_strategy(library: Desk, thread: str, other: str) -> None:
     before = contents(library)
     ended = library.call("ask", FOLLOW_UP, "--thread", thread, "--strategy", other)
     refusal = f"The run {thread!r} was started with the strategy {thread!r} and cannot switch to {other!r}: "
-    assert ended == (2, "", f"Error: {refusal}leave out --strategy, or start another run (--thread).\n")
+    assert ended == (
+        2,
+        "",
+        f"Error: {refusal}leave out --strategy, or start another run (--thread).\n",
+    )
     assert contents(library) == before
     ended = library.call("ask", FOLLOW_UP, "--thread", thread, DEEP_RESEARCH_STRATEGY=other)
     assert ended.code == 0 and "38 metres" in ended.out, ended.err
@@ -82,7 +100,9 @@ def test_a_run_cannot_switch_to_another_strategy(library: Desk, thread: str, oth
 
 @pytest.mark.fault(42)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_run_continues_where_it_was_although_the_clock_was_set_back(desk: Desk, strategy: str) -> None:
+def test_a_run_continues_where_it_was_although_the_clock_was_set_back(
+    desk: Desk, strategy: str
+) -> None:
     def run(hours: int, *arguments: str) -> Ended:
         clock = {"PYTHONPATH": str(WATCH), "CLOCK_SHIFT": str(hours * HOUR)}
         return desk.run(*arguments, env=desk.environment | clock)
@@ -105,16 +125,26 @@ def test_a_run_continues_where_it_was_although_the_clock_was_set_back(desk: Desk
 
 
 @pytest.mark.fault(24)
-def test_a_run_that_fails_for_lack_of_credit_is_kept_and_says_why_and_how_to_resume_it(tmp_path: Path) -> None:
+def test_a_run_that_fails_for_lack_of_credit_is_kept_and_says_why_and_how_to_resume_it(
+    tmp_path: Path,
+) -> None:
     with wire_desk(tmp_path, planner=lambda _: fail(402, "no credit")) as wire:
         ended = wire.desk.call("ask", COAST_QUESTION, "--thread", "poor", "--yes")
         assert ended.code == 1
-        assert ended.err.splitlines()[-1].endswith("The run is saved; resume it: deep-research resume poor")
+        assert ended.err.splitlines()[-1].endswith(
+            "The run is saved; resume it: deep-research resume poor"
+        )
         assert " failed " in wire.desk.call("runs").out
         page = wire.desk.call("show", "poor", "--data-dir", str(wire.desk.data)).out
-        assert "\nStatus    failed: The planner's model 'fake-1' cannot be used: no credit is left" in page
+        assert (
+            "\nStatus    failed: The planner's model 'fake-1' cannot be used: no credit is left"
+            in page
+        )
         assert f"\nResume    deep-research resume poor --data-dir {wire.desk.data}\n" in page
-        assert "no credit is left" in json.loads(wire.desk.call("show", "poor", "--format", "json").out)["failure"]
+        assert (
+            "no credit is left"
+            in json.loads(wire.desk.call("show", "poor", "--format", "json").out)["failure"]
+        )
         again = wire.desk.call("resume", "poor")
         assert (again.code, again.err.splitlines()[-1]) == (1, ended.err.splitlines()[-1])
         assert wire.desk.call("resume", "poor", "--model", "extractive").code == 0
@@ -123,7 +153,9 @@ def test_a_run_that_fails_for_lack_of_credit_is_kept_and_says_why_and_how_to_res
 
 
 @pytest.mark.parametrize("size", [300_000, 600_000])
-def test_a_run_that_fails_on_a_full_disk_is_kept_and_can_be_resumed(tmp_path: Path, size: int) -> None:
+def test_a_run_that_fails_on_a_full_disk_is_kept_and_can_be_resumed(
+    tmp_path: Path, size: int
+) -> None:
     with wire_desk(tmp_path) as wire:
         limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size))
         ended = wire.desk.run("ask", COAST_QUESTION, "--thread", "light", preexec_fn=limit)
@@ -138,7 +170,9 @@ def test_a_run_that_fails_on_a_full_disk_is_kept_and_can_be_resumed(tmp_path: Pa
 async def test_stored_settings_that_no_longer_exist_are_ignored() -> None:
     store = InMemoryStore()
     kept = {"embeddings": True, "language": "de", "limits": {"gone": 1, "max_cycles": 3}}
-    await store.aput(page_namespace(thread_id("light")), NOTES_KEY, {"json": json.dumps(kept)}, index=False)
+    await store.aput(
+        page_namespace(thread_id("light")), NOTES_KEY, {"json": json.dumps(kept)}, index=False
+    )
     assert await ThreadNotes(store, "light").choices({"window": "9000"}) == {
         "language": "de",
         "window": "9000",

@@ -1,4 +1,5 @@
-"""The stream of packets and its replay: in order, with heartbeats in silence, and ended by exactly one stop."""
+"""The stream of packets and its replay: in order, with heartbeats in silence, and ended by exactly
+one stop."""
 
 from __future__ import annotations
 
@@ -13,7 +14,18 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from kit.models import call, calls
 from kit.packets import faults, merged, position_of
-from kit.runs import PLAN, QUESTION, REPORT, HandClock, Lab, lab, research, search, simple_research, think
+from kit.runs import (
+    PLAN,
+    QUESTION,
+    REPORT,
+    HandClock,
+    Lab,
+    lab,
+    research,
+    search,
+    simple_research,
+    think,
+)
 from langchain_core.messages import AIMessage
 
 from deep_research.app.embed import build_graph
@@ -27,7 +39,9 @@ from deep_research.state import ResearchState
 WORDS = st.sampled_from(["Skerry", "Light", "Ada Moran", "harbour", "tide"])
 THOUGHTS = st.sampled_from(["", 'What is missing? é \\ " ]', "One\n\nTwo"])
 FINDINGS = st.sampled_from(["Lit in 1844. [1]", "Known. [1][2] More. [9]", "Nothing was found."])
-REPORTS = st.sampled_from(["Lit [1] and tall [2]. [1]", "Nothing is cited.", "All [1], [2] and [3]; `[1]` is code."])
+REPORTS = st.sampled_from(
+    ["Lit [1] and tall [2]. [1]", "Nothing is cited.", "All [1], [2] and [3]; `[1]` is code."]
+)
 
 
 def reasoned(text: str, thought: str) -> Any:
@@ -53,14 +67,19 @@ def step(kind: str) -> st.SearchStrategy[Any]:
     if kind == "search":
         return st.lists(WORDS, min_size=1, max_size=2).map(lambda words: search(*words))
     if kind == "both":
-        return THOUGHTS.map(lambda thought: search("Ada Moran").model_copy(update={"content": thought}))
-    name, given = ("open_url", {"urls": ["file:///none"]}) if kind == "open" else ("dance", {"how": "well"})
+        return THOUGHTS.map(
+            lambda thought: search("Ada Moran").model_copy(update={"content": thought})
+        )
+    name, given = (
+        ("open_url", {"urls": ["file:///none"]}) if kind == "open" else ("dance", {"how": "well"})
+    )
     return st.just(calls(call(name, **given)))
 
 
 @st.composite
 def scripts(draw: st.DrawFn) -> dict[str, Any]:
-    """Answers of all models of a run: thoughts, rounds of one to three tasks, some of which fail, and the report."""
+    """Answers of all models of a run: thoughts, rounds of one to three tasks, some of which fail,
+    and the report."""
     orchestrator: list[Any] = []
     researchers: dict[str, list[Any]] = {}
     for round_number in range(draw(st.integers(1, 2))):
@@ -71,8 +90,16 @@ def scripts(draw: st.DrawFn) -> dict[str, Any]:
         orchestrator.append(research(*tasks).model_copy(update={"content": thought}))
     # Where every researcher failed, a report has to be asked for twice.
     orchestrator += [REPORT.model_copy(update={"content": draw(THOUGHTS)}) for _ in range(2)]
-    planner, writer = [reasoned(PLAN, draw(THOUGHTS))], [reasoned(draw(REPORTS), draw(THOUGHTS))] * 2
-    return {"planner": planner, "orchestrator": orchestrator, "researcher": researchers, "writer": writer}
+    planner, writer = (
+        [reasoned(PLAN, draw(THOUGHTS))],
+        [reasoned(draw(REPORTS), draw(THOUGHTS))] * 2,
+    )
+    return {
+        "planner": planner,
+        "orchestrator": orchestrator,
+        "researcher": researchers,
+        "writer": writer,
+    }
 
 
 async def never(*_: Any) -> str:
@@ -81,7 +108,9 @@ async def never(*_: Any) -> str:
     return PLAN
 
 
-async def packets_of(run: Lab, message: Any = QUESTION, into: list[AnyPacket] | None = None) -> list[AnyPacket]:
+async def packets_of(
+    run: Lab, message: Any = QUESTION, into: list[AnyPacket] | None = None
+) -> list[AnyPacket]:
     """All packets of a run; if it raises, those received are in `into`."""
     heard = [] if into is None else into
     async for packet in apackets(run.graph, message, run.thread, context=run.context):
@@ -103,9 +132,15 @@ def stops(heard: Sequence[AnyPacket]) -> tuple[str, str, bool]:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("O-71", "O-77", "O-78", "O-88")
-@settings(max_examples=15, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(script=scripts())
-def test_whatever_a_run_does_its_stream_is_in_order_and_is_replayed(tmp_path: Path, script: dict[str, Any]) -> None:
+def test_whatever_a_run_does_its_stream_is_in_order_and_is_replayed(
+    tmp_path: Path, script: dict[str, Any]
+) -> None:
     async def both() -> None:
         run = lab(tmp_path, **script)
         streamed = await packets_of(run)
@@ -127,7 +162,10 @@ async def test_a_run_that_fails_says_why_and_raises(tmp_path: Path) -> None:
 
 @pytest.mark.fault("R19")
 async def test_for_foreign_errors_only_the_type_is_reported(tmp_path: Path) -> None:
-    run, heard = lab(tmp_path, writer=[ValueError("sk-secret")], graph=build_graph(), clarify="off"), list[AnyPacket]()
+    run, heard = (
+        lab(tmp_path, writer=[ValueError("sk-secret")], graph=build_graph(), clarify="off"),
+        list[AnyPacket](),
+    )
     with pytest.raises(ValueError, match="sk-secret"):
         await packets_of(run, into=heard)
     assert stops(heard) == ("failed", "An error stopped the run (ValueError).", False)
@@ -135,7 +173,9 @@ async def test_for_foreign_errors_only_the_type_is_reported(tmp_path: Path) -> N
 
 @pytest.mark.fault(45)
 @pytest.mark.behaviour("O-79", "A-09", "A-80")
-async def test_a_cancelled_task_gets_the_stop_as_its_last_packet_and_is_cancelled(tmp_path: Path) -> None:
+async def test_a_cancelled_task_gets_the_stop_as_its_last_packet_and_is_cancelled(
+    tmp_path: Path,
+) -> None:
     clock, heard, before = HandClock(), list[AnyPacket](), asyncio.all_tasks()
     run = timed(tmp_path, clock, planner=[never, PLAN])
     task = asyncio.create_task(packets_of(run, into=heard))
@@ -180,7 +220,11 @@ async def test_a_silent_run_sends_heartbeats_and_loses_no_packet(tmp_path: Path)
     assert beats[0] == heard[0]
     [first] = [beat for beat in beats if not beat.elapsed_seconds]
     elapsed = [beat.elapsed_seconds for beat in beats if beat is not first]
-    assert elapsed == sorted(elapsed) and elapsed[0] > 0.04 and elapsed[-1] < stop_of(heard).elapsed_seconds
+    assert (
+        elapsed == sorted(elapsed)
+        and elapsed[0] > 0.04
+        and elapsed[-1] < stop_of(heard).elapsed_seconds
+    )
     assert {beat.placement for beat in beats} == {Placement(turn_index=0)}
     assert faults(heard) == []
     assert "".join(packet.content for packet in heard if isinstance(packet, p.PlanDelta)) == PLAN
@@ -211,7 +255,12 @@ def seconds(heard: list[AnyPacket]) -> list[float]:
 @pytest.mark.behaviour("A-09")
 async def test_seconds_that_pass_at_once_are_sent_one_by_one(tmp_path: Path) -> None:
     clock = HandClock()
-    run = timed(tmp_path, clock, planner=[clock.after(2.5, PLAN)], writer=[clock.after(0.6, "Lit in 1844. [1]")])
+    run = timed(
+        tmp_path,
+        clock,
+        planner=[clock.after(2.5, PLAN)],
+        writer=[clock.after(0.6, "Lit in 1844. [1]")],
+    )
     heard = await packets_of(run)
     types = [packet.type for packet in heard if not isinstance(packet, p.CallFinished)]
     assert seconds(heard) == [1.0, 2.0, 3.0]
@@ -247,21 +296,29 @@ async def test_a_stopped_run_is_replayed_as_far_as_it_went(tmp_path: Path) -> No
     replayed = await run.replayed()
     assert stops(replayed) == ("failed", "The run was stopped before it finished.", True)
     assert faults(replayed, is_whole=False) == []
-    positions = {packet.type: position_of(packet) for packet in replayed if packet.placement.turn_index == 2}
+    positions = {
+        packet.type: position_of(packet) for packet in replayed if packet.placement.turn_index == 2
+    }
     assert positions["top_level_branching"] == (2, 0, -1)
     assert [packet.type for packet in replayed if position_of(packet) == (2, 0, -1)][-2:] == [
         "research_agent_title",
         "stop",
     ]
-    assert positions["intermediate_report_cited_docs"] == (2, 1, -1), "what a finished sibling found is there"
+    assert positions["intermediate_report_cited_docs"] == (2, 1, -1), (
+        "what a finished sibling found is there"
+    )
 
 
 @pytest.mark.fault(46)
-def test_a_thread_is_run_and_replayed_by_its_name_and_yields_only_a_stop_once_finished(tmp_path: Path) -> None:
+def test_a_thread_is_run_and_replayed_by_its_name_and_yields_only_a_stop_once_finished(
+    tmp_path: Path,
+) -> None:
     run = lab(tmp_path, graph=build_graph(checkpointer=tmp_path / "runs.sqlite"))
     streamed = list(packets(run.graph, QUESTION, "light", context=run.context))
     again = list(replay_thread(run.graph, "light"))
     assert merged(again) == merged(streamed)
-    assert [packet.type for packet in packets(run.graph, None, "light", context=run.context)] == ["stop"]
+    assert [packet.type for packet in packets(run.graph, None, "light", context=run.context)] == [
+        "stop"
+    ]
     with pytest.raises(UnknownThread, match="'nobody'"):
         list(replay_thread(run.graph, "nobody"))

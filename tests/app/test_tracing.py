@@ -70,7 +70,12 @@ class Sink(Loopback):
     @property
     def environment(self) -> dict[str, str]:
         """The variables that switch tracing on and lead here."""
-        settings = {"TRACING": "true", "ENDPOINT": self.url, "API_KEY": "ls-key-of-the-test", "PROJECT": PROJECT}
+        settings = {
+            "TRACING": "true",
+            "ENDPOINT": self.url,
+            "API_KEY": "ls-key-of-the-test",
+            "PROJECT": PROJECT,
+        }
         return {f"LANGSMITH_{name}": value for name, value in settings.items()}
 
     @property
@@ -81,7 +86,13 @@ class Sink(Loopback):
     def _trees_in(self, parent: str | None) -> list[Tree]:
         runs = sorted(self._runs.values(), key=lambda run: str(run["dotted_order"]))
         return [
-            Tree(run["run_type"], run["name"], run.get("inputs"), run.get("outputs"), tuple(self._trees_in(run["id"])))
+            Tree(
+                run["run_type"],
+                run["name"],
+                run.get("inputs"),
+                run.get("outputs"),
+                tuple(self._trees_in(run["id"])),
+            )
             for run in runs
             if run.get("parent_run_id") == parent
         ]
@@ -89,9 +100,19 @@ class Sink(Loopback):
     def receive(self, request: Request) -> Answer:
         """Take what the client tells."""
         if request.method == "GET":
-            batches = {"use_multipart_endpoint": False, "size_limit": 100, "size_limit_bytes": 20_000_000}
-            threads = {"scale_up_nthreads_limit": 1, "scale_up_qsize_trigger": 1000, "scale_down_nempty_trigger": 4}
-            return Answer(body=json.dumps({"version": "0.1", "batch_ingest_config": {**batches, **threads}}))
+            batches = {
+                "use_multipart_endpoint": False,
+                "size_limit": 100,
+                "size_limit_bytes": 20_000_000,
+            }
+            threads = {
+                "scale_up_nthreads_limit": 1,
+                "scale_up_qsize_trigger": 1000,
+                "scale_down_nempty_trigger": 4,
+            }
+            return Answer(
+                body=json.dumps({"version": "0.1", "batch_ingest_config": {**batches, **threads}})
+            )
         if request.target.endswith("/runs/batch"):
             # Runs that begin, and what is new of those that end.
             for run in (*request.json.get("post", ()), *request.json.get("patch", ())):
@@ -134,11 +155,19 @@ class Archive(BaseRetriever):
     """A retriever that blocks."""
 
     @override
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return [Document(LIT, metadata={"source": "https://archive.example/light", "title": "The Light"})]
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [
+            Document(
+                LIT, metadata={"source": "https://archive.example/light", "title": "The Light"}
+            )
+        ]
 
 
-look_up = RunnableLambda[str, str](lambda name: f"Ada Moran kept the {name}.").with_config(run_name="look_up")
+look_up = RunnableLambda[str, str](lambda name: f"Ada Moran kept the {name}.").with_config(
+    run_name="look_up"
+)
 
 
 @tool
@@ -160,7 +189,12 @@ async def test_a_run_is_traced_as_one_tree(tmp_path: Path, sink: Sink) -> None:
         calls(call("open_url", urls=["docs:lab-documents/lighthouse.md"])),
         calls(call("keepers", light="Skerry Light")),
     ]
-    run = lab(tmp_path, researcher=[*steps, REPORT, "It was lit in 1844. [1]"], engines=(Archive(),), tools=(keepers,))
+    run = lab(
+        tmp_path,
+        researcher=[*steps, REPORT, "It was lit in 1844. [1]"],
+        engines=(Archive(),),
+        tools=(keepers,),
+    )
     SEEN_FROM.clear()
     state = await run.ask()
     wait_for_all_tracers()
@@ -192,8 +226,14 @@ async def test_a_run_is_traced_as_one_tree(tmp_path: Path, sink: Sink) -> None:
 def test_the_command_is_traced_with_the_variables_of_langsmith_and_says_so(desk: Desk) -> None:
     question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
     with tracing_sink() as sink:
-        keys = {name: value for name, value in sink.environment.items() if name != "LANGSMITH_TRACING"}
-        untraced = {name: value for name, value in {**desk.environment, **keys}.items() if name != "LANGSMITH_TRACING"}
+        keys = {
+            name: value for name, value in sink.environment.items() if name != "LANGSMITH_TRACING"
+        }
+        untraced = {
+            name: value
+            for name, value in {**desk.environment, **keys}.items()
+            if name != "LANGSMITH_TRACING"
+        }
         traced = {**untraced, "LANGCHAIN_TRACING_V2": "true"}
         assert "Tracing" not in desk.run(*question, env=untraced).err
         kept = desk.run(*question, "--thread", "kept", "--no-trace", env=traced)
@@ -218,23 +258,31 @@ def test_opentelemetry_receives_the_traces_if_its_variables_are_set(desk: Desk) 
         assert {request.target for request in sink.requests} == {"/v1/traces"}
 
 
-async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(tmp_path: Path) -> None:
+async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(
+    tmp_path: Path,
+) -> None:
     with tracing_sink() as sink:
         with Server(tmp_path, CONFIG, **sink.environment) as server:
             async with server.client() as client:
                 kept = await Conversation(client).create()
-                values = await kept.ask("When was the Skerry Light lit?", context={"tracing": False})
+                values = await kept.ask(
+                    "When was the Skerry Light lit?", context={"tracing": False}
+                )
                 assert not [note for note in values["run"]["notices"] if "racing" in note]
                 traced = await Conversation(client).create()
                 values = await traced.ask("Who kept the Skerry Light?")
-                assert [note for note in values["run"]["notices"] if note.startswith(notice_of(sink))]
+                assert [
+                    note for note in values["run"]["notices"] if note.startswith(notice_of(sink))
+                ]
         [tree] = sink.trees
         assert tree.inputs["messages"][0]["content"] == "Who kept the Skerry Light?"
         assert tree.names("tool") == ["internal_search"]
 
 
 @pytest.mark.parametrize("is_node", [False, True])
-async def test_an_untraced_run_reaches_only_the_callers_callbacks(tmp_path: Path, sink: Sink, is_node: bool) -> None:
+async def test_an_untraced_run_reaches_only_the_callers_callbacks(
+    tmp_path: Path, sink: Sink, is_node: bool
+) -> None:
     run, heard = lab(tmp_path, tracing=False, clarify="assume"), HeardCalls()
     graph: Any = build_graph()
     if is_node:
@@ -242,8 +290,12 @@ async def test_an_untraced_run_reaches_only_the_callers_callbacks(tmp_path: Path
         outer.add_node("inner", graph)
         outer.add_edge(START, "inner")
         graph = outer.compile(store=InMemoryStore())
-    await graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, {"callbacks": [heard]}, context=run.context)
+    await graph.ainvoke(
+        {"messages": [HumanMessage(QUESTION)]}, {"callbacks": [heard]}, context=run.context
+    )
     wait_for_all_tracers()
     made = sum(len(model.calls) for model in run.models.values())
     assert len(heard.models) == made == 9
-    assert [span.name for tree in sink.trees for span in tree.every()] == (["LangGraph", "inner"] if is_node else [])
+    assert [span.name for tree in sink.trees for span in tree.every()] == (
+        ["LangGraph", "inner"] if is_node else []
+    )

@@ -33,7 +33,11 @@ def fresh() -> Iterator[None]:
         ({ADDRESS: "http://0.0.0.0:2024"}, "127.0.0.1", None),
         ({ADDRESS: "https://a-tunnel.example"}, "127.0.0.1", None),
         ({}, "127.0.0.1", None),
-        ({ADDRESS: HERE, "DEEP_RESEARCH_SERVER_TOKENS": "alice:alice-has-a-long-token"}, "127.0.0.1", None),
+        (
+            {ADDRESS: HERE, "DEEP_RESEARCH_SERVER_TOKENS": "alice:alice-has-a-long-token"},
+            "127.0.0.1",
+            None,
+        ),
         ({ADDRESS: HERE, "DEEP_RESEARCH_SERVER_HOSTS": "research.example"}, "127.0.0.1", None),
         ({ADDRESS: HERE, "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true"}, "127.0.0.1", None),
     ],
@@ -47,14 +51,20 @@ def test_who_needs_no_token(
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])
-def test_the_printed_address_is_one_that_the_server_accepts(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+def test_the_printed_address_is_one_that_the_server_accepts(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
     monkeypatch.setenv(ADDRESS, f"http://{host}:2024")
     assert local_address() == "http://localhost:2024"
 
 
 @pytest.mark.fault("R26")
-@pytest.mark.parametrize(("origin", "user"), [("http://localhost:3000", "local"), ("http://localhost:3001", None)])
-def test_named_origins_are_let_in(monkeypatch: pytest.MonkeyPatch, origin: str, user: str | None) -> None:
+@pytest.mark.parametrize(
+    ("origin", "user"), [("http://localhost:3000", "local"), ("http://localhost:3001", None)]
+)
+def test_named_origins_are_let_in(
+    monkeypatch: pytest.MonkeyPatch, origin: str, user: str | None
+) -> None:
     monkeypatch.setenv(ADDRESS, HERE)
     monkeypatch.setenv("DEEP_RESEARCH_SERVER_ORIGINS", "http://localhost:3000")
     for asking, expected in ((origin, user), ("https://smith.langchain.com", "local")):

@@ -1,4 +1,5 @@
-"""Citations in a stream: properties of any text, the forms that models write, and what becomes of each marker."""
+"""Citations in a stream: properties of any text, the forms that models write, and what becomes of
+each marker."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ MARKERS = ["[1]", "[2]", "[4]", "[9]", "[1, 2]", "[3,9]", "[[1]]", "【3】"]
 PIECES = [*MARKERS, *"[]【】19, ab.\n<", "  ", "(a/b)", "(2023)", "- ", "]("]
 CODE = ["`", "``", "```", "~~~", "\n```\n", "\n~~~\n", "> ", '"', "("]
 
-# Without backticks, and with every link complete, so that removing a marker cannot make new code or a new link.
+# Without backticks, and with every link complete, so that removing a marker cannot make new code or
+# a new link.
 plain_texts = st.lists(st.sampled_from(PIECES[:-1]), max_size=16).map("".join)
 texts = st.lists(st.sampled_from(PIECES + CODE), max_size=20).map("".join) | st.text()
 cuts = st.lists(st.integers(min_value=0, max_value=60), max_size=12)
@@ -56,7 +58,9 @@ def test_how_a_text_is_cut_makes_no_difference(text: str, cuts: list[int]) -> No
     bounds = [0, *sorted(cuts), len(text) + 60]
     assert joined(read(cut, [text[start:end] for start, end in pairwise(bounds)])) == pieces
     assert joined(read(single, text)) == pieces
-    assert (cut.cited, cut.dropped) == (single.cited, single.dropped) == (whole.cited, whole.dropped)
+    assert (
+        (cut.cited, cut.dropped) == (single.cited, single.dropped) == (whole.cited, whole.dropped)
+    )
     assert streamed(text, NUMBERS) == (bare_text(pieces), whole.cited, whole.dropped)
 
 
@@ -66,7 +70,9 @@ def test_sources_keep_their_numbers_and_each_is_announced_once(text: str) -> Non
     stream = CitationStream(NUMBERS)
     citations = [piece for piece in read(stream, [text]) if isinstance(piece, Cited)]
     assert all(NUMBERS[citation.number] == citation.key for citation in citations)
-    assert {citation.number: citation.key for citation in citations if citation.is_first} == stream.cited
+    assert {
+        citation.number: citation.key for citation in citations if citation.is_first
+    } == stream.cited
 
 
 @pytest.mark.behaviour("O-70")
@@ -87,7 +93,9 @@ def test_a_text_without_markers_stays_as_it_is(text: str) -> None:
 @given(texts, st.sampled_from(["```", "~~~~", "````"]))
 def test_code_in_a_fence_stays_as_it_is(text: str, fence: str) -> None:
     code = f"{fence}\n{text.replace('`', '').replace('~', '')}\n{fence}\n"
-    assert streamed(f"[2]\n{code}[1]", NUMBERS) == Streamed(f"[2]\n{code}[1]", {2: "two", 1: "one"}, 0)
+    assert streamed(f"[2]\n{code}[1]", NUMBERS) == Streamed(
+        f"[2]\n{code}[1]", {2: "two", 1: "one"}, 0
+    )
 
 
 @pytest.mark.fault("R14")
@@ -126,9 +134,27 @@ def test_text_flows_until_code_or_a_link_may_begin(fed: str, expected: list[Cite
 @pytest.mark.parametrize(
     "text",
     [
-        *("1" * 10**5, "[" + "1" * 10**5, "[" * 10**5, "]" * 10**5, "[" * 50_000 + "]" * 50_000, "[1](" * 25_000),
-        *("[1, " * 25_000, "[1](a/b [1]" * 9_000, "[[x](a/" * 7_000 + ")]" * 7_000, "`[1]" * 25_000, "[`" * 50_000),
-        *(" ".join("`" * size for size in range(1, 447)), "> " * 50_000, "- " * 50_000, "[[[1] " * 16_000),
+        *(
+            "1" * 10**5,
+            "[" + "1" * 10**5,
+            "[" * 10**5,
+            "]" * 10**5,
+            "[" * 50_000 + "]" * 50_000,
+            "[1](" * 25_000,
+        ),
+        *(
+            "[1, " * 25_000,
+            "[1](a/b [1]" * 9_000,
+            "[[x](a/" * 7_000 + ")]" * 7_000,
+            "`[1]" * 25_000,
+            "[`" * 50_000,
+        ),
+        *(
+            " ".join("`" * size for size in range(1, 447)),
+            "> " * 50_000,
+            "- " * 50_000,
+            "[[[1] " * 16_000,
+        ),
     ],
     ids=lambda text: text[:12],
 )
@@ -148,14 +174,22 @@ KNOWN = range(1, 4)
         *(("【1†source】", "[1]"), ("【1:0†L1-L4】", "[1]"), ("[1†12]", "[1]")),
         *(("[^1]", "[1]"), ("[#2]", "[2]"), ("[citation:3]", "[3]"), ("[ref 2]", "[2]")),
         ("[[1]](https://example.com/x)", "[1]"),
-        *(("[Source 1]", "[1]"), ("[Sources 1, 3]", "[1, 3]"), ("[document 2]", "[2]"), ("[Doc 2]", "[2]")),
+        *(
+            ("[Source 1]", "[1]"),
+            ("[Sources 1, 3]", "[1, 3]"),
+            ("[document 2]", "[2]"),
+            ("[Doc 2]", "[2]"),
+        ),
         *(("[1-2]", "[1, 2]"), ("[1–3]", "[1, 2, 3]"), ("[1;3]", "[1, 3]")),
         *(("[3-5]", "[3, 4, 5]"), ("<sup>[1]</sup>", "[1]")),
         *((" ¹", " [1]"), ("¹", "[1]"), ("［1］", "[1]"), ("**[1]**", "**[1]**")),
     ],
 )
 def test_each_form_of_a_marker_names_its_sources(written: str, marker: str) -> None:
-    assert plain_prose(f"Lit in 1844.{written}\nOn 3 May.", KNOWN) == f"Lit in 1844.{marker}\nOn 3 May."
+    assert (
+        plain_prose(f"Lit in 1844.{written}\nOn 3 May.", KNOWN)
+        == f"Lit in 1844.{marker}\nOn 3 May."
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +215,10 @@ def test_text_that_names_no_known_source_stays_unchanged(text: str) -> None:
         ("```\nLit. [1]\n```", "Lit. [1]"),
         ("Here is the report:\n\n```markdown\n# Light\n\nLit. [1]\n```\n", "# Light\n\nLit. [1]"),
         ("Sure!\n\n~~~md\nLit. [1]\n~~~", "Lit. [1]"),
-        ("So:\n\n```markdown\n# Light\n```\n\nLit. [1]", "So:\n\n```markdown\n# Light\n```\n\nLit. [1]"),
+        (
+            "So:\n\n```markdown\n# Light\n```\n\nLit. [1]",
+            "So:\n\n```markdown\n# Light\n```\n\nLit. [1]",
+        ),
         ("```python\nprint(1)\n```", "```python\nprint(1)\n```"),
         ("```\na\n```\nb\n```", "```\na\n```\nb\n```"),
         ('{"report": "Lit. [1]\\n\\nOn 3 May."}', "Lit. [1]\n\nOn 3 May."),
@@ -197,7 +234,8 @@ FENCE = "```py\nx [1]\n```\n"
 
 Case = tuple[str, str, str, tuple[int, ...], int]
 
-# The specification's tables row by row; rows 31 to 35 (a mode without markers, a stop word) have no user.
+# The specification's tables row by row; rows 31 to 35 (a mode without markers, a stop word) have no
+# user.
 ROWS: list[Case] = [
     ("1", "Text [1] here.", "Text [1] here.", (1,), 0),
     ("2, 3", "Text[1] x", "Text[1] x", (1,), 0),
@@ -263,9 +301,15 @@ NOT_PROTECTED = [
 
 
 @pytest.mark.behaviour("O-66")
-@pytest.mark.parametrize(("row", "text", "expected", "cited", "dropped"), ROWS, ids=[row[0] for row in ROWS])
-def test_a_marker_has_its_outcome(row: str, text: str, expected: str, cited: tuple[int, ...], dropped: int) -> None:
-    assert streamed(text, NUMBERS) == Streamed(expected, {number: NUMBERS[number] for number in cited}, dropped)
+@pytest.mark.parametrize(
+    ("row", "text", "expected", "cited", "dropped"), ROWS, ids=[row[0] for row in ROWS]
+)
+def test_a_marker_has_its_outcome(
+    row: str, text: str, expected: str, cited: tuple[int, ...], dropped: int
+) -> None:
+    assert streamed(text, NUMBERS) == Streamed(
+        expected, {number: NUMBERS[number] for number in cited}, dropped
+    )
     assert cited_numbers(text, NUMBERS) == cited
 
 
@@ -329,5 +373,7 @@ def test_row_26_a_source_that_is_added_later_is_cited_from_then_on() -> None:
         ("a definition", "- [1]: so it is", "- [1]\\: so it is"),
     ],
 )
-def test_each_number_of_a_marker_has_brackets_of_its_own(row: str, text: str, expected: str) -> None:
+def test_each_number_of_a_marker_has_brackets_of_its_own(
+    row: str, text: str, expected: str
+) -> None:
     assert plain_citations(text) == expected

@@ -36,7 +36,9 @@ SOURCES = {
         ("[3] It is at https://new.test/x now.", "[3] It is at [0] now.", 0),
     ],
 )  # fmt: skip
-def test_only_markers_of_known_numbers_and_zero_remain(draft: str, cleaned: str, removed: int) -> None:
+def test_only_markers_of_known_numbers_and_zero_remain(
+    draft: str, cleaned: str, removed: int
+) -> None:
     assert clean_draft(draft, SOURCES) == (cleaned, removed)
     settled = without_unknown(cleaned)
     assert clean_draft(settled, SOURCES) == (settled, 0)
@@ -69,7 +71,10 @@ def test_a_list_that_numbers_known_sources_differently_translates_the_numbers(li
 
 
 def test_a_source_known_under_two_numbers_keeps_the_number_in_the_list() -> None:
-    sources = {1: source_at("http://a.test", "A", number=1), 2: source_at("https://www.a.test", "A", number=2)}
+    sources = {
+        1: source_at("http://a.test", "A", number=1),
+        2: source_at("https://www.a.test", "A", number=2),
+    }
     assert clean_draft("A [2].\n\n## Sources\n[2] A: https://a.test\n", sources) == ("A [2].", 0)
 
 
@@ -98,18 +103,38 @@ FORMS = {
     " https://new.test/x": (0,),
 }  # fmt: skip
 """Forms of citations, with the numbers that each means; 0 for no source."""
-LINES = ["{} one{} two", "- {}{}, too", "| {}{} | b |", "> **{}**{} it.", "# {}{}", "{} is `[9]` and{}", "文字{}{}。"]
-LISTS = ["## Sources\n\n[3] Gulls: https://gulls.test/a\n[5] Terns", "**Quellen**\n1. [3] Gulls\n2. [8] Auks", ""]
-cited = st.tuples(st.sampled_from(LINES), st.sampled_from(["word", "1844", "a * b", "(c)"]), st.sampled_from([*FORMS]))
+LINES = [
+    "{} one{} two",
+    "- {}{}, too",
+    "| {}{} | b |",
+    "> **{}**{} it.",
+    "# {}{}",
+    "{} is `[9]` and{}",
+    "文字{}{}。",
+]
+LISTS = [
+    "## Sources\n\n[3] Gulls: https://gulls.test/a\n[5] Terns",
+    "**Quellen**\n1. [3] Gulls\n2. [8] Auks",
+    "",
+]
+cited = st.tuples(
+    st.sampled_from(LINES),
+    st.sampled_from(["word", "1844", "a * b", "(c)"]),
+    st.sampled_from([*FORMS]),
+)
 
 
 @given(st.lists(cited), st.sampled_from(LISTS))
-def test_only_markers_and_the_list_change_and_no_source_is_lost(lines: list[tuple[str, ...]], listed: str) -> None:
+def test_only_markers_and_the_list_change_and_no_source_is_lost(
+    lines: list[tuple[str, ...]], listed: str
+) -> None:
     expected = []
     for line, word, form in lines:
         known = [number for number in dict.fromkeys(FORMS[form]) if number]
         space = " " if form.startswith(" ") else ""
-        expected.append(line.format(word, space + "".join(f"[{number}]" for number in known or [UNKNOWN])))
+        expected.append(
+            line.format(word, space + "".join(f"[{number}]" for number in known or [UNKNOWN]))
+        )
     draft = "\n\n".join([*(line.format(word, form) for line, word, form in lines), listed])
     removed = sum(FORMS[form].count(0) for *_, form in lines if "new.test" not in form)
     cleaned = "\n\n".join(expected)

@@ -25,7 +25,13 @@ def cut_texts(draw: st.DrawFn) -> tuple[str, int]:
     """A text of distinct words, and an offset in it."""
     words = draw(WORDS)
     assume(not any(word != other and word in other for word in words for other in words))
-    ends = draw(st.lists(st.sampled_from([" ", ", ", ". ", " [1] ", "\n\n"]), min_size=len(words), max_size=len(words)))
+    ends = draw(
+        st.lists(
+            st.sampled_from([" ", ", ", ". ", " [1] ", "\n\n"]),
+            min_size=len(words),
+            max_size=len(words),
+        )
+    )
     text = "".join(word + end for word, end in zip(words, ends, strict=True)).strip()
     return text, draw(st.integers(1, len(text) - 1))
 
@@ -39,7 +45,9 @@ def test_repeated_words_are_kept_once(cut: tuple[str, int], back: int, opening: 
     assert join_continuation(text[:end], opening + text[start:]) == text
 
 
-@given(st.text("ab 1[].\n#|", max_size=40), st.lists(st.text("ab 1[].\n#|", max_size=8), max_size=6))
+@given(
+    st.text("ab 1[].\n#|", max_size=40), st.lists(st.text("ab 1[].\n#|", max_size=8), max_size=6)
+)
 def test_how_a_continuation_is_streamed_makes_no_difference(before: str, pieces: list[str]) -> None:
     seam = Continuation(before)
     streamed = "".join(map(seam.feed, pieces)) + seam.finish()
@@ -61,7 +69,11 @@ def test_how_a_continuation_is_streamed_makes_no_difference(before: str, pieces:
         ("It is 3.", "5 metres tall", "It is 3.5 metres tall"),
         ("It was lit.", "## Keeper\nAda", "It was lit.\n\n## Keeper\nAda"),
         ("It was lit.\n\n## Keeper\n\n", "## Keeper\n\nAda", "It was lit.\n\n## Keeper\n\nAda"),
-        ("kept by nobody else. [1]\n\n- She", "else. [1]\n\n- She was", "kept by nobody else. [1]\n\n- She was"),
+        (
+            "kept by nobody else. [1]\n\n- She",
+            "else. [1]\n\n- She was",
+            "kept by nobody else. [1]\n\n- She was",
+        ),
         ("It was lit.\n\n## Keeper\n\n", "Keeper Ada", "It was lit.\n\n## Keeper\n\nKeeper Ada"),
         ("- one is lit.", "- two is not.", "- one is lit.\n- two is not."),
         ("| 0 | 0 |", " 0 | 0 |", "| 0 | 0 | 0 | 0 |"),
@@ -75,7 +87,9 @@ def test_halves_are_joined_with_the_right_gap(before: str, after: str, whole: st
     assert join_continuation(before, after) == whole
 
 
-@given(st.text("xyz. ", max_size=200), st.text("ab *\n1é語", min_size=1, max_size=60).filter(str.strip))
+@given(
+    st.text("xyz. ", max_size=200), st.text("ab *\n1é語", min_size=1, max_size=60).filter(str.strip)
+)
 def test_a_loop_at_the_end_is_kept_once(before: str, passage: str) -> None:
     text = before + passage * (2 * SHORTEST_LOOP // len(passage) + 2)
     assert without_loop(text).rstrip() in (before + passage * 2).rstrip()
@@ -93,5 +107,8 @@ def test_similar_rows_and_a_passage_repeated_three_times_are_no_loop() -> None:
     rows = "\n".join(f"| {year} | 0 | 0 | 0 |" for year in range(1900, 2000))
     assert loop_start(rows) is None
     assert loop_start(("word " * 90 + "end. ") * 3) is None
-    assert loop_start("a" * (SHORTEST_LOOP - 1)) is None and loop_start("a" * SHORTEST_LOOP) is not None
+    assert (
+        loop_start("a" * (SHORTEST_LOOP - 1)) is None
+        and loop_start("a" * SHORTEST_LOOP) is not None
+    )
     assert loop_start(("a" * LONGEST_REPEATED + "b") * 9) is None

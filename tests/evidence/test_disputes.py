@@ -21,7 +21,10 @@ CLAIMS = ("Lit in 1844.", "Lit in 1846.")
 PAIR = (SOURCES[0], SOURCES[2])
 OPEN = dispute_between(CLAIMS, PAIR)
 RESOLVED = OPEN.model_copy(update={"resolution": "The register is right: it was kept on site."})
-KNOWN, NUMBERS = {source.key: source for source in PAIR}, {source.key: source.number for source in PAIR}
+KNOWN, NUMBERS = (
+    {source.key: source for source in PAIR},
+    {source.key: source.number for source in PAIR},
+)
 
 
 def test_a_resolution_is_shown_wherever_the_dispute_is() -> None:

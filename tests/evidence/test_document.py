@@ -1,4 +1,5 @@
-"""The report as a document: parts, labels in each language, links to quoted words, lines that claim nothing."""
+"""The report as a document: parts, labels in each language, links to quoted words, lines that claim
+nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def test_a_report_has_its_text_then_its_sources_then_its_notes_without_markup() 
 
 def test_a_report_without_citations_says_so_first() -> None:
     report = Report(text="Words.", sources=(), numbers=())
-    researched, other = (write_document(report, [], [], ENGLISH, was_researched=found) for found in (True, False))
+    researched, other = (
+        write_document(report, [], [], ENGLISH, was_researched=found) for found in (True, False)
+    )
     assert researched == "*This text cites no source.*\n\nWords."
     assert other == "*No source was consulted for this text.*\n\nWords."
 
@@ -55,7 +58,11 @@ def test_a_report_without_citations_says_so_first() -> None:
         ("Zero. One [1]. Two [1, 3]!", "One [1]. Two [1, 3]!", "One [1]."),
         ("Is it? [2] Yes.", "Is it? [2]", "Is it? [2]"),
         ("Nothing cited. At all.", "", ""),
-        ("Open.\n[1] Lit in 1844. [2] Tall.", "[1] Lit in 1844. [2] Tall.", "[1] Lit in 1844. [2] Tall."),
+        (
+            "Open.\n[1] Lit in 1844. [2] Tall.",
+            "[1] Lit in 1844. [2] Tall.",
+            "[1] Lit in 1844. [2] Tall.",
+        ),
     ],
 )
 def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: str) -> None:
@@ -68,36 +75,57 @@ TABLE = f"## {ENGLISH.contradictions}\n\n| a | b |\n| --- | --- |\n| Lit in 1844
 
 def test_contradictions_follow_the_answer_and_are_not_read_back() -> None:
     written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",), numbers=(1,))
-    document = write_document(written, [SOURCE], ["note"], ENGLISH, was_researched=True, table=TABLE)
+    document = write_document(
+        written, [SOURCE], ["note"], ENGLISH, was_researched=True, table=TABLE
+    )
     assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document
     assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
 
 
 @pytest.mark.parametrize(
     ("text", "settled"),
-    [("a\n```py\n[1]", "a\npy\n[1]"), ("```\nx\n```\n~~~\n[1]", "```\nx\n```\n\n[1]"), ("```\nx\n```", "```\nx\n```")],
+    [
+        ("a\n```py\n[1]", "a\npy\n[1]"),
+        ("```\nx\n```\n~~~\n[1]", "```\nx\n```\n\n[1]"),
+        ("```\nx\n```", "```\nx\n```"),
+    ],
 )
 def test_an_unclosed_fence_counts_as_text(text: str, settled: str) -> None:
     assert settle_fences(text) == settled
 
 
 @pytest.mark.parametrize("code", all_labels())
-def test_labels_are_complete_translated_and_without_stray_spaces_and_verdicts_are_distinct(code: str) -> None:
+def test_labels_are_complete_translated_and_without_stray_spaces_and_verdicts_are_distinct(
+    code: str,
+) -> None:
     own, english = vars(labels(code)), vars(ENGLISH)
     assert own.keys() == english.keys()
     assert [name for name, words in own.items() if words != words.strip() or not words] == []
-    assert len({own[verdict] for verdict in ("supported", "unchecked", "unsupported", "uncited")}) == 4
-    assert code in ("en", "fr") or [name for name, words in own.items() if words == english[name]] == []
+    assert (
+        len({own[verdict] for verdict in ("supported", "unchecked", "unsupported", "uncited")}) == 4
+    )
+    assert (
+        code in ("en", "fr")
+        or [name for name, words in own.items() if words == english[name]] == []
+    )
 
 
 def test_region_and_script_are_ignored_and_english_is_the_default() -> None:
-    assert [labels(code).sources for code in ("de", "de-AT", "ZH_hans")] == ["Quellen", "Quellen", "来源"]
+    assert [labels(code).sources for code in ("de", "de-AT", "ZH_hans")] == [
+        "Quellen",
+        "Quellen",
+        "来源",
+    ]
     assert [labels(code).sources for code in ("", "xx", "deu")] == ["Sources"] * 3
 
 
 @pytest.mark.fault(50)
 def test_arabic_persian_and_hebrew_run_from_right_to_left() -> None:
-    assert [code for code in ("ar", "fa", "he-IL", "en", "ja", "") if is_right_to_left(code)] == ["ar", "fa", "he-IL"]
+    assert [code for code in ("ar", "fa", "he-IL", "en", "ja", "") if is_right_to_left(code)] == [
+        "ar",
+        "fa",
+        "he-IL",
+    ]
 
 
 WEB, DOCUMENT, ANCHORED = SOURCES
@@ -132,13 +160,16 @@ def test_a_document_is_opened_at_the_page_if_that_is_known() -> None:
     assert link_to(DOCUMENT, "Granite.") == "file:///docs/the%20keeper.md"
     assert link_to(DOCUMENT, "Granite.", 7) == "file:///docs/the%20keeper.md#page=7"
     pdf, paper = (
-        WEB.model_copy(update={"location": f"https://lights.example/{path}"}) for path in ("a.PDF?x=1", "b?x=1#top")
+        WEB.model_copy(update={"location": f"https://lights.example/{path}"})
+        for path in ("a.PDF?x=1", "b?x=1#top")
     )
     assert link_to(pdf, "Granite.") == "https://lights.example/a.PDF?x=1"
     assert link_to(paper, "Granite.", 1) == "https://lights.example/b?x=1#page=1"
 
 
-@pytest.mark.parametrize("location", ["javascript:alert(1)", "//evil.example/", "data:text/html", "", "file:///etc/x"])
+@pytest.mark.parametrize(
+    "location", ["javascript:alert(1)", "//evil.example/", "data:text/html", "", "file:///etc/x"]
+)
 def test_an_address_outside_the_web_has_no_link(location: str) -> None:
     assert link_to(WEB.model_copy(update={"location": location}), "x") == ""
     assert link_to(WEB.model_copy(update={"location": location}), "x", 3) == ""
@@ -149,7 +180,12 @@ def test_a_link_keeps_its_form_whatever_is_quoted(quote: str) -> None:
     link = link_to(WEB, quote)
     parts = urlsplit(link)
     assert link.isascii() and not set(link) & set("\"'<>\\^`{|} ")
-    assert (parts.scheme, parts.netloc, parts.path, parts.query) == ("https", "lights.example", "/skerry", "")
+    assert (parts.scheme, parts.netloc, parts.path, parts.query) == (
+        "https",
+        "lights.example",
+        "/skerry",
+        "",
+    )
 
 
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=LONGEST_LINK_QUOTE))
@@ -160,14 +196,21 @@ def test_a_short_quote_is_linked_in_full(quote: str) -> None:
 def refusal(question: str, code: str = "en") -> str:
     """The extractive writer's text for a question on which nothing was found."""
     facts = Facts(request=question, language=named_language(code).name)
-    return str(ExtractiveChatModel(role="writer").invoke([HumanMessage(question)], facts=facts).text)
+    return str(
+        ExtractiveChatModel(role="writer").invoke([HumanMessage(question)], facts=facts).text
+    )
 
 
-@pytest.mark.parametrize("code", ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh"])
+@pytest.mark.parametrize(
+    "code", ["ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh"]
+)
 def test_a_refusal_states_no_claim_in_any_language(code: str) -> None:
     text = refusal("When was Hall 7 built?", code)
     assert labels(code).unanswered in text and "Hall 7" in text
-    for refused in (text, refusal("The hall was built in 1904. Was it sold in 1910? Who bought it?", code)):
+    for refused in (
+        text,
+        refusal("The hall was built in 1904. Was it sold in 1910? Who bought it?", code),
+    ):
         assert is_refusal(refused)
         assert report_units(refused, {}) == []
 
@@ -198,7 +241,9 @@ def test_a_refusal_has_no_marks(desk: Desk) -> None:
     assert ended.code == 0
     assert is_refusal(refused)
     assert "Vrykolakas" in refused
-    assert not any(words in ended.out for words in ("not verified", "cites no source", "Sentences marked"))
+    assert not any(
+        words in ended.out for words in ("not verified", "cites no source", "Sentences marked")
+    )
     assert "not verified" not in desk.call("audit", "hall").out
     page = desk.call("export", "hall", "--format", "html").out
     assert "Vrykolakas" in page and "cites no source" not in page

@@ -1,4 +1,5 @@
-"""Languages of texts: detected by common words; documents in many languages are found by inflected forms."""
+"""Languages of texts: detected by common words; documents in many languages are found by inflected
+forms."""
 
 from __future__ import annotations
 
@@ -10,7 +11,12 @@ from hypothesis import strategies as st
 from kit.files import Papers
 from kit.runs import written
 
-from deep_research.core.evidence.language import IN_QUESTION, IN_TEXT, language_beyond_doubt, language_by_words
+from deep_research.core.evidence.language import (
+    IN_QUESTION,
+    IN_TEXT,
+    language_beyond_doubt,
+    language_by_words,
+)
 from deep_research.core.evidence.text.stems import (
     LANGUAGE_SEPARATOR,
     forms_of,
@@ -70,7 +76,9 @@ def test_a_document_is_found_by_other_forms_of_its_words(library: Library, code:
     assert [hit.text for hit in library.search(OTHER_FORMS[code], 1)] == [TEXTS[code]]
 
 
-@pytest.mark.parametrize("code", [code for code in TEXTS if code not in ("th", "lo", "km", "my", "zh", "ja", "ko")])
+@pytest.mark.parametrize(
+    "code", [code for code in TEXTS if code not in ("th", "lo", "km", "my", "zh", "ja", "ko")]
+)
 def test_the_language_of_a_document_is_detected(code: str) -> None:
     kin = {"da": ("da", "no", "nn"), "no": ("da", "no", "nn"), "en": ("",)}
     assert stemmed_in(f"{TEXTS[code]}\n\n{TEXTS[code]}") in kin.get(code, (code,))
@@ -78,7 +86,9 @@ def test_the_language_of_a_document_is_detected(code: str) -> None:
 
 def test_the_words_of_one_language_are_not_those_of_another(papers: Papers) -> None:
     (papers.docs / "fr.txt").write_text(TEXTS["fr"])
-    (papers.docs / "en.txt").write_text("A new ship came to the harbour, and it was the largest of them all.")
+    (papers.docs / "en.txt").write_text(
+        "A new ship came to the harbour, and it was the largest of them all."
+    )
     # French rules give both words the same stem.
     assert papers.indexed().search("news", 5) == []
 
@@ -88,18 +98,25 @@ def test_the_words_of_one_language_are_not_those_of_another(papers: Papers) -> N
     [
         ("When was the bridge over the Velm opened?", ["bridge", "velm", "opened"]),
         ("Wann wurde die Brücke über die Elbe gebaut?", ["brücke", "elbe", "gebaut"]),
-        ("Who ruled before, during and after the war between them because of Velm?", ["ruled", "war", "velm"]),
+        (
+            "Who ruled before, during and after the war between them because of Velm?",
+            ["ruled", "war", "velm"],
+        ),
         ("Name one of the many ships here", ["ships"]),
         ("Who is The Who?", ["who", "is", "the"]),
         ("", []),
     ],
 )
-def test_common_words_of_the_questions_language_are_not_searched(question: str, terms: list[str]) -> None:
+def test_common_words_of_the_questions_language_are_not_searched(
+    question: str, terms: list[str]
+) -> None:
     assert terms_of(question) == terms
 
 
 def test_words_without_their_accents_and_points_are_found(papers: Papers) -> None:
-    (papers.docs / "a.txt").write_text("Les élèves du café étaient à la fenêtre, et le garçon était dans la cuisine.")
+    (papers.docs / "a.txt").write_text(
+        "Les élèves du café étaient à la fenêtre, et le garçon était dans la cuisine."
+    )
     (papers.docs / "b.txt").write_text("הַסְּפִינָה בַּנָּמֵל")
     library = papers.indexed()
     assert library.search("eleve cafe", 1)[0].text.startswith("Les élèves")
@@ -124,7 +141,9 @@ def test_a_passage_is_indexed_by_all_terms_of_a_search_for_its_words(text: str) 
 
 @given(st.text("abc éßДж港口เมื ", max_size=40))
 def test_composed_and_decomposed_characters_are_the_same_words(text: str) -> None:
-    assert unaccented_words(unicodedata.normalize("NFD", text)) == unaccented_words(unicodedata.normalize("NFC", text))
+    assert unaccented_words(unicodedata.normalize("NFD", text)) == unaccented_words(
+        unicodedata.normalize("NFC", text)
+    )
 
 
 @pytest.mark.parametrize(

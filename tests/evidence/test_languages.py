@@ -41,8 +41,14 @@ UNDECIDED = "the language of the request"
         ("एफिल टॉवर कितना ऊँचा है?", "hi"),
         # Names, quotations and addresses do not count.
         ("Why was Karlheinz Schreiber extradited from Canada?", "en"),
-        ("Welche Rolle spielte „The Rise and Fall of the Third Reich“ in der deutschen Forschung?", "de"),
-        ("Was sagt https://example.com/what-is-the-answer-to-all-of-this darüber, und warum?", "de"),
+        (
+            "Welche Rolle spielte „The Rise and Fall of the Third Reich“ in der deutschen Forschung?",
+            "de",
+        ),
+        (
+            "Was sagt https://example.com/what-is-the-answer-to-all-of-this darüber, und warum?",
+            "de",
+        ),
         ("WHEN WAS THE FIRST LIGHTHOUSE OF SCOTLAND BUILT?", "en"),
         # Names alone and too few words have no language.
         *((words, "") for words in ("Python GIL?", "Angela Merkel", "Giuseppe Verdi Aida", "?!")),
@@ -85,16 +91,25 @@ def test_a_language_is_known_by_name_or_code(words: str, name: str, code: str) -
     assert named_language(words) == (name, code)
 
 
-@pytest.mark.parametrize("words", ["klingonn", "xx", "und", "verse", "en_", "English!", "Deutsch/Englisch"])
+@pytest.mark.parametrize(
+    "words", ["klingonn", "xx", "und", "verse", "en_", "English!", "Deutsch/Englisch"]
+)
 def test_an_unknown_language_is_refused_with_ways_to_name_a_language(words: str) -> None:
     with pytest.raises(UnknownSetting) as refused:
         named_language(words)
     message = str(refused.value)
-    assert message.startswith(f"{words!r} is not a known language (setting language)") and "\n" not in message
+    assert (
+        message.startswith(f"{words!r} is not a known language (setting language)")
+        and "\n" not in message
+    )
     assert all(way in message for way in ("'de'", "'German'", "'plain English for children'"))
 
 
-@given(st.lists(st.text(st.characters(categories=["L"]), min_size=1), min_size=2, max_size=4).map(" ".join))
+@given(
+    st.lists(st.text(st.characters(categories=["L"]), min_size=1), min_size=2, max_size=4).map(
+        " ".join
+    )
+)
 def test_several_words_that_name_no_language_are_kept_as_they_are(words: str) -> None:
     name = named_language(words).name
     assert name == " ".join(words.split()) or named_language(name).name == name != ""
@@ -133,15 +148,31 @@ async def test_a_language_that_is_set_wins_over_that_of_the_question_and_is_note
 
 
 @pytest.mark.behaviour("O-91")
-async def test_an_answer_in_another_language_does_not_change_that_of_the_question(tmp_path: Path) -> None:
+async def test_an_answer_in_another_language_does_not_change_that_of_the_question(
+    tmp_path: Path,
+) -> None:
     run = lab(tmp_path, clarifier=["Welcher Leuchtturm?"])
-    assert of((await run.ask("Wann wurde der Leuchtturm gebaut, und von wem?")).run) == ("German", "de")
+    assert of((await run.ask("Wann wurde der Leuchtturm gebaut, und von wem?")).run) == (
+        "German",
+        "de",
+    )
     state = await run.ask("The one that they call the Skerry Light, of course.")
     assert state.report and of(state.run) == ("German", "de")
 
 
-def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace(desk: Desk) -> None:
-    ask = ("ask", QUESTION, "--docs", str(desk.docs), "--model", "openai:fake-1", "--thread", "light")
+def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace(
+    desk: Desk,
+) -> None:
+    ask = (
+        "ask",
+        QUESTION,
+        "--docs",
+        str(desk.docs),
+        "--model",
+        "openai:fake-1",
+        "--thread",
+        "light",
+    )
     with openai_server([]) as server:
         ended = desk.call(*ask, "--language", "klingonn", **server.environment)
         looked = desk.call("doctor", "--language", "klingonn", **server.environment)
@@ -149,20 +180,31 @@ def test_a_command_with_an_unknown_language_ends_in_one_line_and_leaves_no_trace
     [error] = [line for line in ended.err.splitlines() if line != "still running"]
     assert (ended.code, ended.out, server.requests) == (2, "", [])
     assert error.startswith("Error: 'klingonn' is not a known language")
-    assert looked.code == 2 and "missing  language: 'klingonn' is not a known language" in looked.out
+    assert (
+        looked.code == 2 and "missing  language: 'klingonn' is not a known language" in looked.out
+    )
     assert desk.call("show", "light").code == 2
 
 
 @pytest.mark.parametrize(
     ("question", "language"),
-    [("And who was the first keeper of the lighthouse?", ("English", "en")), ("Ada Moran?", ("German", "de"))],
+    [
+        ("And who was the first keeper of the lighthouse?", ("English", "en")),
+        ("Ada Moran?", ("German", "de")),
+    ],
 )
 async def test_a_follow_up_is_answered_in_its_own_language_or_in_that_of_before(
     tmp_path: Path, question: str, language: tuple[str, str]
 ) -> None:
-    twice: dict[str, Any] = {"clarifier": [CLEAR] * 2, "planner": ["1. Der Turm"] * 2, "verify": "off"}
+    twice: dict[str, Any] = {
+        "clarifier": [CLEAR] * 2,
+        "planner": ["1. Der Turm"] * 2,
+        "verify": "off",
+    }
     writer = ["Er wurde 1844 gebaut. [1]", "1844. [1]"]
-    run = lab(tmp_path, **twice, orchestrator=[research("light task"), REPORT, REPORT], writer=writer)
+    run = lab(
+        tmp_path, **twice, orchestrator=[research("light task"), REPORT, REPORT], writer=writer
+    )
     await run.ask("Wann wurde der Leuchtturm gebaut, und von wem?")
     assert of((await run.ask(question)).run) == language
 

@@ -1,4 +1,5 @@
-"""Learnings and gaps of findings, and the confidence in them, by a formula that can be checked by hand."""
+"""Learnings and gaps of findings, and the confidence in them, by a formula that can be checked by
+hand."""
 
 from __future__ import annotations
 
@@ -36,7 +37,14 @@ LEARNINGS = st.builds(
 
 
 def finding(text: str, **fields: Any) -> Finding:
-    known = {"id": "call", "question_id": "q", "cycle": 0, "position": 0, "task": TASK, "ended": "done"}
+    known = {
+        "id": "call",
+        "question_id": "q",
+        "cycle": 0,
+        "position": 0,
+        "task": TASK,
+        "ended": "done",
+    }
     return Finding.model_validate({**known, "text": text, "sources": SOURCES, **fields})
 
 
@@ -44,9 +52,15 @@ def finding(text: str, **fields: Any) -> Finding:
     ("text", "facts"),
     [
         ("Lit in 1844 [1].", [("Lit in 1844.", A)]),
-        ("Lit in 1844 [1] and raised in 1901 [2].", [("Lit in 1844 and raised in 1901.", key) for key in (A, B)]),
+        (
+            "Lit in 1844 [1] and raised in 1901 [2].",
+            [("Lit in 1844 and raised in 1901.", key) for key in (A, B)],
+        ),
         ("Lit [1, 2], [3]. Dark.", [("Lit.", A), ("Lit.", B), ("Lit.", C)]),
-        ("Built by Dr. J. Smith of the U.S. Navy [1].", [("Built by Dr. J. Smith of the U.S. Navy.", A)]),
+        (
+            "Built by Dr. J. Smith of the U.S. Navy [1].",
+            [("Built by Dr. J. Smith of the U.S. Navy.", A)],
+        ),
         ("- Lit in 1844 [1]\n2. Ada kept it [2]\n", [("Lit in 1844", A), ("Ada kept it", B)]),
         ("它建于1844年。[1]它很高。【2】", [("它建于1844年。", A), ("它很高。", B)]),
         ("Lit [9]. Tall [0]. Old [9, 3].", [("Old.", C)]),
@@ -56,7 +70,9 @@ def finding(text: str, **fields: Any) -> Finding:
         ("Nothing is cited.", []),
     ],
 )
-def test_each_cited_sentence_is_a_learning_of_each_source_it_cites(text: str, facts: list[tuple[str, str]]) -> None:
+def test_each_cited_sentence_is_a_learning_of_each_source_it_cites(
+    text: str, facts: list[tuple[str, str]]
+) -> None:
     found = learnings_of(finding(text))
     assert [(learning.text, learning.source) for learning in found] == facts
     assert all((learning.step, learning.question_id) == ("call", "q") for learning in found)
@@ -71,11 +87,17 @@ def test_each_cited_sentence_is_a_learning_of_each_source_it_cites(text: str, fa
         # Withheld and failed findings have no learnings.
         ("Lit [1].", {"is_withheld": True}, [TASK]),
         ("Lit [1].", {"failures": ("its model failed",)}, [TASK]),
-        ("Lit [1].", {"ended": "partial", "reason": "time was up", "missing": ("its cost",)}, ["its cost", TASK]),
+        (
+            "Lit [1].",
+            {"ended": "partial", "reason": "time was up", "missing": ("its cost",)},
+            ["its cost", TASK],
+        ),
         ("", {"ended": "failed", "reason": "no model"}, [TASK]),
     ],
 )
-def test_gaps_are_declared_and_never_read_from_a_missing_citation(text: str, fields: Any, gaps: list[str]) -> None:
+def test_gaps_are_declared_and_never_read_from_a_missing_citation(
+    text: str, fields: Any, gaps: list[str]
+) -> None:
     _, noticed = notice_findings([finding(text, **fields)], {})
     assert [gap.text for gap in noticed.values()] == gaps
 
@@ -89,34 +111,65 @@ def stated(*pairs: tuple[str, str]) -> list[Learning]:
 
 
 def test_thoughts_are_learnings_without_a_source() -> None:
-    learnings = stated(("It is tall.", "b"), ("So it is seen.", ""), ("It is lit.", "a"), ("So it stays.", ""))
+    learnings = stated(
+        ("It is tall.", "b"), ("So it is seen.", ""), ("It is lit.", "a"), ("So it stays.", "")
+    )
     assert [thought.text for thought in thoughts(learnings)] == ["So it is seen.", "So it stays."]
 
 
 @given(st.lists(LEARNINGS))
 def test_repeated_learnings_change_nothing_and_none_is_lost(learnings: list[Learning]) -> None:
     once, twice = (
-        [(fact.text, fact.sources) for fact in facts_of(given)] for given in (learnings, [*learnings, *learnings])
+        [(fact.text, fact.sources) for fact in facts_of(given)]
+        for given in (learnings, [*learnings, *learnings])
     )
     assert once == twice
-    assert thoughts([*learnings, *learnings]) == thoughts(learnings) == thoughts(thoughts(learnings))
+    assert (
+        thoughts([*learnings, *learnings]) == thoughts(learnings) == thoughts(thoughts(learnings))
+    )
     merged = [learning.id for fact in facts_of(learnings) for learning in fact.learnings]
     assert sorted(merged) == sorted(learning.id for learning in learnings)
-    assert {thought.text for thought in thoughts(learnings)} == {each.text for each in learnings if not each.source}
+    assert {thought.text for thought in thoughts(learnings)} == {
+        each.text for each in learnings if not each.source
+    }
 
 
 def test_a_fact_has_all_sources_that_state_it_in_the_same_words() -> None:
     tall, taller = "The light is 38 metres tall.", "It is 41 metres tall."
-    rose, fell = (f"The level of the northern reservoir {verb} by 12 percent." for verb in ("rose", "fell"))
+    rose, fell = (
+        f"The level of the northern reservoir {verb} by 12 percent." for verb in ("rose", "fell")
+    )
     learnings = stated((tall, "a"), (tall, "b"), (taller, "c"), (rose, "a"), (fell, "b"))
     facts = [(fact.text, fact.sources) for fact in facts_of(learnings)]
     assert facts == [(tall, ("a", "b")), (taller, ("c",)), (rose, ("a",)), (fell, ("b",))]
 
 
-PIECES = ["Lit", " ", "\n", ".", "! ", "[1]", "[2, 3]", "[", "]", "`", "\0", "(a/b)", "- ", "Dr", "a", "。", ", "]
+PIECES = [
+    "Lit",
+    " ",
+    "\n",
+    ".",
+    "! ",
+    "[1]",
+    "[2, 3]",
+    "[",
+    "]",
+    "`",
+    "\0",
+    "(a/b)",
+    "- ",
+    "Dr",
+    "a",
+    "。",
+    ", ",
+]
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join).filter(lambda text: "```" not in text))
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=14)
+    .map("".join)
+    .filter(lambda text: "```" not in text)
+)
 def test_sentences_of_a_text_without_code_lose_nothing(text: str) -> None:
     sentences = sentences_of(text)
     assert "".join("".join(sentence.raw for sentence in sentences).split()) == "".join(text.split())
@@ -153,23 +206,43 @@ def test_confidence_is_agreement_and_coverage_and_promptness() -> None:
         ([PAGE], 0.25),
         ([PAGE, source_at("https://www.a.example/two"), source_at("http://a.example:8080/")], 0.25),
         ([PAGE, source_at("https://b.example/")], 0.375),
-        ([source_at("file:///a.md", kind="document"), source_at("file:///b.md", kind="document")], 0.375),
+        (
+            [
+                source_at("file:///a.md", kind="document"),
+                source_at("file:///b.md", kind="document"),
+            ],
+            0.375,
+        ),
         ([source_at("http://[broken"), PAGE], 0.375),
     ],
 )
-def test_pages_of_one_host_are_one_source_and_each_document_is_one(sources: list[Source], agreement: float) -> None:
+def test_pages_of_one_host_are_one_source_and_each_document_is_one(
+    sources: list[Source], agreement: float
+) -> None:
     learnings = [learning("a fact", source.key) for source in sources] + [learning("a thought")]
-    assert confidence("light", learnings, {source.key: source for source in sources}, 6) == round(agreement, 2)
+    assert confidence("light", learnings, {source.key: source for source in sources}, 6) == round(
+        agreement, 2
+    )
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(LETTERS), st.sampled_from(["", "https://a.example/", "https://b.example/"]))),
+    st.lists(
+        st.tuples(
+            st.sampled_from(LETTERS),
+            st.sampled_from(["", "https://a.example/", "https://b.example/"]),
+        )
+    ),
     st.integers(1, 9),
 )
-def test_confidence_is_between_0_and_1_and_independent_of_order(facts: list[tuple[str, str]], iteration: int) -> None:
+def test_confidence_is_between_0_and_1_and_independent_of_order(
+    facts: list[tuple[str, str]], iteration: int
+) -> None:
     learnings = [learning(text, key) for text, key in facts]
     sources = {key: source_at(key) for key in ("https://a.example/", "https://b.example/")}
     value = confidence(" ".join(LETTERS), learnings, sources, iteration)
     assert 0 <= value <= 1
     assert value == round(value, 2)
-    assert confidence(" ".join(LETTERS), [*reversed(learnings), *learnings], sources, iteration) == value
+    assert (
+        confidence(" ".join(LETTERS), [*reversed(learnings), *learnings], sources, iteration)
+        == value
+    )

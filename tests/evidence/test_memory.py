@@ -40,7 +40,9 @@ OBSERVATIONS = st.builds(
 ) | st.builds(
     Observation,
     kind=st.just("contradiction"),
-    dispute=st.builds(Dispute, claims=st.tuples(*[WORDS.map(" ".join)] * 2), sources=st.just(("a", "b"))),
+    dispute=st.builds(
+        Dispute, claims=st.tuples(*[WORDS.map(" ".join)] * 2), sources=st.just(("a", "b"))
+    ),
     question_id=st.sampled_from("pq"),
     round=st.integers(0, 2),
     step=st.sampled_from(["1", "2", "2.1", "10"]),
@@ -52,29 +54,41 @@ def insight(text: str, score: float = 0.5, *learnings: str) -> Observation:
     return Observation(kind="insight", text=text, question_id="q", score=score, learnings=learnings)
 
 
-def gap(text: str, round: int = 0, step: str = "1", iteration: int = 1, question: str = "q") -> Observation:
-    return Observation(kind="gap", text=text, question_id=question, round=round, step=step, iteration=iteration)
+def gap(
+    text: str, round: int = 0, step: str = "1", iteration: int = 1, question: str = "q"
+) -> Observation:
+    return Observation(
+        kind="gap", text=text, question_id=question, round=round, step=step, iteration=iteration
+    )
 
 
 def against(text: str, other: str, round: int = 0) -> Observation:
     dispute = Dispute(claims=(text, other), sources=("a", "b"))
-    return Observation(kind="contradiction", dispute=dispute, question_id="q", round=round, step="1")
+    return Observation(
+        kind="contradiction", dispute=dispute, question_id="q", round=round, step="1"
+    )
 
 
 def views(observations: list[Observation]) -> list[list[Observation] | list[Element]]:
-    elements = elements_for("When was the tower lit?", observations, [("1", "The lamp"), ("2", "The oil")], 9)
+    elements = elements_for(
+        "When was the tower lit?", observations, [("1", "The lamp"), ("2", "The oil")], 9
+    )
     return [insights(observations), open_gaps(observations), contradictions(observations), elements]
 
 
 @given(st.lists(OBSERVATIONS, max_size=12), st.integers())
-def test_neither_order_of_arrival_nor_repeats_change_a_view(observations: list[Observation], seed: int) -> None:
+def test_neither_order_of_arrival_nor_repeats_change_a_view(
+    observations: list[Observation], seed: int
+) -> None:
     again = [*observations, *observations[:5]]
     Random(seed).shuffle(again)
     assert views(again) == views(observations)
 
 
 @given(st.lists(OBSERVATIONS, max_size=8), st.lists(OBSERVATIONS, max_size=8))
-def test_parallel_writes_merge_the_same_in_either_order(left: list[Observation], right: list[Observation]) -> None:
+def test_parallel_writes_merge_the_same_in_either_order(
+    left: list[Observation], right: list[Observation]
+) -> None:
     first, second = ({found.key: found for found in written} for written in (left, right))
     straight, crossed = merge_by_id(first, second), merge_by_id(second, first)
     assert straight == crossed == merge_by_id(straight, first)
@@ -88,10 +102,19 @@ def test_a_view_of_a_view_is_the_same_view(observations: list[Observation]) -> N
         assert view(shown) == shown
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 12), st.integers(1, 3), st.booleans()), min_size=1))
-def test_the_latest_observation_decides_whether_a_gap_is_open(stamps: list[tuple[int, int, int, bool]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(1, 12), st.integers(1, 3), st.booleans()),
+        min_size=1,
+    )
+)
+def test_the_latest_observation_decides_whether_a_gap_is_open(
+    stamps: list[tuple[int, int, int, bool]],
+) -> None:
     observations = [
-        gap("Who lit the light?", round, str(step), iteration).model_copy(update={"is_open": is_open})
+        gap("Who lit the light?", round, str(step), iteration).model_copy(
+            update={"is_open": is_open}
+        )
         for round, step, iteration, is_open in stamps
     ]
     latest = max(stamp[:3] for stamp in stamps)
@@ -108,7 +131,10 @@ def test_an_answered_gap_is_closed_until_it_is_opened_again() -> None:
 
 
 def test_an_answer_closes_all_gaps_that_say_nearly_the_same_and_no_other() -> None:
-    same = [gap(f"Who built the {light} of Harbour Point in the bay?") for light in ("old light", "light")]
+    same = [
+        gap(f"Who built the {light} of Harbour Point in the bay?")
+        for light in ("old light", "light")
+    ]
     asked_elsewhere = same[0].model_copy(update={"question_id": "other"})
     others = [asked_elsewhere, gap("When was the light of Harbour Point in the bay built?")]
     shown = next(found for found in open_gaps([*same, *others]) if found in same)
@@ -117,7 +143,11 @@ def test_an_answer_closes_all_gaps_that_say_nearly_the_same_and_no_other() -> No
 
 
 def test_similar_insights_merge_with_the_highest_confidence_and_all_learnings() -> None:
-    same = [insight(LIT, 0.4, "b"), insight(f"{LIT}, keeper", 0.9, "a", "b"), insight(f"{LIT}, the lights", 0.5)]
+    same = [
+        insight(LIT, 0.4, "b"),
+        insight(f"{LIT}, keeper", 0.9, "a", "b"),
+        insight(f"{LIT}, the lights", 0.5),
+    ]
     (merged,) = insights(same)
     first = min(same, key=lambda found: found.key)
     assert (merged.text, merged.score, merged.learnings) == (first.text, 0.9, ("a", "b"))
@@ -128,15 +158,33 @@ def test_similarity_is_transitive() -> None:
     texts = [" ".join(f"word{letter}" for letter in text.split()) for text in chain]
     assert len(insights([insight(texts[0]), insight(texts[2])])) == 2
     assert len(insights([insight(text) for text in texts])) == 1
-    assert components([1, 5, 2, 6, 3], lambda first, second: abs(first - second) == 1) == [[1, 2, 3], [5, 6]]
+    assert components([1, 5, 2, 6, 3], lambda first, second: abs(first - second) == 1) == [
+        [1, 2, 3],
+        [5, 6],
+    ]
 
 
 @pytest.mark.parametrize(
     "other",
-    [LIT.replace("1844", "1855"), LIT.replace("was", "was not"), LIT.replace("Ada Moran", "Ada Lind"), f"Why {LIT}"],
+    [
+        LIT.replace("1844", "1855"),
+        LIT.replace("was", "was not"),
+        LIT.replace("Ada Moran", "Ada Lind"),
+        f"Why {LIT}",
+    ],
 )
 def test_one_decisive_word_makes_a_different_statement(other: str) -> None:
-    assert len(insights([insight(f"{LIT} with oil lamps of brass"), insight(f"{other} with oil lamps of brass")])) == 2
+    assert (
+        len(
+            insights(
+                [
+                    insight(f"{LIT} with oil lamps of brass"),
+                    insight(f"{other} with oil lamps of brass"),
+                ]
+            )
+        )
+        == 2
+    )
 
 
 def test_a_contradiction_is_shown_once_in_either_order_of_its_claims() -> None:
@@ -149,7 +197,9 @@ def test_a_contradiction_is_shown_once_in_either_order_of_its_claims() -> None:
 def test_what_is_known_of_the_sources_of_a_dispute_does_not_change_its_key() -> None:
     found = against(LIT, TALL)
     assert found.dispute
-    dated = found.dispute.model_copy(update={"dates": ("2001", "2019"), "resolution": "The newer source is right."})
+    dated = found.dispute.model_copy(
+        update={"dates": ("2001", "2019"), "resolution": "The newer source is right."}
+    )
     assert found.model_copy(update={"dispute": dated}).key == found.key
     assert against(TALL, LIT).key != found.key
 
@@ -167,7 +217,9 @@ def test_confident_insights_come_first_then_the_most_relevant_elements() -> None
         gap("When was the tower built"),
         against("The tower was lit in 1844", "The tower was lit in 1855"),
     ]
-    shown = elements_for("When was the tower lit?", noticed, [("2", "The tower matters"), ("3", " ")], 9)
+    shown = elements_for(
+        "When was the tower lit?", noticed, [("2", "The tower matters"), ("3", " ")], 9
+    )
     assert [(element.kind, element.content, element.relevance) for element in shown] == [
         ("insight", "Oil was dear", 0.0),
         ("contradiction", "The tower was lit in 1844 – but: The tower was lit in 1855", 1.0),
@@ -182,6 +234,10 @@ def test_the_same_words_are_shown_once_per_kind() -> None:
         Observation(kind="insight", text=text, question_id="q", step=step)
         for step, text in (("1", "the tower is lit"), ("2", "The towers are lit."))
     ]
-    thoughts = [("1", "The tower is lit"), ("2", "The tower is lit!"), ("2", "The tower is not lit")]
+    thoughts = [
+        ("1", "The tower is lit"),
+        ("2", "The tower is lit!"),
+        ("2", "The tower is not lit"),
+    ]
     shown = elements_for("tower", noticed, thoughts, 9)
     assert sorted(element.kind for element in shown) == ["insight", "reasoning", "reasoning"]

@@ -23,20 +23,36 @@ LocalFinding = tuple[str, dict[int, str]]
 found = st.lists(st.sampled_from(KEYS), max_size=4)
 markers = st.lists(st.integers(min_value=0, max_value=5), min_size=1, max_size=3)
 local_findings = st.tuples(
-    st.lists(markers, max_size=5).map(lambda lists: " and ".join(str(numbers) for numbers in lists)),
+    st.lists(markers, max_size=5).map(
+        lambda lists: " and ".join(str(numbers) for numbers in lists)
+    ),
     found.map(lambda keys: dict(enumerate(keys, 1))),
 )
 
 
 def finding(name: str, position: int = 0, **fields: Any) -> Finding:
-    given_fields = {"question_id": "q", "task": "t", "cycle": 0, "position": position, "text": name, "ended": "done"}
+    given_fields = {
+        "question_id": "q",
+        "task": "t",
+        "cycle": 0,
+        "position": position,
+        "text": name,
+        "ended": "done",
+    }
     return Finding(id=name, **{**given_fields, **fields})
 
 
 COLLAPSE = [
     ("c2", "[50] and [60]", {}, {50: "a", 60: "b"}, "[1] and [2]", {"a": 1, "b": 2}),
     ("c4, 36", "[50]", {"s": 1}, {50: "s"}, "[1]", {"s": 1}),
-    ("c5", "[30],[31],[32]", {"a": 1, "b": 2}, {30: "a", 31: "c", 32: "b"}, "[1],[3],[2]", {"a": 1, "b": 2, "c": 3}),
+    (
+        "c5",
+        "[30],[31],[32]",
+        {"a": 1, "b": 2},
+        {30: "a", 31: "c", 32: "b"},
+        "[1],[3],[2]",
+        {"a": 1, "b": 2, "c": 3},
+    ),
     ("c6, 37", "[100]", {"e": 5}, {100: "n"}, "[6]", {"e": 5, "n": 6}),
     ("c7", "[50] [60]", {}, {50: "d", 60: "d"}, "[1] [1]", {"d": 1}),
     ("c9", "[1] and [2]", {"p": 1, "q": 2}, {1: "q", 2: "p"}, "[2] and [1]", {"p": 1, "q": 2}),
@@ -53,10 +69,17 @@ COLLAPSE = [
 @pytest.mark.fault("R14")
 @pytest.mark.behaviour("O-66")
 @pytest.mark.parametrize(
-    ("row", "text", "given", "local", "expected", "numbers"), COLLAPSE, ids=[row[0] for row in COLLAPSE]
+    ("row", "text", "given", "local", "expected", "numbers"),
+    COLLAPSE,
+    ids=[row[0] for row in COLLAPSE],
 )
 def test_local_numbers_become_the_threads(
-    row: str, text: str, given: dict[str, int], local: dict[int, str], expected: str, numbers: dict[str, int]
+    row: str,
+    text: str,
+    given: dict[str, int],
+    local: dict[int, str],
+    expected: str,
+    numbers: dict[str, int],
 ) -> None:
     before = dict(given)
     assert number_finding(text, local, given) == (expected, numbers, 0)
@@ -86,7 +109,10 @@ def test_merging_never_changes_a_number(findings: list[LocalFinding]) -> None:
 @pytest.mark.behaviour("O-68")
 @given(st.permutations([(0, 0), (0, 1), (1, 0)]))
 def test_numbers_follow_the_order_of_tasks_and_not_of_arrival(order: list[tuple[int, int]]) -> None:
-    given = [finding(f"[1] {cycle}.{at}", at, cycle=cycle, sources=(KEYS[2 * cycle + at],)) for cycle, at in order]
+    given = [
+        finding(f"[1] {cycle}.{at}", at, cycle=cycle, sources=(KEYS[2 * cycle + at],))
+        for cycle, at in order
+    ]
     numbered, cited = number_findings(given, {key: source_at(key) for key in KEYS})
     texts = {found.text: found.numbered for found in numbered.values()}
     assert texts == {"[1] 0.0": "[1] 0.0", "[1] 0.1": "[2] 0.1", "[1] 1.0": "[3] 1.0"}
@@ -96,7 +122,9 @@ def test_numbers_follow_the_order_of_tasks_and_not_of_arrival(order: list[tuple[
 @given(local_findings)
 def test_numbering_a_numbered_text_changes_nothing(call: LocalFinding) -> None:
     once = number_finding(*call, {"z": 1})
-    again = number_finding(once.text, {number: key for key, number in once.numbers.items()}, once.numbers)
+    again = number_finding(
+        once.text, {number: key for key, number in once.numbers.items()}, once.numbers
+    )
     assert again == (once.text, once.numbers, 0)
 
 
@@ -122,26 +150,37 @@ def merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
 
 
 @given(st.lists(sources, max_size=6), st.randoms(), st.integers(min_value=0, max_value=6))
-def test_sources_merge_in_any_order_and_grouping(records: list[Source], chance: random.Random, cut: int) -> None:
+def test_sources_merge_in_any_order_and_grouping(
+    records: list[Source], chance: random.Random, cut: int
+) -> None:
     parts = updates(records)
     whole = merged(merge_sources, parts)
     shuffled = chance.sample(parts, len(parts))
     assert merged(merge_sources, shuffled) == whole
     assert merged(merge_sources, parts + shuffled) == whole
-    assert merge_sources(merged(merge_sources, parts[:cut]), merged(merge_sources, parts[cut:])) == whole
+    assert (
+        merge_sources(merged(merge_sources, parts[:cut]), merged(merge_sources, parts[cut:]))
+        == whole
+    )
 
 
 def test_a_read_text_wins_over_an_excerpt_and_a_number_stays() -> None:
     excerpt, read = source_at("a", number=2), source_at("a", read_at="2025-01-01", content_hash="h")
     newer = source_at("a", read_at="2025-02-01", content_hash="g")
-    assert merged(merge_sources, updates([read, excerpt])) == {"a": read.model_copy(update={"number": 2})}
+    assert merged(merge_sources, updates([read, excerpt])) == {
+        "a": read.model_copy(update={"number": 2})
+    }
     assert merged(merge_sources, updates([newer, read])) == {"a": newer}
     assert merged(merge_sources, updates([source_at("a", number=3), excerpt])) == {"a": excerpt}
 
 
 @given(findings_of_one_id, st.randoms())
-def test_a_finding_with_numbers_stays_whatever_the_order(states: list[str | None], chance: random.Random) -> None:
-    parts = [{"one": finding("one", numbered=state)} for state in states] + [{"two": finding("two")}]
+def test_a_finding_with_numbers_stays_whatever_the_order(
+    states: list[str | None], chance: random.Random
+) -> None:
+    parts = [{"one": finding("one", numbered=state)} for state in states] + [
+        {"two": finding("two")}
+    ]
     whole = merged(merge_findings, parts)
     assert whole["one"].numbered == ("numbered" if "numbered" in states else None)
     assert merged(merge_findings, chance.sample(parts, len(parts))) == whole
@@ -163,7 +202,10 @@ odd_addresses = st.text() | st.lists(st.sampled_from(PARTS)).map("".join)
         ("  https://example.com/a #part", "https://example.com/a"),
         ("https://example.com/a/?", "https://example.com/a/"),
         ("https://example.com/a?b=2&a=1&&B=%20+", "https://example.com/a?b=2&a=1&&B=%20+"),
-        ("https://example.com/?utm_source=x&id=7&UTM_Medium=y&utm_campaign", "https://example.com/?id=7"),
+        (
+            "https://example.com/?utm_source=x&id=7&UTM_Medium=y&utm_campaign",
+            "https://example.com/?id=7",
+        ),
         ("https://example.com/?gclid=1&fbclid=2", "https://example.com/"),
         ("https://Me:Secret@Example.com/a", "https://Me:Secret@example.com/a"),
         ("https://Bücher.example/ä", "https://xn--bcher-kva.example/ä"),

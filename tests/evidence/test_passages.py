@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.checking.source_text import SourceText, Windows, unwrap
 from deep_research.core.evidence.checking.units import ReportUnit, report_units
-from deep_research.core.evidence.checking.verification import PassageMatch, Verifier, best_passage, find_quote
+from deep_research.core.evidence.checking.verification import (
+    PassageMatch,
+    Verifier,
+    best_passage,
+    find_quote,
+)
 
 HARBOUR = """# Port of Ostvik, report of May 2025
 
@@ -26,7 +31,9 @@ light ever moved.
 | South | 85 m | 7 |
 """
 MIXED = "The not 12 1.500 1,5 million km 1844 03.05.1844 und 万 塔 half-built it's ( ) . ! ? \n \" “ [1] % $ - | * :"
-TEXTS = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(MIXED.split(" ")), max_size=60).map(" ".join))
+TEXTS = st.one_of(
+    st.text(max_size=200), st.lists(st.sampled_from(MIXED.split(" ")), max_size=60).map(" ".join)
+)
 LONG = {
     "words": "a " * 6000,
     "digits": "1" * 12000,
@@ -54,7 +61,10 @@ def quote_of(text: str, source: str) -> str:
         ("Boats leave at noon.", ""),
         ("Port of Ostvik, report of May 2025: Boats leave at noon", "Boats leave at noon"),
         ("Port of Tarn, report of May 2025: Boats leave at noon", ""),
-        ("Nobody believed that the light ever moved.", "Nobody believed that the\nlight ever moved."),
+        (
+            "Nobody believed that the light ever moved.",
+            "Nobody believed that the\nlight ever moved.",
+        ),
         ("The port handled 14,850 tons of fish.", ""),
         ("", ""),
     ],
@@ -72,10 +82,22 @@ def test_a_quote_may_begin_with_the_first_line_of_a_text_without_headings() -> N
 @pytest.mark.parametrize(
     ("table", "verdicts"),
     [
-        ("| Quay | Length | Berths | Source |\n|---|---|---|---|\n| South | 85 m | 7 | [1] |", ["supported"] * 2),
-        ("| Quay | Berths | Length | Source |\n|---|---|---|---|\n| South | 7 | 85 m | [1] |", ["unchecked"] * 2),
-        ("| Quay | Berths | Length | Source |\n|---|---|---|---|\n| South | 85 m | 7 | [1] |", ["unchecked"] * 2),
-        ("| Quay | Length | Berths | Source |\n|---|---|---|---|\n| South | 85 m | 9 | [1] |", ["unchecked"] * 2),
+        (
+            "| Quay | Length | Berths | Source |\n|---|---|---|---|\n| South | 85 m | 7 | [1] |",
+            ["supported"] * 2,
+        ),
+        (
+            "| Quay | Berths | Length | Source |\n|---|---|---|---|\n| South | 7 | 85 m | [1] |",
+            ["unchecked"] * 2,
+        ),
+        (
+            "| Quay | Berths | Length | Source |\n|---|---|---|---|\n| South | 85 m | 7 | [1] |",
+            ["unchecked"] * 2,
+        ),
+        (
+            "| Quay | Length | Berths | Source |\n|---|---|---|---|\n| South | 85 m | 9 | [1] |",
+            ["unchecked"] * 2,
+        ),
     ],
 )
 def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) -> None:
@@ -94,7 +116,9 @@ def test_a_row_is_a_quote_below_its_own_head(table: str, verdicts: list[str]) ->
         ("- Boats leave at noon [2][1]", "supported"),
     ],
 )
-def test_without_a_model_a_quote_is_supported_and_the_rest_unchecked(text: str, verdict: str) -> None:
+def test_without_a_model_a_quote_is_supported_and_the_rest_unchecked(
+    text: str, verdict: str
+) -> None:
     verifier = Verifier({"1": [SourceText("1", HARBOUR)], "2": [SourceText("2", "It rained.")]})
     [unit] = report_units(text, {1: "1", 2: "2"})
     assert verifier.check(unit).verdict == verdict
@@ -102,22 +126,34 @@ def test_without_a_model_a_quote_is_supported_and_the_rest_unchecked(text: str, 
 
 def test_the_passage_is_the_most_similar_neighbouring_sentences() -> None:
     text = "Nothing is known of Ulm. Ida Voss was born in Bonn. She studied chemistry in Graz. Her dog was brown."
-    found = best_passage(unit("Ida Voss was born in Bonn and studied chemistry in Graz."), SourceText("", text))
-    assert text[found.start : found.end] == "Ida Voss was born in Bonn. She studied chemistry in Graz."
+    found = best_passage(
+        unit("Ida Voss was born in Bonn and studied chemistry in Graz."), SourceText("", text)
+    )
+    assert (
+        text[found.start : found.end] == "Ida Voss was born in Bonn. She studied chemistry in Graz."
+    )
     assert not found.is_quote
 
 
 def test_without_similarity_the_first_sentence_is_shown() -> None:
     for words in ("", "…", "Snow."):
-        assert best_passage(unit(words), SourceText("", "It rained. It was cold.")) == PassageMatch(0, 10, 0.0)
+        assert best_passage(unit(words), SourceText("", "It rained. It was cold.")) == PassageMatch(
+            0, 10, 0.0
+        )
     for text in ("", "…\n"):
         assert best_passage(unit("A tower."), SourceText("", text)) == PassageMatch(0, 0, 0.0)
 
 
 def test_a_table_head_is_shown_with_the_rows_below_it() -> None:
-    head, rule, row = "| operation | median wait in weeks |", "| --- | --- |", "| knee replacement | 34 |"
+    head, rule, row = (
+        "| operation | median wait in weeks |",
+        "| --- | --- |",
+        "| knee replacement | 34 |",
+    )
     text = "\n".join(["# Waiting", "", head, rule, *[row] * 40, "", "It rained."])
-    found = best_passage(unit("The median wait fell for three of four operations."), SourceText("", text))
+    found = best_passage(
+        unit("The median wait fell for three of four operations."), SourceText("", text)
+    )
     quote = text[found.start : found.end]
     assert quote.startswith(f"{head}\n{rule}\n{row}\n") and quote.endswith(row) and len(quote) < 600
 
@@ -139,18 +175,26 @@ def test_only_a_full_line_continues_on_the_next_line() -> None:
     assert len(unwrap(WRAPPED)) == len(WRAPPED)
 
 
-@pytest.mark.parametrize("following", ["# Windows and stairs", "| Windows | 48 |", "* Windows of it", "2. Windows"])
+@pytest.mark.parametrize(
+    "following", ["# Windows and stairs", "| Windows | 48 |", "* Windows of it", "2. Windows"]
+)
 def test_headings_lists_and_tables_begin_a_new_line(following: str) -> None:
     text = f"The lighthouse at Skerry has stood on the rocks\n{following}"
     assert unwrap(text) == text
-    assert unwrap(f"{following} of the lighthouse that stood on the rocks\nAlan").count("\n") == (following[0] in "#|")
+    assert unwrap(f"{following} of the lighthouse that stood on the rocks\nAlan").count("\n") == (
+        following[0] in "#|"
+    )
 
 
 @given(TEXTS, TEXTS)
-def test_a_passage_is_within_the_text_and_a_quote_has_the_words_of_its_unit(claim: str, text: str) -> None:
+def test_a_passage_is_within_the_text_and_a_quote_has_the_words_of_its_unit(
+    claim: str, text: str
+) -> None:
     found = best_passage(unit(claim), SourceText("", text))
     assert 0 <= found.start <= found.end <= len(text) and 0 <= found.share <= 1
-    letters = ["".join(filter(str.isalnum, words)) for words in (claim, text[found.start : found.end])]
+    letters = [
+        "".join(filter(str.isalnum, words)) for words in (claim, text[found.start : found.end])
+    ]
     assert not found.is_quote or letters[0].endswith(letters[1])
 
 

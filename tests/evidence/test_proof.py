@@ -31,7 +31,9 @@ The town paid 60% of £48m, the region 40%.
 CARRIED = "The ferry carried 1.2 million people, and Hulm has 38 houses."
 SOURCES = {
     "a": Known([SourceText("a", TEXT)], "Accounts 2025 2026-03-12"),
-    "b": Known([SourceText("b", f"{CARRIED} It has 1.2 million people and 1.6 million boats.")], "Courier"),
+    "b": Known(
+        [SourceText("b", f"{CARRIED} It has 1.2 million people and 1.6 million boats.")], "Courier"
+    ),
 }
 VOSS, ROW = "revenue of £38.4m (2024: £35.9m)", "| Sanna | 8.60 | 31.50 |"
 SHARES = "The town paid 60% of £48m, the region 40%."
@@ -58,7 +60,11 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
         ("A third of the oil is burned on Route 7 [1].", "a third of it on Route 7", ""),
         ("About 33% of the oil is burned on Route 7 [1].", "a third of it on Route 7", ""),
         ("Sanna is cheaper than Hulm [1].", f"{ROW}\n| Hulm | 11.20 | 38.00 |", ""),
-        ("Revenue was £38.4m, and 1.2 million people were carried [1][2].", f"{VOSS} … carried 1.2 million people", ""),
+        (
+            "Revenue was £38.4m, and 1.2 million people were carried [1][2].",
+            f"{VOSS} … carried 1.2 million people",
+            "",
+        ),
         # Counts in words need no number in a source.
         ("Two fares are named [1].", ROW, ""),
         ("The ferry of Sanna is in daily use [1].", ROW, ""),
@@ -66,9 +72,17 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
         ("Twenty fares are named [1].", ROW, "20 is not in"),
         # A price per year may be given without its currency.
         ("Every pupil pays the toll (15 a year) [1].", "The toll is £15 a year", ""),
-        ("Every pupil pays the toll (15 a month) [1].", "The toll is £15 a year", "its unit of measure"),
+        (
+            "Every pupil pays the toll (15 a month) [1].",
+            "The toll is £15 a year",
+            "its unit of measure",
+        ),
         # A date needs no word "day".
-        ("It names 12 March 2026 as the day of the accounts [1].", "Accounts of the ferry company", ""),
+        (
+            "It names 12 March 2026 as the day of the accounts [1].",
+            "Accounts of the ferry company",
+            "",
+        ),
         ("Fuel cost £9m [1].", "", "no words"),
         ("Fuel cost £9m [1].", "Fuel cost £9m", "are in no source"),
         ("Fuel cost £9m [1].", "Fuel cost £7.9m", "9 is not in"),
@@ -87,7 +101,9 @@ def proof(statement: str, words: str, *calculations: str) -> Proof:
         ("Freight costs £95 per order [1].", "Freight costs £95 per van", "its unit of measure"),
     ],
 )
-def test_words_with_its_numbers_prove_a_statement_and_faults_are_named(statement: str, words: str, fault: str) -> None:
+def test_words_with_its_numbers_prove_a_statement_and_faults_are_named(
+    statement: str, words: str, fault: str
+) -> None:
     found = proof(statement, words).fault
     assert fault in found and bool(fault) == bool(found)
 
@@ -102,24 +118,50 @@ def test_words_with_its_numbers_prove_a_statement_and_faults_are_named(statement
         ("Together that makes 270.9 [1].", ROW, ["8.60 × 31.50 = 270.9"]),
         ("Both years together brought £74.3 million [1].", VOSS, ["38.4 + 35.9 = 74.3"]),
         ("A van pays 3.7 times as much [1].", ROW, ["31.5 ÷ 8.6 = 3.7"]),
-        ("It takes 120 minutes [1].", "The crossing takes two hours.", ["2 hours * 60 = 120 minutes"]),
-        ("Leases run for three or four years [1].", "Leases run for 36 or 48 months", ["36 / 12 = 3", "48 / 12 = 4"]),
+        (
+            "It takes 120 minutes [1].",
+            "The crossing takes two hours.",
+            ["2 hours * 60 = 120 minutes"],
+        ),
+        (
+            "Leases run for three or four years [1].",
+            "Leases run for 36 or 48 months",
+            ["36 / 12 = 3", "48 / 12 = 4"],
+        ),
         ("An adult pays about a quarter of what a van pays [1].", ROW, ["8.60 / 31.50"]),
         ("It names 2 fares [1].", ROW, ["8.60, 31.50 = 2"]),
         ("Three years had a price [1].", f"{VOSS}\n{ROW}", ["Voss; Sanna; revenue = 3"]),
         ("They differ by £2.5m, which is 7% [1].", VOSS, ["38.4 - 35.9 = 2.5", "2.5 / 35.9"]),
         ("Table 1: Revenue rose by 7 per cent [1]", VOSS, ["100 * (38.4 - 35.9) / 35.9"]),
         ("Van and adult differ by £22.9 million [1].", ROW, ["31.50 - 8.60"]),
-        ("Together that is £40.1, of which the adult pays 21.4% [1].", ROW, ["8.6 + 31.5", "8.6 / (8.6 + 31.5)"]),
+        (
+            "Together that is £40.1, of which the adult pays 21.4% [1].",
+            ROW,
+            ["8.6 + 31.5", "8.6 / (8.6 + 31.5)"],
+        ),
         ("They pay £28.8m and £19.2m [1].", SHARES, ["60 % * 48", "48 * 40 / 100"]),
         ("It pays 20 points more [1].", SHARES, ["60 % - 40 % = 20 points"]),
-        ("In half a year £19.2m came in, and £17.95m a year before [1].", VOSS, ["38.4 / 2", "35.9 million / 2"]),
+        (
+            "In half a year £19.2m came in, and £17.95m a year before [1].",
+            VOSS,
+            ["38.4 / 2", "35.9 million / 2"],
+        ),
         ("Revenue rose by £2,500,000 [1].", VOSS, ["38,400,000 − 35,900,000 = 2,500,000"]),
-        ("Hulm has 400,000 boats more [2].", "1.2 million people and 1.6 million boats", ["1.6 million - 1.2 million"]),
-        ("The fleet burned 29.7 tonnes a route [1].", "burned 8,900 tonnes of oil", ["8900 / 300", "8.900 / 3 / 100"]),
+        (
+            "Hulm has 400,000 boats more [2].",
+            "1.2 million people and 1.6 million boats",
+            ["1.6 million - 1.2 million"],
+        ),
+        (
+            "The fleet burned 29.7 tonnes a route [1].",
+            "burned 8,900 tonnes of oil",
+            ["8900 / 300", "8.900 / 3 / 100"],
+        ),
     ],
 )
-def test_a_number_may_follow_by_a_calculation(statement: str, words: str, calculations: list[str]) -> None:
+def test_a_number_may_follow_by_a_calculation(
+    statement: str, words: str, calculations: list[str]
+) -> None:
     assert proof(statement, words, *calculations).fault == ""
     assert proof(statement, words).fault
     assert proof(statement, words, "7 = 7", "3 * 3", "2 + nothing").fault
@@ -138,7 +180,9 @@ def test_a_number_may_follow_by_a_calculation(statement: str, words: str, calcul
         ("Fuel cost £9m for three ships [1].", "Fuel, crew, harbour = 3"),
     ],
 )
-def test_a_calculation_with_unsupported_numbers_proves_nothing(statement: str, calculation: str) -> None:
+def test_a_calculation_with_unsupported_numbers_proves_nothing(
+    statement: str, calculation: str
+) -> None:
     assert "is not in" in proof(statement, "Fuel cost £7.9m", calculation).fault
 
 
@@ -155,7 +199,9 @@ def test_the_passage_is_the_whole_sentence_of_the_cited_source() -> None:
 def test_no_other_number_matches(written: int, read: int) -> None:
     source = {"a": Known([SourceText("a", f"The yard built {read:,} boats.")], "")}
     [unit] = report_units(f"The yard built {written} boats [1].", {1: "a"})
-    assert (not prove(unit, f"built {read:,} boats", Calculation(), source).fault) == (written == read)
+    assert (not prove(unit, f"built {read:,} boats", Calculation(), source).fault) == (
+        written == read
+    )
 
 
 def test_a_cell_below_a_percent_sign_may_follow_as_a_share() -> None:

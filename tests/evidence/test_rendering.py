@@ -44,7 +44,10 @@ def shown(title: str, location: str = "https://host.example/a") -> str:
     [
         ("https://x.example/a?b=c&d=e#f", "https://x.example/a?b=c&d=e#f"),
         (" https://x.example/a b(c) ", "https://x.example/a%20b%28c%29"),
-        ("https://x.example/<a>[b]\\`'\"|^{}", "https://x.example/%3Ca%3E%5Bb%5D%5C%60%27%22%7C%5E%7B%7D"),
+        (
+            "https://x.example/<a>[b]\\`'\"|^{}",
+            "https://x.example/%3Ca%3E%5Bb%5D%5C%60%27%22%7C%5E%7B%7D",
+        ),
         ("https://x.example/é\n\u202e\ud800", "https://x.example/%C3%A9%0A%E2%80%AE?"),
         ("file:///data/A b.md", "file:///data/A%20b.md"),
         ("https://[2606:4700::1]/x[y]", "https://[2606:4700::1]/x%5By%5D"),
@@ -72,9 +75,15 @@ def test_only_web_addresses_and_files_become_links(location: str, link: str) -> 
         (" a \n\t b\u2028c ", "a b c"),
         ("[1] 【2】 ［3］", "\\[1\\] \\[2\\] \\[3\\]"),
         ("![x](http://evil.example/?q)", "!\\[x\\](http\\://evil.example/?q)"),
-        ("<img src=x> &amp; `c` *e* _f_ ~g~", "\\<img src=x\\> \\&amp; \\`c\\` \\*e\\* \\_f\\_ \\~g\\~"),
+        (
+            "<img src=x> &amp; `c` *e* _f_ ~g~",
+            "\\<img src=x\\> \\&amp; \\`c\\` \\*e\\* \\_f\\_ \\~g\\~",
+        ),
         ("$h$ i|j k\\l m@n", "\\$h\\$ i\\|j k\\\\l m\\@n"),
-        ("See www.evil.example and WWW.evil.example", "See www\\.evil.example and WWW\\.evil.example"),
+        (
+            "See www.evil.example and WWW.evil.example",
+            "See www\\.evil.example and WWW\\.evil.example",
+        ),
         ("Write to me@evil.example", "Write to me`@`evil.example"),
         ("evil.example", "host.example"),
         ("evil.example?a", "host.example"),
@@ -117,7 +126,9 @@ def test_a_long_title_is_cut() -> None:
 @pytest.mark.behaviour("O-70")
 def test_the_list_has_numbers_titles_locations_kinds_and_dates_with_addresses_below() -> None:
     sources = [
-        web("One", "https://www.weather.gov/a").model_copy(update={"date": "2026-07-14", "period": "2025"}),
+        web("One", "https://www.weather.gov/a").model_copy(
+            update={"date": "2026-07-14", "period": "2025"}
+        ),
         document("R&D: *half* year", "reports/half_year (b).pdf", "2026-07", 4),
         web("Three", "javascript:x", 9),
     ]
@@ -145,10 +156,16 @@ def test_each_number_of_a_text_links_to_its_source(text: str) -> None:
     hosts = [f"https://host.example/{number}" for number in (1, 2)]
     body = plain_citations(text)
     assert plain_citations(body) == body
-    listed = source_list([web("T", host, number) for number, host in enumerate(hosts, 1)], labels("en"))
+    listed = source_list(
+        [web("T", host, number) for number, host in enumerate(hosts, 1)], labels("en")
+    )
     tokens = MarkdownIt("commonmark").parse(f"{body}\n\n{listed}")
     inner = [child for token in tokens for child in token.children or []]
-    links = [(link.attrs["href"], after.content) for link, after in pairwise(inner) if link.attrs.get("href") in hosts]
+    links = [
+        (link.attrs["href"], after.content)
+        for link, after in pairwise(inner)
+        if link.attrs.get("href") in hosts
+    ]
     assert links == [(hosts[number - 1], str(number)) for number in (*marker_numbers(text), 1, 2)]
     assert not any(child.attrs.get("src") in hosts for child in inner)
 
@@ -162,7 +179,10 @@ def test_no_title_and_no_address_breaks_out_of_its_line(title: str, rest: str) -
     assert blocks == ["heading_open", "heading_close", "bullet_list_open", "bullet_list_close"]
     line = next(token for token in tokens if token.type == "inline" and token.level == 3)
     shapes = [child.type for child in line.children or []]
-    assert [shape for shape in shapes if shape not in ("text", "text_special")] == ["link_open", "link_close"]
+    assert [shape for shape in shapes if shape not in ("text", "text_special")] == [
+        "link_open",
+        "link_close",
+    ]
     assert str((line.children or [])[0].attrs["href"]).startswith("https://host.example/")
 
 
@@ -173,7 +193,10 @@ def test_an_auditor_finds_nothing_wrong_with_a_rendered_report(shared_data: Path
     files = ["a/x_y.md", "b/index.html", "03/ellis-island.txt"]
     draft = "One thing [1, 2] holds. Another [2] and more [3][9].\n\n```\n[5]\n```\n\n[Two](https://b.test/) [1]."
     text, cited, dropped = streamed(draft, {1: files[0], 2: files[1], 3: files[2]})
-    sources = [document(f"Title {number} [{number}]", file, number=number) for number, file in sorted(cited.items())]
+    sources = [
+        document(f"Title {number} [{number}]", file, number=number)
+        for number, file in sorted(cited.items())
+    ]
     # The auditor counts link definitions as entries of the list.
     entries = re.sub(r"^\[.*$", "", source_list(sources, labels("en")), flags=re.MULTILINE)
     result = audit(f"# Report\n\n{plain_citations(text)}\n\n{entries}")

@@ -1,4 +1,5 @@
-"""Nothing in a report is active, whatever models and pages write; checked with a parser that is not ours."""
+"""Nothing in a report is active, whatever models and pages write; checked with a parser that is not
+ours."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ from kit.runs import lab, written
 
 from deep_research.app.exports.formats import export_formats
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, write_document
+from deep_research.core.evidence.citations.rendering import (
+    plain_citations,
+    safe_link,
+    write_document,
+)
 from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at
 from deep_research.core.records.report import Report
 
@@ -99,16 +104,22 @@ INJECTIONS = (
     "[[1], [2]](//evil.test) [a [1] b](//evil.test 't') [[1]]( <//evil.test> )",
     "![a][x]\n\n[x]: https://evil.test/i(\n\n[y]: //evil.test)\n\n[y] ![b][y]",
 )
-"""Texts of which a reader would load, open or hide something, in one dialect of Markdown or another."""
+"""Texts of which a reader would load, open or hide something, in one dialect of Markdown or
+another."""
 
 
 def active(markdown: str, links: Collection[str] = ()) -> Iterator[str]:
-    """What of a text acts, by the reference parser of CommonMark and by GitHub's; a link may lead to one of `links`."""
+    """What of a text acts, by the reference parser of CommonMark and by GitHub's; a link may lead
+    to one of `links`."""
     unsafe = Options.CMARK_OPT_UNSAFE
     plain = cmarkgfm.markdown_to_html(markdown, unsafe)
-    github = cmarkgfm.github_flavored_markdown_to_html(markdown, unsafe | Options.CMARK_OPT_FOOTNOTES)
+    github = cmarkgfm.github_flavored_markdown_to_html(
+        markdown, unsafe | Options.CMARK_OPT_FOOTNOTES
+    )
     for html in (plain, github):
-        for element in lxml.html.fragment_fromstring(html.replace("\x0c", ""), create_parent="div").iterdescendants():
+        for element in lxml.html.fragment_fromstring(
+            html.replace("\x0c", ""), create_parent="div"
+        ).iterdescendants():
             is_box = element.tag == "input" and element.get("disabled") is not None
             is_link = element.tag == "a" and element.get("href") in links
             if element.tag not in TEXT_TAGS | BLOCKS | {"del"} and not is_box and not is_link:
@@ -132,22 +143,35 @@ INERT = (
 def external(document: bytes) -> set[str]:
     """The external links of a Word document."""
     with zipfile.ZipFile(BytesIO(document)) as parts:
-        relations = [parts.read(name).decode() for name in parts.namelist() if name.endswith(".rels")]
+        relations = [
+            parts.read(name).decode() for name in parts.namelist() if name.endswith(".rels")
+        ]
         assert not [name for name in parts.namelist() if "media" in name]
-    return {found[1] for text in relations for found in re.finditer(r'Target="([^"]*)" TargetMode="External"', text)}
+    return {
+        found[1]
+        for text in relations
+        for found in re.finditer(r'Target="([^"]*)" TargetMode="External"', text)
+    }
 
 
 # The property tests below sanitize each injection; whole runs use a few of them.
-FEW = [pytest.param(number, marks=pytest.mark.slow) if number % 12 else number for number in range(len(INJECTIONS))]
+FEW = [
+    pytest.param(number, marks=pytest.mark.slow) if number % 12 else number
+    for number in range(len(INJECTIONS))
+]
 
 
 @pytest.mark.fault("R15", "R16")
 @pytest.mark.parametrize("number", FEW)
-async def test_nothing_a_model_or_document_injects_acts_in_any_form_of_the_report(tmp_path: Path, number: int) -> None:
+async def test_nothing_a_model_or_document_injects_acts_in_any_form_of_the_report(
+    tmp_path: Path, number: int
+) -> None:
     text, line = INJECTIONS[number], " ".join(INJECTIONS[number].split())
     draft = PLACES.format(line=line, text=text)
     run = lab(tmp_path, writer=[draft] * 2, verify="off" if number % 3 else "repair")
-    run.folder = written(tmp_path / "docs", {"light_md": f"# {line}\n\nThe Skerry Light was lit in 1844. {text}\n"})
+    run.folder = written(
+        tmp_path / "docs", {"light_md": f"# {line}\n\nThe Skerry Light was lit in 1844. {text}\n"}
+    )
     # Numbers in links are streamed unchanged.
     run.expected = "are cited before they are announced"
     state = await run.ask()
@@ -193,11 +217,18 @@ def test_offsets_of_a_text_are_mapped() -> None:
     text = "One <b>. Two [three](//evil.test). Four."
     starts = [text.index(word) for word in ("One", "Two", "three", "Four")]
     inert = sanitized_at(text, starts)
-    assert [inert.text[start : start + 3] for start in inert.positions] == ["One", "Two", "thr", "Fou"]
+    assert [inert.text[start : start + 3] for start in inert.positions] == [
+        "One",
+        "Two",
+        "thr",
+        "Fou",
+    ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", ["[a](b)", "<a>", "<!--\n", "[x]: a\n", "> <div>\n\n", "a@b.cd ", "\\", "![a](", "`"])
+@pytest.mark.parametrize(
+    "piece", ["[a](b)", "<a>", "<!--\n", "[x]: a\n", "> <div>\n\n", "a@b.cd ", "\\", "![a](", "`"]
+)
 @pytest.mark.timeout(20)
 def test_no_text_takes_long(piece: str) -> None:
     # Quadratic time exceeds the timeout.
@@ -206,13 +237,60 @@ def test_no_text_takes_long(piece: str) -> None:
 
 PIECES = [
     *(piece for text in INJECTIONS for piece in re.findall(r"\s+|[\w.]+|[^\w\s]+", text)),
-    *("<", ">", "[", "]", "(", ")", "!", "`", "\\", "&", "@", ":", "//", "\n", "\n\n", "|", "    ", "> ", "- ", "[1]"),
-    *("<img src=//e.co>", "![", "](", "](//e.co)", "a@e.co", "www.e.co", "https://e.co", "[x]: //e.co", "<!--", "-->"),
-    *("| a | b |\n|---|---|\n", "```", "~~~", "<div>", "</div>", "[^1]:", "\\href", "<b>", "&lt;", "&#64;", "===\n"),
+    *(
+        "<",
+        ">",
+        "[",
+        "]",
+        "(",
+        ")",
+        "!",
+        "`",
+        "\\",
+        "&",
+        "@",
+        ":",
+        "//",
+        "\n",
+        "\n\n",
+        "|",
+        "    ",
+        "> ",
+        "- ",
+        "[1]",
+    ),
+    *(
+        "<img src=//e.co>",
+        "![",
+        "](",
+        "](//e.co)",
+        "a@e.co",
+        "www.e.co",
+        "https://e.co",
+        "[x]: //e.co",
+        "<!--",
+        "-->",
+    ),
+    *(
+        "| a | b |\n|---|---|\n",
+        "```",
+        "~~~",
+        "<div>",
+        "</div>",
+        "[^1]:",
+        "\\href",
+        "<b>",
+        "&lt;",
+        "&#64;",
+        "===\n",
+    ),
 ]
-# Behind backticks of several lengths GitHub's parser takes some code for text; see docs/decisions/web.md.
+# Behind backticks of several lengths GitHub's parser takes some code for text; see
+# docs/decisions/web.md.
 MIXED = [text for text in INJECTIONS if not ("@" in text and "``" in text)]
-TEXTS = st.lists(st.sampled_from(PIECES) | st.sampled_from(MIXED) | st.text(max_size=3), max_size=14).map("".join)
+TEXTS = st.lists(
+    st.sampled_from(PIECES) | st.sampled_from(MIXED) | st.text(max_size=3), max_size=14
+).map("".join)
 
 
 @pytest.mark.fault("R15")
@@ -227,9 +305,13 @@ def test_any_sanitized_text_is_inert_and_stable(text: str) -> None:
 @pytest.mark.fault("R15")
 @settings(derandomize=True)
 @given(TEXTS, TEXTS, TEXTS, TEXTS)
-def test_any_text_title_address_and_note_is_inert_in_a_document(text: str, title: str, rest: str, note: str) -> None:
+def test_any_text_title_address_and_note_is_inert_in_a_document(
+    text: str, title: str, rest: str, note: str
+) -> None:
     location = f"https://host.test/{rest}"
-    cited = [source_at(url, title, content_hash="c", date=rest[:9]) for url in (location, rest or "x")]
+    cited = [
+        source_at(url, title, content_hash="c", date=rest[:9]) for url in (location, rest or "x")
+    ]
     report = Report(text=text, sources=tuple(source.key for source in cited), numbers=(1, 2))
     document = write_document(report, cited, [note], labels("en"), was_researched=True)
     assert not [*active(document, {safe_link(source.location) for source in cited})]

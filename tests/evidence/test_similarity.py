@@ -1,4 +1,5 @@
-"""Reprints, repeated texts, mentions of documents in questions, and words of scripts without spaces."""
+"""Reprints, repeated texts, mentions of documents in questions, and words of scripts without
+spaces."""
 
 from __future__ import annotations
 
@@ -38,9 +39,19 @@ def text(first: int, last: int) -> str:
         (text(0, 24), text(0, 24), True),
         (text(0, 60), " ".join(reversed(WORDS[:60])), False),
     ],
-    ids=["the same", "with more", "too little", "enough", "too short", "long enough", "other order"],
+    ids=[
+        "the same",
+        "with more",
+        "too little",
+        "enough",
+        "too short",
+        "long enough",
+        "other order",
+    ],
 )
-def test_three_fifths_of_the_shingles_make_a_reprint(first: str, second: str, are_same: bool) -> None:
+def test_three_fifths_of_the_shingles_make_a_reprint(
+    first: str, second: str, are_same: bool
+) -> None:
     assert reprints({"a": first, "b": second}) == ([("a", "b")] if are_same else [])
 
 
@@ -53,7 +64,9 @@ def test_only_the_beginning_of_a_long_text_is_compared() -> None:
 @given(st.permutations(["a", "b", "c", "d"]))
 def test_the_order_of_the_texts_makes_no_difference(order: list[str]) -> None:
     texts = {"a": text(0, 60), "b": text(20, 80), "c": text(40, 100), "d": text(140, 190)}
-    assert reprints({key: texts[key] for key in order}) == [("a", "b", "c")], "a and c are connected by b"
+    assert reprints({key: texts[key] for key in order}) == [("a", "b", "c")], (
+        "a and c are connected by b"
+    )
 
 
 @given(st.lists(st.integers(0, 40), unique=True), st.integers(1, 4))
@@ -61,8 +74,12 @@ def test_spreading_moves_only_the_surplus_of_a_kind(values: list[int], most: int
     result = spread(values, lambda value: value % 3, most)
     assert sorted(result) == sorted(values)
     for kind in range(3):
-        assert [value for value in result if value % 3 == kind] == [value for value in values if value % 3 == kind]
-    first = result[: sum(min(most, sum(value % 3 == kind for value in values)) for kind in range(3))]
+        assert [value for value in result if value % 3 == kind] == [
+            value for value in values if value % 3 == kind
+        ]
+    first = result[
+        : sum(min(most, sum(value % 3 == kind for value in values)) for kind in range(3))
+    ]
     assert all(sum(value % 3 == kind for value in first) <= most for kind in range(3))
 
 
@@ -76,14 +93,29 @@ STORY = (
     ("texts", "kept"),
     [
         (("It is tall.", "It is tall."), 1),
-        (("Anna lives in the white house on the hill.", "Berta lives in the white house on the hill."), 2),
+        (
+            (
+                "Anna lives in the white house on the hill.",
+                "Berta lives in the white house on the hill.",
+            ),
+            2,
+        ),
         ((STORY, f"The town reports. {STORY}"), 1),
         ((STORY, STORY.replace("400", "900")), 2),
         ((STORY, STORY.replace("Ada", "Ida")), 2),
-        ((STORY, STORY + " ".join(f" A further sentence tells of lamp {number}." for number in range(9))), 2),
+        (
+            (
+                STORY,
+                STORY
+                + " ".join(f" A further sentence tells of lamp {number}." for number in range(9)),
+            ),
+            2,
+        ),
     ],
 )
-def test_a_text_that_says_the_same_with_equal_names_and_figures_is_dropped(texts: tuple[str, ...], kept: int) -> None:
+def test_a_text_that_says_the_same_with_equal_names_and_figures_is_dropped(
+    texts: tuple[str, ...], kept: int
+) -> None:
     assert without_repeated(texts, str) == list(texts[:kept])
 
 
@@ -98,7 +130,9 @@ def test_a_text_that_says_the_same_with_equal_names_and_figures_is_dropped(texts
         ("", "Who is the mayor?", 0),
     ],
 )
-def test_a_question_names_a_document_by_its_title_or_by_the_name_in_it(title: str, question: str, worth: float) -> None:
+def test_a_question_names_a_document_by_its_title_or_by_the_name_in_it(
+    title: str, question: str, worth: float
+) -> None:
     assert title_match(title, question, padded_stems(question)) == worth
 
 
@@ -125,7 +159,9 @@ def test_titles_of_up_to_ten_words_are_looked_up() -> None:
         ("항구는 2 m", ["항구", "구는", "2", "m"]),
     ],
 )
-def test_words_of_scripts_without_spaces_are_pairs_of_neighbours(text: str, pairs: list[str]) -> None:
+def test_words_of_scripts_without_spaces_are_pairs_of_neighbours(
+    text: str, pairs: list[str]
+) -> None:
     assert tokens(text) == pairs
 
 

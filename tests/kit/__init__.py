@@ -1,4 +1,5 @@
-"""The test kit: fakes at the edges of the system, drivers of whole runs, and readers of their results.
+"""The test kit: fakes at the edges of the system, drivers of whole runs, and readers of their
+results.
 
 Fakes, each of which speaks its real format:
 
@@ -17,6 +18,6 @@ Drivers:
 - `commands`, `server`: the command line and LangGraph's server in processes of their own
 - `model_calls`: single calls of a model
 
-Readers: `packets` checks the order and the sums of a run's packets, `reports` reads reports and exports,
-`docs` the pages of docs/.
+Readers: `packets` checks the order and the sums of a run's packets, `reports` reads reports and
+exports, `docs` the pages of docs/.
 """

@@ -27,11 +27,26 @@ from kit.openai_server import Received, Reply
 from kit.runs import write_documents
 from kit.server import WATCH
 from kit.web import Exchange
-from kit.wire import END, FACTS, PADDING, WireLab, hand_out, plain_run, researched, role_of, task_of, wire_lab
+from kit.wire import (
+    END,
+    FACTS,
+    PADDING,
+    WireLab,
+    hand_out,
+    plain_run,
+    researched,
+    role_of,
+    task_of,
+    wire_lab,
+)
 
 COMMAND = str(Path(sys.executable).with_name("deep-research"))
 SECONDS = 300.0
-STREAMS: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+STREAMS: dict[str, Any] = {
+    "stdin": subprocess.DEVNULL,
+    "stdout": subprocess.PIPE,
+    "stderr": subprocess.PIPE,
+}
 SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -58,11 +73,22 @@ class Desk(NamedTuple):
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "DEEP_RESEARCH_DATA_DIR": str(self.data), "TERM": "xterm", "COLUMNS": "100"}
+        return {
+            **os.environ,
+            "DEEP_RESEARCH_DATA_DIR": str(self.data),
+            "TERM": "xterm",
+            "COLUMNS": "100",
+        }
 
     def run(self, *arguments: str, **settings: Any) -> Ended:
         """Run the command to its end; `settings` are those of `subprocess.run`."""
-        usual = {**STREAMS, "cwd": self.folder, "env": self.environment, "encoding": "utf-8", "timeout": SECONDS}
+        usual = {
+            **STREAMS,
+            "cwd": self.folder,
+            "env": self.environment,
+            "encoding": "utf-8",
+            "timeout": SECONDS,
+        }
         result = subprocess.run([COMMAND, *arguments], check=False, **{**usual, **settings})
         return Ended(result.returncode, result.stdout or "", result.stderr or "")
 
@@ -77,11 +103,14 @@ class Desk(NamedTuple):
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start the command, as the leader of a process group."""
         given = {**STREAMS, "cwd": self.folder, "env": self.environment | environment}
-        return subprocess.Popen([COMMAND, *arguments], encoding="utf-8", start_new_session=True, **given)
+        return subprocess.Popen(
+            [COMMAND, *arguments], encoding="utf-8", start_new_session=True, **given
+        )
 
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-        """The command at work, as the leader of a process group; killed at the end if it is still there."""
+        """The command at work, as the leader of a process group; killed at the end if it is still
+        there."""
         process = self.start(*arguments, **environment)
         try:
             yield process
@@ -102,7 +131,11 @@ class Terminal:
 
     def __init__(self, desk: Desk, *arguments: str, stdout: Any = None) -> None:
         self.master, inner = pty.openpty()
-        streams: Any = {"stdin": inner, "stdout": inner if stdout is None else stdout, "stderr": inner}
+        streams: Any = {
+            "stdin": inner,
+            "stdout": inner if stdout is None else stdout,
+            "stderr": inner,
+        }
         own: Any = {"cwd": desk.folder, "env": desk.environment, "start_new_session": True}
         self.process = subprocess.Popen([COMMAND, *arguments], **streams, **own)
         os.close(inner)
@@ -157,7 +190,8 @@ class Point(NamedTuple):
 
 @dataclass
 class Holds:
-    """Models that keep back their answer at some points, each once; the writer falls silent in mid-word."""
+    """Models that keep back their answer at some points, each once; the writer falls silent in
+    mid-word."""
 
     script: Mapping[str, Any]
     points: set[Point] = field(default_factory=set)
@@ -171,7 +205,11 @@ class Holds:
             return reply
         self.points.remove(point)
         self.held.append(request)
-        return replace(reply, ending="stall", after=5) if point.role == "writer" else replace(reply, wait=HELD_SECONDS)
+        return (
+            replace(reply, ending="stall", after=5)
+            if point.role == "writer"
+            else replace(reply, wait=HELD_SECONDS)
+        )
 
 
 @dataclass(frozen=True)
@@ -187,20 +225,30 @@ class WireDesk:
     @property
     def places(self) -> set[str]:
         """Host and port of the three servers."""
-        return {urlsplit(url).netloc for url in (self.lab.models.url, self.lab.engine.url, self.lab.web.url("/"))}
+        return {
+            urlsplit(url).netloc
+            for url in (self.lab.models.url, self.lab.engine.url, self.lab.web.url("/"))
+        }
 
     def contacted(self) -> set[str]:
-        """Every host and port that a process of this folder reached for, and every name that it looked up."""
+        """Every host and port that a process of this folder reached for, and every name that it
+        looked up."""
         return set((self.desk.folder / CONTACTS).read_text("utf-8").splitlines())
 
     def paid(self) -> Counter[str]:
-        """What the three servers were asked, and how often; the random marks around foreign text are left out."""
-        asked = [*map(model_call, self.lab.models.requests), *map(search_call, self.lab.engine.queries)]
+        """What the three servers were asked, and how often; the random marks around foreign text
+        are left out."""
+        asked = [
+            *map(model_call, self.lab.models.requests),
+            *map(search_call, self.lab.engine.queries),
+        ]
         return Counter([*asked, *map(page_call, self.fetched())])
 
     def fetched(self) -> list[str]:
         """Pages that the web was asked for; what a site says to robots is no page."""
-        return [request.target for request in self.lab.web.requests if request.target != "/robots.txt"]
+        return [
+            request.target for request in self.lab.web.requests if request.target != "/robots.txt"
+        ]
 
     def forget(self) -> None:
         """Count anew."""
@@ -253,10 +301,16 @@ def page_call(path: str) -> str:
 
 @contextmanager
 def wire_desk(folder: Path, **script: Any) -> Iterator[WireDesk]:
-    """The servers, and this process's environment, which its children inherit; `script` by role, each a function."""
+    """The servers, and this process's environment, which its children inherit; `script` by role,
+    each a function."""
     holds = Holds({**plain_run(), "orchestrator": in_rounds, "researcher": researched, **script})
-    with pytest.MonkeyPatch.context() as patch, wire_lab(folder, patch, dict.fromkeys(holds.script, holds)) as lab:
-        tides = found(lab.web.publish("/tides", f"<html><title>Tides</title><p>{PADDING}</p></html>"), "Tides")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        wire_lab(folder, patch, dict.fromkeys(holds.script, holds)) as lab,
+    ):
+        tides = found(
+            lab.web.publish("/tides", f"<html><title>Tides</title><p>{PADDING}</p></html>"), "Tides"
+        )
         light = found(lab.web.url("/light"), "Light", FACTS["light"])
         lab.engine.on("tides", Answer([tides]))
         lab.engine.on("light", Answer([light, tides]))
@@ -276,8 +330,13 @@ def wire_desk(folder: Path, **script: Any) -> Iterator[WireDesk]:
 
 
 def in_rounds(request: Received) -> Reply:
-    """An orchestrator that hands out one round of tasks after the other, and then has the report written."""
-    calls = [call["function"]["name"] for message in request.messages for call in message.get("tool_calls") or ()]
+    """An orchestrator that hands out one round of tasks after the other, and then has the report
+    written."""
+    calls = [
+        call["function"]["name"]
+        for message in request.messages
+        for call in message.get("tool_calls") or ()
+    ]
     done = calls.count("research_agent")
     for tasks in ROUNDS:
         if done == 0:

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = tuple(page for pattern in ("*.md", "docs/**/*.md", "extras/**/*.md") for page in sorted(ROOT.glob(pattern)))
+PAGES = tuple(
+    page
+    for pattern in ("*.md", "docs/**/*.md", "extras/**/*.md")
+    for page in sorted(ROOT.glob(pattern))
+)
 _BLOCKS = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINKS = re.compile(r"\]\(([^()\s]+)\)")
 
@@ -22,7 +26,12 @@ class Script(NamedTuple):
 
 def scripts() -> list[Script]:
     """Return the blocks of Python of all pages."""
-    return [Script(_name(page), text) for page in PAGES for kind, text in _blocks(page) if kind == "python"]
+    return [
+        Script(_name(page), text)
+        for page in PAGES
+        for kind, text in _blocks(page)
+        if kind == "python"
+    ]
 
 
 def on_server() -> list[Script]:
@@ -41,7 +50,12 @@ def commands() -> Iterator[tuple[str, str]]:
 
 def broken_links() -> list[str]:
     """Return the relative links that lead to no file, or to no heading of a page."""
-    return [f"{_name(page)}: {link}" for page in PAGES for link in _links(page) if not _leads_somewhere(page, link)]
+    return [
+        f"{_name(page)}: {link}"
+        for page in PAGES
+        for link in _links(page)
+        if not _leads_somewhere(page, link)
+    ]
 
 
 def _name(page: Path) -> str:

@@ -48,9 +48,18 @@ class Answer:
     hangs_up: bool = False
 
 
-def found(address: str, title: str = "A page", content: str = "What it says.", **more: Any) -> dict[str, Any]:
+def found(
+    address: str, title: str = "A page", content: str = "What it says.", **more: Any
+) -> dict[str, Any]:
     """One result as Tavily writes it."""
-    return {"url": address, "title": title, "content": content, "score": 0.9, "raw_content": None, **more}
+    return {
+        "url": address,
+        "title": title,
+        "content": content,
+        "score": 0.9,
+        "raw_content": None,
+        **more,
+    }
 
 
 def pages(site: str, count: int) -> list[dict[str, Any]]:
@@ -74,7 +83,9 @@ class Loopback:
 
 
 @contextmanager
-def serving(answer: Callable[[Request], Answer], server: Loopback | None = None) -> Iterator[Loopback]:
+def serving(
+    answer: Callable[[Request], Answer], server: Loopback | None = None
+) -> Iterator[Loopback]:
     """A server with answers of one's own."""
     here = server or Loopback()
 
@@ -130,7 +141,13 @@ class SearchApi(Loopback):
         self._asked[query] += 1
         if answer.body is not None or answer.hangs_up:
             return answer
-        content = {"query": query, "follow_up_questions": None, "answer": None, "images": [], "response_time": 0.01}
+        content = {
+            "query": query,
+            "follow_up_questions": None,
+            "answer": None,
+            "images": [],
+            "response_time": 0.01,
+        }
         content["results"] = list(answer.results)[: asked.get("max_results", 5)]
         content["request_id"] = "123e4567-e89b-12d3-a456-426614174111"
         return replace(answer, results=(), body=json.dumps(content))
@@ -203,13 +220,19 @@ class FreeWeb(NamedTuple):
 
 @contextmanager
 def free_web(duckduckgo: Answer, articles: Mapping[str, tuple[str, str]]) -> Iterator[FreeWeb]:
-    """Serve this answer of DuckDuckGo's; Wikipedia has articles by query, as address and text, and arXiv nothing."""
+    """Serve this answer of DuckDuckGo's; Wikipedia has articles by query, as address and text, and
+    arXiv nothing."""
 
     def of_wikipedia(request: Request) -> Answer:
         [query] = parse_qs(urlsplit(request.target).query)["gsrsearch"]
         found = [articles[query]] if query in articles else []
-        pages = [{"title": query.title(), "index": 1, "fullurl": page[0], "extract": page[1]} for page in found]
-        return Answer(body=json.dumps({"query": {"pages": pages}} if pages else {"batchcomplete": True}))
+        pages = [
+            {"title": query.title(), "index": 1, "fullurl": page[0], "extract": page[1]}
+            for page in found
+        ]
+        return Answer(
+            body=json.dumps({"query": {"pages": pages}} if pages else {"batchcomplete": True})
+        )
 
     with ExitStack() as servers:
         answers = (lambda _: duckduckgo), of_wikipedia, (lambda _: Answer(body=NOTHING))
@@ -226,7 +249,8 @@ class Kit(NamedTuple):
     documentation: str
     """Address of the page whose example the answers follow."""
     path: str
-    """Path of the request for 30 results on `deep sea`, of a.example only and since 2 January 2025."""
+    """Path of the request for 30 results on `deep sea`, of a.example only and since 2 January 2025.
+    """
     sent: Mapping[str, Any]
     """Expected parameters or body, and headers by their lower-case names; the key is `SECRET`."""
     answer: Mapping[str, Any]
@@ -255,12 +279,22 @@ def sent_to(request: Request) -> dict[str, Any]:
 
 def brave(*results: Mapping[str, Any]) -> dict[str, Any]:
     """Pages as Brave writes them."""
-    return {"type": "search", "query": {"original": "x"}, "web": {"type": "search", "results": list(results)}}
+    return {
+        "type": "search",
+        "query": {"original": "x"},
+        "web": {"type": "search", "results": list(results)},
+    }
 
 
 def searxng(*results: Mapping[str, Any]) -> dict[str, Any]:
     """Pages as SearXNG writes them."""
-    return {"query": "x", "number_of_results": 0, "results": list(results), "answers": [], "infoboxes": []}
+    return {
+        "query": "x",
+        "number_of_results": 0,
+        "results": list(results),
+        "answers": [],
+        "infoboxes": [],
+    }
 
 
 def turned_away(status: int, **body: Any) -> Answer:
@@ -379,7 +413,8 @@ FEED = """<?xml version="1.0" encoding="UTF-8"?><feed xmlns="http://www.w3.org/2
 
 
 class Directories:
-    """The directories, seen from a test; until one is given a copy, all of them know the paper and no copy."""
+    """The directories, seen from a test; until one is given a copy, all of them know the paper and
+    no copy."""
 
     def __init__(self, web: Web) -> None:
         self.web = web
@@ -396,16 +431,26 @@ class Directories:
     def query(self, path: str) -> dict[str, list[str]]:
         """What one of them was asked first."""
         return next(
-            parse_qs(urlsplit(request.target).query) for request in self.web.requests if request.target.startswith(path)
+            parse_qs(urlsplit(request.target).query)
+            for request in self.web.requests
+            if request.target.startswith(path)
         )
 
     def crossref(self, *updates: str) -> None:
         """A record, with updates of these types."""
         updated = [
-            {"DOI": f"10.5555/{kind}", "type": kind, "source": "retraction-watch", "label": kind} for kind in updates
+            {"DOI": f"10.5555/{kind}", "type": kind, "source": "retraction-watch", "label": kind}
+            for kind in updates
         ]
-        work = {"DOI": DOI, "title": [TITLE], "type": "journal-article", **({"updated-by": updated} if updated else {})}
-        self._answer(f"/crossref/works/{DOI}", {"status": "ok", "message-type": "work", "message": work})
+        work = {
+            "DOI": DOI,
+            "title": [TITLE],
+            "type": "journal-article",
+            **({"updated-by": updated} if updated else {}),
+        }
+        self._answer(
+            f"/crossref/works/{DOI}", {"status": "ok", "message-type": "work", "message": work}
+        )
 
     def europe_pmc(self, address: str) -> None:
         shared = {"availability": "Open access", "availabilityCode": "OA", "site": "Europe_PMC"}
@@ -420,13 +465,18 @@ class Directories:
         self._answer("/europepmc/search", {"hitCount": 1, "resultList": {"result": found}})
 
     def arxiv(self, address: str) -> None:
-        self.web.publish("/arxiv", FEED.format(doi=DOI, address=address), content_type="application/atom+xml")
+        self.web.publish(
+            "/arxiv", FEED.format(doi=DOI, address=address), content_type="application/atom+xml"
+        )
 
     def openalex(self, address: str) -> None:
         closed = {"is_oa": False, "landing_page_url": f"https://doi.org/{DOI}", "pdf_url": None}
         copy = {"is_oa": True, "landing_page_url": self.web.url("/landing"), "pdf_url": address}
         found = [closed, copy] if address else [closed]
-        self._answer(f"/openalex/works/doi:{DOI}", {"best_oa_location": copy if address else None, "locations": found})
+        self._answer(
+            f"/openalex/works/doi:{DOI}",
+            {"best_oa_location": copy if address else None, "locations": found},
+        )
 
     def unpaywall(self, address: str) -> None:
         copy = {"host_type": "repository", "is_best": True, "url": address, "url_for_pdf": address,
@@ -437,23 +487,30 @@ class Directories:
 
     def archive(self, address: str, kept: str, time: str) -> None:
         closest = {"available": True, "url": kept, "timestamp": time, "status": "200"}
-        self._answer("/available", {"url": address, "archived_snapshots": {"closest": closest} if kept else {}})
+        self._answer(
+            "/available",
+            {"url": address, "archived_snapshots": {"closest": closest} if kept else {}},
+        )
 
     def _answer(self, path: str, content: object) -> None:
         self.web.publish(path, json.dumps(content), content_type="application/json")
 
 
 def own_authority(folder: Path, *names: str) -> Path:
-    """A file with the key and the certificate of these hosts, and of the authority that vouches for it.
+    """A file with the key and the certificate of these hosts, and of the authority that vouches for
+    it.
 
     No public authority vouches for that one.
     """
     keys, now = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)], datetime.now(UTC)
     board, harbour = (
-        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in ("Keldness harbour board", "Keldness")
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        for name in ("Keldness harbour board", "Keldness")
     )
 
-    def certificate(subject: x509.Name, number: int, is_authority: bool, *more: x509.ExtensionType) -> bytes:
+    def certificate(
+        subject: x509.Name, number: int, is_authority: bool, *more: x509.ExtensionType
+    ) -> bytes:
         builder = x509.CertificateBuilder(board, subject, keys[number].public_key(), 5 + number)
         builder = builder.not_valid_before(now - timedelta(1)).not_valid_after(now + timedelta(9))
         limits = x509.BasicConstraints(ca=is_authority, path_length=None)
@@ -493,7 +550,11 @@ def proxy(ports: Mapping[str, int], certificate: Path | None = None) -> Iterator
             line, _, rest = head.partition(b"\r\n")
             method, target, version = line.decode().split(" ")
             here.asked.append(f"{method} {target}")
-            here.passwords += [line.decode() for line in rest.split(b"\r\n") if line.lower().startswith(b"proxy-auth")]
+            here.passwords += [
+                line.decode()
+                for line in rest.split(b"\r\n")
+                if line.lower().startswith(b"proxy-auth")
+            ]
             host = target.removeprefix("http://").partition("/")[0].partition(":")[0]
             if host not in ports:
                 writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")

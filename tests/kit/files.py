@@ -1,4 +1,5 @@
-"""Documents made for tests: office files, PDF, scans, folders with an index, and what parsing them gives."""
+"""Documents made for tests: office files, PDF, scans, folders with an index, and what parsing them
+gives."""
 
 from __future__ import annotations
 
@@ -72,7 +73,9 @@ def sheet(*rows: list[Any], modified: datetime = MODIFIED) -> bytes:
     for row in rows:
         book.active.append(row)
     # The library stamps the day of saving over this one.
-    return edited(saved(book), {"docProps/core.xml": lambda core: core_properties("", modified.isoformat())})
+    return edited(
+        saved(book), {"docProps/core.xml": lambda core: core_properties("", modified.isoformat())}
+    )
 
 
 def core_properties(title: str, modified: str) -> bytes:
@@ -87,7 +90,9 @@ def edited(data: bytes, edits: Mapping[str, Edit], method: int = zipfile.ZIP_DEF
     """The same archive with some members changed or added."""
     source = zipfile.ZipFile(io.BytesIO(data))
     members = {name: source.read(name) for name in source.namelist()}
-    return zipped({**members, **{name: edit(members.get(name, b"")) for name, edit in edits.items()}}, method)
+    return zipped(
+        {**members, **{name: edit(members.get(name, b"")) for name, edit in edits.items()}}, method
+    )
 
 
 def zipped(members: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
@@ -109,7 +114,9 @@ def replacing(old: bytes, new: bytes) -> Edit:
     return edit
 
 
-def book(chapters: Mapping[str, str], *, title: str = "", date: str = "", further: Mapping[str, str] = {}) -> bytes:
+def book(
+    chapters: Mapping[str, str], *, title: str = "", date: str = "", further: Mapping[str, str] = {}
+) -> bytes:
     """An EPUB with these chapters, whose names are those of their files."""
     item = '<item id="i{}" href="{}" media-type="application/xhtml+xml"/>'
     items = "".join(item.format(number, name) for number, name in enumerate(chapters))
@@ -163,19 +170,28 @@ def width_of(text: str, size: float = 11) -> float:
     return size * sum(0.556 if sign.isalnum() else 0.3 for sign in text)
 
 
-def column(x: float, top: float, lines: Sequence[str], leading: float = 14, size: float = 11) -> list[Put]:
+def column(
+    x: float, top: float, lines: Sequence[str], leading: float = 14, size: float = 11
+) -> list[Put]:
     """Lines below each other."""
     return [Put(x, top - leading * row, line, size) for row, line in enumerate(lines)]
 
 
 def drawn(*pages: Sequence[Piece], labels: str = "", turned: int = 0) -> bytes:
     """A PDF with these pieces in their order; `labels`: the `Nums` of its page labels."""
-    objects = [b"", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"]
+    objects = [
+        b"",
+        b"",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    ]
     kids, fields = list[int](), list[int]()
     for pieces in pages:
         shown = b"\n".join(_shown(piece) for piece in pieces if not isinstance(piece, Field))
         content = zlib.compress(shown)
-        objects.append(b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(content), content))
+        objects.append(
+            b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream"
+            % (len(content), content)
+        )
         stream, annotations = len(objects), list[int]()
         for field in (piece for piece in pieces if isinstance(piece, Field)):
             objects.append(_field(field, len(objects)))
@@ -183,10 +199,15 @@ def drawn(*pages: Sequence[Piece], labels: str = "", turned: int = 0) -> bytes:
         fields += annotations
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Rotate %d /Contents %d 0 R /Annots [%s]"
-            b" /Resources << /Font << /F1 3 0 R >> >> >>" % (turned, stream, _references(annotations))
+            b" /Resources << /Font << /F1 3 0 R >> >> >>"
+            % (turned, stream, _references(annotations))
         )
         kids.append(len(objects))
-    form = b" /AcroForm << /Fields [%s] /DR << /Font << /Helv 3 0 R >> >> >>" % _references(fields) if fields else b""
+    form = (
+        b" /AcroForm << /Fields [%s] /DR << /Font << /Helv 3 0 R >> >> >>" % _references(fields)
+        if fields
+        else b""
+    )
     numbers = b" /PageLabels << /Nums [%s] >>" % labels.encode() if labels else b""
     objects[0] = b"<< /Type /Catalog /Pages 2 0 R%s%s >>" % (form, numbers)
     objects[1] = b"<< /Type /Pages /Kids [%s] /Count %d >>" % (_references(kids), len(kids))
@@ -196,7 +217,11 @@ def drawn(*pages: Sequence[Piece], labels: str = "", turned: int = 0) -> bytes:
         body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
     entries = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     count = len(objects) + 1
-    table = b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\n" % (count, entries, count)
+    table = b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\n" % (
+        count,
+        entries,
+        count,
+    )
     return body + table + b"startxref\n%d\n%%%%EOF\n" % len(body)
 
 
@@ -211,7 +236,9 @@ def _references(numbers: Sequence[int]) -> bytes:
 
 
 def _string(text: str) -> bytes:
-    return b"(%s)" % text.encode("cp1252").replace(b"\\", rb"\\").replace(b"(", rb"\(").replace(b")", rb"\)")
+    return b"(%s)" % text.encode("cp1252").replace(b"\\", rb"\\").replace(b"(", rb"\(").replace(
+        b")", rb"\)"
+    )
 
 
 def _shown(piece: Put | Rule | bytes) -> bytes:
@@ -219,17 +246,39 @@ def _shown(piece: Put | Rule | bytes) -> bytes:
         return piece
     if isinstance(piece, Rule):
         return b"%f %f m %f %f l S" % piece
-    return b"BT /F1 %f Tf %f Ts %f %f Td %s Tj ET" % (piece.size, piece.rise, piece.x, piece.y, _string(piece.text))
+    return b"BT /F1 %f Tf %f Ts %f %f Td %s Tj ET" % (
+        piece.size,
+        piece.rise,
+        piece.x,
+        piece.y,
+        _string(piece.text),
+    )
 
 
 def _field(field: Field, number: int) -> bytes:
     value = b"/V %s" % _string(field.value) if field.kind == "Tx" else b"/V /Yes /AS /Yes"
-    return b"<< /Type /Annot /Subtype /Widget /FT /%s /T (f%d) %s /F 4 /Rect [%f %f %f %f] /DA (/Helv 11 Tf 0 g) >>" % (
-        *(field.kind.encode(), number, value, field.x, field.y - 3, field.x + 180, field.y + 11),
+    return (
+        b"<< /Type /Annot /Subtype /Widget /FT /%s /T (f%d) %s /F 4 /Rect [%f %f %f %f] /DA (/Helv 11 Tf 0 g) >>"
+        % (
+            *(
+                field.kind.encode(),
+                number,
+                value,
+                field.x,
+                field.y - 3,
+                field.x + 180,
+                field.y + 11,
+            ),
+        )
     )
 
 
-FONTS = ("DejaVuSans.ttf", "DejaVuSerif.ttf", "LiberationSerif-Regular.ttf", "LiberationSans-Regular.ttf")
+FONTS = (
+    "DejaVuSans.ttf",
+    "DejaVuSerif.ttf",
+    "LiberationSerif-Regular.ttf",
+    "LiberationSans-Regular.ttf",
+)
 A4 = (1654, 2339)
 """At 200 dots per inch."""
 WHITE = 255
@@ -256,7 +305,9 @@ def printed(text: str, font: str = FONTS[0], size: int = 32, width: int = 74) ->
 
 def scanned(page: Image.Image, angle: float = 0.5, noise: float = 10, seed: int = 1) -> Image.Image:
     """The page a little askew and with noise."""
-    turned = numpy.asarray(page.rotate(angle, Image.Resampling.BICUBIC, fillcolor=WHITE)).astype(float)
+    turned = numpy.asarray(page.rotate(angle, Image.Resampling.BICUBIC, fillcolor=WHITE)).astype(
+        float
+    )
     grain = numpy.random.default_rng(seed).normal(0, noise, turned.shape)
     return Image.fromarray((turned + grain).clip(0, WHITE).astype("uint8"))
 
@@ -285,10 +336,15 @@ def words_right(read: str, text: str) -> float:
     return sum((wanted & found).values()) / wanted.total()
 
 
-HARBOUR = "# Porto Alto harbour\n\nThe harbour of Porto Alto was deepened in 1893 by Ada Lindqvist.\n"
-BRIDGE = "Velm bridge\n\nThe bridge over the Velm was opened in 1911. Its builder was Ada Lindqvist.\n"
+HARBOUR = (
+    "# Porto Alto harbour\n\nThe harbour of Porto Alto was deepened in 1893 by Ada Lindqvist.\n"
+)
+BRIDGE = (
+    "Velm bridge\n\nThe bridge over the Velm was opened in 1911. Its builder was Ada Lindqvist.\n"
+)
 LONG = "\n\n".join(
-    f"Chapter {number} tells of ship {number} and of its cargo of salt and tin." for number in range(900)
+    f"Chapter {number} tells of ship {number} and of its cargo of salt and tin."
+    for number in range(900)
 )
 
 
@@ -306,7 +362,9 @@ class FixedClock:
 def source_of(entry: IndexedFile) -> Source:
     """An indexed document as a source, if it lies nowhere."""
     path, title, text = entry.path, entry.title, entry.content_hash
-    return Source(key=path, title=title, location=path, address="", kind="document", content_hash=text)
+    return Source(
+        key=path, title=title, location=path, address="", kind="document", content_hash=text
+    )
 
 
 class Papers(NamedTuple):
@@ -317,7 +375,9 @@ class Papers(NamedTuple):
 
     def context(self, *docs: Path, **limits: float) -> Context:
         values = Limits.model_validate(limits)
-        return Context(docs=docs or (self.docs,), data_dir=self.data, limits=values, clock=FixedClock())
+        return Context(
+            docs=docs or (self.docs,), data_dir=self.data, limits=values, clock=FixedClock()
+        )
 
     def library(self, *docs: Path, **limits: float) -> Library:
         return Library(self.context(*docs, **limits))
@@ -375,7 +435,9 @@ def stands_in_its_file(quotation: Quotation) -> bool:
         text = path.read_text(encoding="utf-8")
     if path.suffix in (".html", ".htm"):
         text = re.sub(r"<[^>]+>", " ", text)
-    said, quoted = (re.sub(r"[\W_]+", "", html.unescape(words)).lower() for words in (text, quotation.text))
+    said, quoted = (
+        re.sub(r"[\W_]+", "", html.unescape(words)).lower() for words in (text, quotation.text)
+    )
     return quoted in said
 
 
@@ -391,14 +453,17 @@ APP = """const facts = await (await fetch("/facts.json")).json();
 document.title = facts.title;
 document.querySelector("#root").innerHTML = `<h1>${facts.title}</h1><p>${facts.text}</p><a href=/more>More</a>`;"""
 ATTACK = Path(__file__).with_name("attack.js").read_text("utf-8")
-"""Tries all addresses in each way there is, then shows what came of it: so many lines more than addresses."""
+"""Tries all addresses in each way there is, then shows what came of it: so many lines more than
+addresses."""
 FURTHER_TRIES = 6
 
 
 def publish_app(web: Web, path: str, title: str, text: str) -> str:
     """A page that is empty until its script has fetched its text."""
     web.publish("/app.js", APP, content_type="text/javascript")
-    web.publish("/facts.json", json.dumps({"title": title, "text": text}), content_type="application/json")
+    web.publish(
+        "/facts.json", json.dumps({"title": title, "text": text}), content_type="application/json"
+    )
     return web.publish(path, SHELL)
 
 
@@ -412,7 +477,9 @@ def show(text: str) -> str:
 
 
 @asynccontextmanager
-async def reading(web: Web, resolve: Resolver | None = None, **settings: Any) -> AsyncIterator[WebReader]:
+async def reading(
+    web: Web, resolve: Resolver | None = None, **settings: Any
+) -> AsyncIterator[WebReader]:
     limits = Limits(**{"page_seconds": 60, "render_seconds": 120, **settings.pop("limits", {})})
     usual = {"allow_private": (web.netloc,), "robots": False, "browser": BROWSER}
     async with WebReader(Context(limits=limits, **{**usual, **settings}), resolve) as reader:
@@ -427,7 +494,8 @@ async def refusal(reader: WebReader, address: str, code: str = "empty shell") ->
 
 
 class Traces:
-    """What a browser leaves behind: its processes and its files, known by the folder for temporary files."""
+    """What a browser leaves behind: its processes and its files, known by the folder for temporary
+    files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -435,7 +503,11 @@ class Traces:
 
     def processes(self) -> set[int]:
         """All that run with this folder in their environment."""
-        return {int(path.parent.name) for path in Path("/proc").glob("[0-9]*/environ") if self._is_ours(path)}
+        return {
+            int(path.parent.name)
+            for path in Path("/proc").glob("[0-9]*/environ")
+            if self._is_ours(path)
+        }
 
     def _is_ours(self, path: Path) -> bool:
         try:

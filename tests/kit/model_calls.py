@@ -9,7 +9,14 @@ from operator import add
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+)
 
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.faults import explain
@@ -51,7 +58,9 @@ class Wire(ExitStack):
         super().__init__()
         self.monkeypatch = monkeypatch
 
-    def __call__(self, server: OpenAIServer | Script, name: str = "fake-1", **settings: Any) -> Model:
+    def __call__(
+        self, server: OpenAIServer | Script, name: str = "fake-1", **settings: Any
+    ) -> Model:
         if not isinstance(server, OpenAIServer):
             server = self.enter_context(openai_server(server))
         for variable, value in server.environment.items():
@@ -68,7 +77,9 @@ class Model:
         """What its server was asked."""
         self.chunks: list[AIMessageChunk] = []
 
-    async def __call__(self, prompt: Sequence[BaseMessage] = PROMPT, *, tools: Any = (), **settings: Any) -> AIMessage:
+    async def __call__(
+        self, prompt: Sequence[BaseMessage] = PROMPT, *, tools: Any = (), **settings: Any
+    ) -> AIMessage:
         model = resolve_model("planner", self.context)
         bound: Any = model.bind_tools(tools, **settings) if tools else model.bind(**settings)
         self.chunks = [chunk async for chunk in bound.astream(list(prompt))]

@@ -9,9 +9,20 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, BaseCallbackHandler, CallbackManagerForLLMRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    BaseCallbackHandler,
+    CallbackManagerForLLMRun,
+)
 from langchain_core.language_models import BaseChatModel, LanguageModelInput, ModelProfile
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    InvalidToolCall,
+    ToolCall,
+)
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
@@ -25,16 +36,23 @@ from deep_research.core.evidence.text.quantities import plain_figures
 from deep_research.core.run.transcripts import CHARACTERS_PER_TOKEN
 from deep_research.core.writing import forms
 from deep_research.core.writing.forms import Form, form_name, form_schema
-from deep_research.tools.control import GENERATE_FINDING_SCHEMA, RESEARCH_AGENT_SCHEMA, THINK_TOOL_SCHEMA
+from deep_research.tools.control import (
+    GENERATE_FINDING_SCHEMA,
+    RESEARCH_AGENT_SCHEMA,
+    THINK_TOOL_SCHEMA,
+)
 from deep_research.tools.tool import tool_schema
 
 Answer: TypeAlias = str | AIMessage | Exception
-Script: TypeAlias = Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]
+Script: TypeAlias = (
+    Answer | Callable[[list[BaseMessage], dict[str, Any]], Answer | Awaitable[Answer]]
+)
 SHOWN_LINES = 3
 
 
 def complete(message: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
-    """Return the answer with the finish reason and the token counts that a provider would add; its own ones win."""
+    """Return the answer with the finish reason and the token counts that a provider would add; its
+    own ones win."""
     reason = "tool_calls" if message.tool_calls or message.invalid_tool_calls else "stop"
     read, written = _tokens(*prompt), _tokens(message)
     usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
@@ -47,7 +65,8 @@ def complete(message: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
 
 
 def in_chunks(message: AIMessage, size: int) -> Iterator[AIMessageChunk]:
-    """Yield the answer in pieces of `size` characters that add up to it; the last has the counts and finish reason."""
+    """Yield the answer in pieces of `size` characters that add up to it; the last has the counts
+    and finish reason."""
     if message.additional_kwargs:
         yield AIMessageChunk(content="", additional_kwargs=message.additional_kwargs)
     if isinstance(message.content, str):
@@ -57,7 +76,9 @@ def in_chunks(message: AIMessage, size: int) -> Iterator[AIMessageChunk]:
     for index, (name, arguments, identifier) in enumerate(_raw_calls(message)):
         opening = tool_call_chunk(name=name, args="", id=identifier, index=index)
         pieces = (tool_call_chunk(args=piece, index=index) for piece in _cut(arguments, size))
-        yield from (AIMessageChunk(content="", tool_call_chunks=[piece]) for piece in (opening, *pieces))
+        yield from (
+            AIMessageChunk(content="", tool_call_chunks=[piece]) for piece in (opening, *pieces)
+        )
     yield AIMessageChunk(
         content="",
         usage_metadata=message.usage_metadata,
@@ -67,14 +88,25 @@ def in_chunks(message: AIMessage, size: int) -> Iterator[AIMessageChunk]:
 
 
 def _tokens(*messages: BaseMessage) -> int:
-    raw_calls = (call for message in messages if isinstance(message, AIMessage) for call in _raw_calls(message))
+    raw_calls = (
+        call
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in _raw_calls(message)
+    )
     characters = sum(len(arguments) for _, arguments, _ in raw_calls)
     return (characters + sum(len(message.text) for message in messages)) // CHARACTERS_PER_TOKEN
 
 
 def _raw_calls(message: AIMessage) -> list[tuple[str | None, str, str | None]]:
-    calls = [(call["name"], json.dumps(call["args"], ensure_ascii=False), call["id"]) for call in message.tool_calls]
-    return [*calls, *((call["name"], call["args"] or "", call["id"]) for call in message.invalid_tool_calls)]
+    calls = [
+        (call["name"], json.dumps(call["args"], ensure_ascii=False), call["id"])
+        for call in message.tool_calls
+    ]
+    return [
+        *calls,
+        *((call["name"], call["args"] or "", call["id"]) for call in message.invalid_tool_calls),
+    ]
 
 
 def _cut(text: str, size: int) -> list[str]:
@@ -82,7 +114,8 @@ def _cut(text: str, size: int) -> list[str]:
 
 
 class ScriptExhausted(Exception):
-    """The model was called more often than its script foresaw, or with a prompt that the script does not know."""
+    """The model was called more often than its script foresaw, or with a prompt that the script
+    does not know."""
 
 
 class Call(NamedTuple):
@@ -108,13 +141,14 @@ class ChatOpenAI(BaseChatModel):
 class ScriptedChatModel(ChatOpenAI):
     """Gives the replies of its script and records every call.
 
-    A reply is a text, a message, an exception to raise, or a function `(messages, settings)`, async if it likes,
-    that returns one of these.
+    A reply is a text, a message, an exception to raise, or a function `(messages, settings)`, async
+    if it likes, that returns one of these.
     """
 
     replies: list[Any] | dict[str, Any]
-    """In order; or by the name of a tool that is offered or, if no key is one, by a part of the first human message,
-    where the longest key wins. The replies of a list are given once each, a single one as often as it is asked for."""
+    """In order; or by the name of a tool that is offered or, if no key is one, by a part of the
+    first human message, where the longest key wins. The replies of a list are given once each, a
+    single one as often as it is asked for."""
     chunk_characters: int = 7
     calls: list[Call] = Field(default_factory=list)
     """The calls received so far, those of bound copies included."""
@@ -149,7 +183,9 @@ class ScriptedChatModel(ChatOpenAI):
     def _scripts(self) -> dict[str, Any]:
         return self.replies if isinstance(self.replies, dict) else {"": self.replies}
 
-    def _take(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> Script:
+    def _take(
+        self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]
+    ) -> Script:
         tools = tuple(tool["function"]["name"] for tool in settings.pop("tools", ()))
         if stop is not None:
             settings["stop"] = stop
@@ -161,14 +197,20 @@ class ScriptedChatModel(ChatOpenAI):
         replies, used = reply, self._used.get(key, 0)
         if used == len(replies):
             part = f" for {key!r}" if key else ""
-            raise ScriptExhausted(f"All {used} replies{part} are used. The prompt was:\n{_prompt_shown(messages)}")
+            raise ScriptExhausted(
+                f"All {used} replies{part} are used. The prompt was:\n{_prompt_shown(messages)}"
+            )
         self._used[key] = used + 1
         return replies[used]
 
     def _key(self, messages: list[BaseMessage], tools: Sequence[str]) -> str:
-        question = next((message.text for message in messages if isinstance(message, HumanMessage)), "")
+        question = next(
+            (message.text for message in messages if isinstance(message, HumanMessage)), ""
+        )
         scripts = self._scripts()
-        keys = [key for key in scripts if key in tools] or [key for key in scripts if key in question]
+        keys = [key for key in scripts if key in tools] or [
+            key for key in scripts if key in question
+        ]
         if not keys:
             known, offered = (", ".join(map(repr, names)) or "none" for names in (scripts, tools))
             raise ScriptExhausted(
@@ -177,7 +219,9 @@ class ScriptedChatModel(ChatOpenAI):
             )
         return max(keys, key=len)
 
-    async def _answer(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> AIMessage:
+    async def _answer(
+        self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]
+    ) -> AIMessage:
         reply = self._take(messages, stop, settings)
         answer: Any = reply(messages, settings) if callable(reply) else reply
         return self._finish(await answer if inspect.isawaitable(answer) else answer, messages)
@@ -186,7 +230,9 @@ class ScriptedChatModel(ChatOpenAI):
         if isinstance(answer, Exception):
             raise answer
         if not isinstance(answer, str | AIMessage):
-            raise TypeError(f"a reply must be a text, an AIMessage, an exception or a function, not {answer!r}")
+            raise TypeError(
+                f"a reply must be a text, an AIMessage, an exception or a function, not {answer!r}"
+            )
         message = AIMessage(content=answer) if isinstance(answer, str) else answer
         return complete(_with_ids(message, len(self.calls)), messages)
 
@@ -208,7 +254,9 @@ class ScriptedChatModel(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=await self._answer(messages, stop, kwargs))])
+        return ChatResult(
+            generations=[ChatGeneration(message=await self._answer(messages, stop, kwargs))]
+        )
 
     @override
     async def _astream(
@@ -223,16 +271,20 @@ class ScriptedChatModel(ChatOpenAI):
 
 
 def call(name: str, /, *, id: str | None = "", **arguments: Any) -> ToolCall:
-    """Return a tool call for a script; an empty id is filled in when the model replies, None stays missing."""
+    """Return a tool call for a script; an empty id is filled in when the model replies, None stays
+    missing."""
     return tool_call(name=name, args=arguments, id=id)
 
 
 def calls(*tool_calls: ToolCall | InvalidToolCall, text: str = "", **metadata: Any) -> AIMessage:
-    """Return a message with tool calls; `metadata` becomes its response metadata, such as `finish_reason="length"`."""
+    """Return a message with tool calls; `metadata` becomes its response metadata, such as
+    `finish_reason="length"`."""
     return AIMessage(
         content=text,
         tool_calls=[entry for entry in tool_calls if entry.get("type") == "tool_call"],
-        invalid_tool_calls=[entry for entry in tool_calls if entry.get("type") == "invalid_tool_call"],
+        invalid_tool_calls=[
+            entry for entry in tool_calls if entry.get("type") == "invalid_tool_call"
+        ],
         response_metadata=metadata,
     )
 
@@ -244,7 +296,9 @@ def _with_ids(message: AIMessage, call_number: int) -> AIMessage:
         for position, entry in enumerate(entries, start=1)
     ]
     cut = len(message.tool_calls)
-    return message.model_copy(update={"tool_calls": filled[:cut], "invalid_tool_calls": filled[cut:]})
+    return message.model_copy(
+        update={"tool_calls": filled[:cut], "invalid_tool_calls": filled[cut:]}
+    )
 
 
 def _prompt_shown(messages: list[BaseMessage]) -> str:
@@ -258,15 +312,21 @@ def _first_lines(text: str) -> str:
 
 def _shown(reply: Script) -> str:
     if isinstance(reply, AIMessage):
-        names = ", ".join(str(entry["name"]) for entry in [*reply.tool_calls, *reply.invalid_tool_calls])
+        names = ", ".join(
+            str(entry["name"]) for entry in [*reply.tool_calls, *reply.invalid_tool_calls]
+        )
         return f"calls of {names}" if names else _first_lines(reply.text)
     return _first_lines(reply) if isinstance(reply, str) else repr(reply)
 
 
 def judged(*verdicts: str | tuple[str, str]) -> AIMessage:
-    """The verdicts on the units that a verifier is shown, in their order, each alone or with the deciding words."""
+    """The verdicts on the units that a verifier is shown, in their order, each alone or with the
+    deciding words."""
     pairs = [(verdict, "") if isinstance(verdict, str) else verdict for verdict in verdicts]
-    said = [{"unit": n, "verdict": verdict, "words": words} for n, (verdict, words) in enumerate(pairs, 1)]
+    said = [
+        {"unit": n, "verdict": verdict, "words": words}
+        for n, (verdict, words) in enumerate(pairs, 1)
+    ]
     return calls(call("judge_units", verdicts=said))
 
 
@@ -275,11 +335,14 @@ def units_shown(prompt: str) -> tuple[list[dict[str, Any]], dict[int, str]]:
     start = re.search(r'\{"knowledge"', prompt)
     assert start, prompt
     shown = json.JSONDecoder().raw_decode(prompt[start.start() :])[0]["knowledge"]
-    return shown["units"], {source["source"]: "\n".join(source["passages"]) for source in shown.get("sources", ())}
+    return shown["units"], {
+        source["source"]: "\n".join(source["passages"]) for source in shown.get("sources", ())
+    }
 
 
 def by_figures(prompt: str) -> AIMessage:
-    """A unit is supported if its figures stand in a passage of the sources that it cites, or of any if of none."""
+    """A unit is supported if its figures stand in a passage of the sources that it cites, or of any
+    if of none."""
     units, said = units_shown(prompt)
     verdicts = list[str | tuple[str, str]]()
     for unit in units:
@@ -296,7 +359,8 @@ def by_figures(prompt: str) -> AIMessage:
 
 
 def _deciding(says: str, passages: Sequence[str]) -> str:
-    """The sentences that hold all figures of a statement, as few as will do; empty if there are none."""
+    """The sentences that hold all figures of a statement, as few as will do; empty if there are
+    none."""
     pieces = (line for passage in passages for line in re.split(r"(?<=[.!?])\s+|\n", passage))
     figures, lines = plain_figures(says), [line for line in pieces if line.strip()]
     by_likeness = sorted(lines, key=lambda line: -len({*says.split()} & {*line.split()}))
@@ -316,7 +380,9 @@ def _deciding(says: str, passages: Sequence[str]) -> str:
 def figure_judge(profile: ModelProfile | None = None) -> ScriptedChatModel:
     """A verifier that judges by figures, as often as it is asked."""
     profile = profile or ModelProfile(max_input_tokens=100_000)
-    return ScriptedChatModel(replies={"": lambda messages, _: by_figures(messages[-1].text)}, profile=profile)
+    return ScriptedChatModel(
+        replies={"": lambda messages, _: by_figures(messages[-1].text)}, profile=profile
+    )
 
 
 class HeardCalls(BaseCallbackHandler):
@@ -358,13 +424,24 @@ REPORT: Asked = [("generate_report", {})]
 
 FORMS: dict[str, tuple[str, Asked]] = {
     "schema": (f'{{"calls": [{CALL}, {OPENING}]}}', TWO),
-    "tagged": (f'<tool name="internal_search">{WRITTEN}</tool>\n<tool name="open_url">{{"urls": ["x"]}}</tool>', TWO),
+    "tagged": (
+        f'<tool name="internal_search">{WRITTEN}</tool>\n<tool name="open_url">{{"urls": ["x"]}}</tool>',
+        TWO,
+    ),
     "tagged without arguments": ('<tool name="generate_report"/>', REPORT),
     "tagged and empty": ("<tool name='generate_report'>\n</tool>", REPORT),
     "name and arguments": (CALL, ONE),
     "name and parameters": (CALL.replace("arguments", "parameters"), ONE),
     "function of the API": (
-        json.dumps([{"id": "1", "type": "function", "function": {"name": "internal_search", "arguments": WRITTEN}}]),
+        json.dumps(
+            [
+                {
+                    "id": "1",
+                    "type": "function",
+                    "function": {"name": "internal_search", "arguments": WRITTEN},
+                }
+            ]
+        ),
         ONE,
     ),
     "tool calls": (f'{{"tool_calls": [{CALL}]}}', ONE),
@@ -375,7 +452,10 @@ FORMS: dict[str, tuple[str, Asked]] = {
     "fence": (f"```json\n{CALL}\n```", ONE),
     "fence without end": (f"```json\n{CALL}", ONE),
     "two fences": (f"```json\n{CALL}\n```\n\n```\n{OPENING}\n```", TWO),
-    "list as text": ('{"name": "internal_search", "arguments": {"queries": "[\\"a b\\", \\"c\\"]"}}', ONE),
+    "list as text": (
+        '{"name": "internal_search", "arguments": {"queries": "[\\"a b\\", \\"c\\"]"}}',
+        ONE,
+    ),
     "null for what is optional": (CALL.replace('"c"]', '"c"], "limit": null'), ONE),
     "other name": (CALL.replace("internal_search", "functions.Internal-Search "), ONE),
     "hermes": (f"<tool_call>\n{CALL}\n</tool_call>\n<tool_call>\n{OPENING}\n</tool_call>", TWO),

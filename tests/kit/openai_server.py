@@ -1,4 +1,5 @@
-"""A fake server of the OpenAI API on loopback: replies by name, streamed as real ones are, with faults on request."""
+"""A fake server of the OpenAI API on loopback: replies by name, streamed as real ones are, with
+faults on request."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ class Reply:
     content_type: str = "application/json"
     """Of `body`."""
     ending: Literal["whole", "cut", "broken", "reset", "stall"] = "whole"
-    """How a stream ends: `cut` ends it cleanly but too early, `broken` in the middle of the encoding."""
+    """How a stream ends: `cut` ends it cleanly but too early, `broken` in the middle of the
+    encoding."""
     after: int = 2
     """Pieces that are sent before an ending that is not `whole`."""
     wait: float = 0.0
@@ -66,7 +68,12 @@ def use(*calls: tuple[str, Mapping[str, Any] | str], **rest: Any) -> Reply:
 
 
 def fail(
-    status: int, message: str = "refused", *, retry_after: float | str | None = None, code: Any = None, param: str = ""
+    status: int,
+    message: str = "refused",
+    *,
+    retry_after: float | str | None = None,
+    code: Any = None,
+    param: str = "",
 ) -> Reply:
     """An error in OpenAI's form."""
     error = {"message": message, "type": "error", "code": code, "param": param or None}
@@ -76,7 +83,11 @@ def fail(
 
 def send(body: Any, *, status: int = 200, content_type: str = "application/json") -> Reply:
     """A body as it is: `send("<html>…", content_type="text/html")`, `send({"choices": []})`."""
-    return Reply(status=status, body=body if isinstance(body, str) else json.dumps(body), content_type=content_type)
+    return Reply(
+        status=status,
+        body=body if isinstance(body, str) else json.dumps(body),
+        content_type=content_type,
+    )
 
 
 def whole(reply: Reply) -> dict[str, Any]:
@@ -103,7 +114,9 @@ def pieces(reply: Reply, *, with_usage: bool) -> Iterator[dict[str, Any]]:
         call = _call(reply, number)
         index = {"index": number} if reply.indexes else {}
         arguments = call["function"]["arguments"]
-        yield _chunk({"tool_calls": [{**call, **index, "function": {**call["function"], "arguments": ""}}]})
+        yield _chunk(
+            {"tool_calls": [{**call, **index, "function": {**call["function"], "arguments": ""}}]}
+        )
         for part in cut(arguments):
             yield _chunk({"tool_calls": [{**index, "function": {"arguments": part}}]})
     yield _chunk({}, _finish(reply))
@@ -115,7 +128,9 @@ def events(reply: Reply) -> Iterator[dict[str, Any]]:
     """The answer of `/responses` as a stream of events."""
     output: list[dict[str, Any]] = []
 
-    def item(opening: dict[str, Any], said: list[dict[str, Any]], **done: Any) -> Iterator[dict[str, Any]]:
+    def item(
+        opening: dict[str, Any], said: list[dict[str, Any]], **done: Any
+    ) -> Iterator[dict[str, Any]]:
         position = {"output_index": len(output)}
         yield {"type": "response.output_item.added", **position, "item": opening}
         yield from ({**event, "item_id": opening["id"], **position} for event in said)
@@ -127,21 +142,39 @@ def events(reply: Reply) -> Iterator[dict[str, Any]]:
 
     yield {"type": "response.created", "response": _response(reply, output, "in_progress")}
     if reply.reasoning:
-        part = {"type": "response.reasoning_summary_part.added", "part": {"type": "summary_text", "text": ""}}
-        said = [{**part, "summary_index": 0}, *deltas("reasoning_summary_text", reply.reasoning, summary_index=0)]
+        part = {
+            "type": "response.reasoning_summary_part.added",
+            "part": {"type": "summary_text", "text": ""},
+        }
+        said = [
+            {**part, "summary_index": 0},
+            *deltas("reasoning_summary_text", reply.reasoning, summary_index=0),
+        ]
         summary = [{"type": "summary_text", "text": reply.reasoning}]
         yield from item({"id": "rs_1", "type": "reasoning", "summary": []}, said, summary=summary)
     if reply.text or reply.refusal:
         said = deltas("output_text", reply.text, content_index=0)
         if reply.refusal:
-            said.append({"type": "response.refusal.done", "content_index": 0, "refusal": reply.refusal})
-        message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": []}
-        yield from item(message, said, content=[{"type": "output_text", "text": reply.text, "annotations": []}])
+            said.append(
+                {"type": "response.refusal.done", "content_index": 0, "refusal": reply.refusal}
+            )
+        message = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [],
+        }
+        yield from item(
+            message, said, content=[{"type": "output_text", "text": reply.text, "annotations": []}]
+        )
     for number in range(len(reply.calls)):
         call = _call(reply, number)
         function, opening = call["function"], {"id": f"fc_{len(output)}", "type": "function_call"}
         said = deltas("function_call_arguments", function["arguments"])
-        yield from item({**opening, "call_id": call.get("id"), **function, "arguments": ""}, said, **function)
+        yield from item(
+            {**opening, "call_id": call.get("id"), **function, "arguments": ""}, said, **function
+        )
     status = "incomplete" if reply.finish in ("length", "content_filter") else "completed"
     yield {"type": f"response.{status}", "response": _response(reply, output, status)}
 
@@ -179,9 +212,25 @@ def _response(reply: Reply, output: list[dict[str, Any]], status: str) -> dict[s
             "output_tokens_details": {"reasoning_tokens": 0},
         }
     reason = {"length": "max_output_tokens"}.get(reply.finish, reply.finish)
-    details = {"incomplete_details": {"reason": reason} if status == "incomplete" else None, "usage": usage}
-    fixed = {"id": "resp_1", "object": "response", "created_at": 1, "model": "fake-1", "parallel_tool_calls": True}
-    return {**fixed, "tool_choice": "auto", "tools": [], "output": list(output), "status": status, **details}
+    details = {
+        "incomplete_details": {"reason": reason} if status == "incomplete" else None,
+        "usage": usage,
+    }
+    fixed = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "fake-1",
+        "parallel_tool_calls": True,
+    }
+    return {
+        **fixed,
+        "tool_choice": "auto",
+        "tools": [],
+        "output": list(output),
+        "status": status,
+        **details,
+    }
 
 
 STALL_SECONDS = 600.0
@@ -211,7 +260,9 @@ class Received:
     @property
     def system(self) -> str:
         """The system prompt."""
-        return "\n".join(_text(each) for each in self.messages if each.get("role") in ("system", "developer"))
+        return "\n".join(
+            _text(each) for each in self.messages if each.get("role") in ("system", "developer")
+        )
 
     @property
     def prompt(self) -> str:
@@ -245,7 +296,8 @@ class OpenAIServer:
         self.unexpected: list[str] = []
         """Requests that the script had no reply for."""
         self.paths: Mapping[str, Any] | None = None
-        """What other paths than those for answers say, a function by what was asked; those not named are refused."""
+        """What other paths than those for answers say, a function by what was asked; those not
+        named are refused."""
         self.asked: list[str] = []
         """Such paths that were asked for."""
         self.url = ""
@@ -289,7 +341,9 @@ def _answerer(script: Script) -> Callable[[Received], Reply]:
     def next_reply(received: Received) -> Reply:
         with lock:
             if not left:
-                raise LookupError(f"no reply is left for {received.path}: {received.prompt[-120:]!r}")
+                raise LookupError(
+                    f"no reply is left for {received.path}: {received.prompt[-120:]!r}"
+                )
             return left.pop(0)
 
     return next_reply
@@ -297,7 +351,9 @@ def _answerer(script: Script) -> Callable[[Received], Reply]:
 
 def _text(message: Mapping[str, Any]) -> str:
     content = message.get("content") or message.get("output") or ""
-    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+    return (
+        content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+    )
 
 
 class _Server(ThreadingHTTPServer):
@@ -340,7 +396,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.fake.asked.append(path)
         said = (self.fake.paths or {}).get(path.partition("?")[0], {})
         body = said(asked) if callable(said) else said
-        self._send(200 if body else 404, json.dumps(body or {"error": "not found"}), "application/json", {})
+        self._send(
+            200 if body else 404, json.dumps(body or {"error": "not found"}), "application/json", {}
+        )
 
     def do_GET(self) -> None:
         if self.fake.paths is not None:
@@ -363,8 +421,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.fake.unexpected.append(str(error))
             reply = fail(400, str(error))
         if reply.usage is KEEP:
-            read = len(json.dumps(asked.get("messages") or asked.get("input"), ensure_ascii=False)) // 4
-            reply = replace(reply, usage={**KEEP, "prompt_tokens": max(read, KEEP["prompt_tokens"])})
+            read = (
+                len(json.dumps(asked.get("messages") or asked.get("input"), ensure_ascii=False))
+                // 4
+            )
+            reply = replace(
+                reply, usage={**KEEP, "prompt_tokens": max(read, KEEP["prompt_tokens"])}
+            )
         self.fake.closing.wait(reply.wait)
         if reply.body is not None:
             self._send(reply.status, reply.body, reply.content_type, reply.headers)

@@ -15,7 +15,14 @@ from deep_research.state import ResearchState
 
 Position = tuple[int, int, int]
 """Turn, tab and sub-turn; -1 for none."""
-PASSING = (p.CallContinued, p.CallDelayed, p.CallFinished, p.ChatHeartbeat, p.DocumentsIndexed, p.ElapsedTime)
+PASSING = (
+    p.CallContinued,
+    p.CallDelayed,
+    p.CallFinished,
+    p.ChatHeartbeat,
+    p.DocumentsIndexed,
+    p.ElapsedTime,
+)
 """Packets that belong to no block and that no replay has."""
 INSIDE: dict[type[Any], type[Any] | tuple[type[Any], ...]] = {
     p.PlanDelta: p.PlanStart,
@@ -52,7 +59,11 @@ CODE = re.compile(r"```.*?(?:```|$)|`[^`\n]*`?", re.DOTALL)
 
 
 def position_of(packet: AnyPacket) -> Position:
-    turn, tab, step = packet.placement.turn_index, packet.placement.tab_index, packet.placement.sub_turn_index
+    turn, tab, step = (
+        packet.placement.turn_index,
+        packet.placement.tab_index,
+        packet.placement.sub_turn_index,
+    )
     return turn, tab, -1 if step is None else step
 
 
@@ -80,12 +91,16 @@ class Books:
         self._calls: list[dict[str, Any]] = []
 
     def fault(self, packets: Iterable[dict[str, Any]], state: ResearchState) -> str:
-        """How they differ once there is a report; empty if they do not. `packets` are those since the last time."""
+        """How they differ once there is a report; empty if they do not. `packets` are those since
+        the last time."""
         calls = [packet for packet in packets if packet["type"] == "call_finished"]
         question = state.run.id if state.run else ""
         self._calls = calls if question != self._question else self._calls + calls
         self._question = question
-        said = tuple(sum(packet[name] for packet in self._calls) for name in ("input_tokens", "output_tokens"))
+        said = tuple(
+            sum(packet[name] for packet in self._calls)
+            for name in ("input_tokens", "output_tokens")
+        )
         kept = total(state.spending)
         is_right = not state.report or said == (kept.input_tokens, kept.output_tokens)
         return "" if is_right else f"tokens {said} were told, {kept} is kept"
@@ -125,7 +140,9 @@ class Check:
                 self.text += packet.content
                 cited = {int(number) for number in MARKER.findall(CODE.sub("", self.text))}
                 if not cited <= self.announced.keys():
-                    self.faults.append(f"{cited - self.announced.keys()} are cited before they are announced")
+                    self.faults.append(
+                        f"{cited - self.announced.keys()} are cited before they are announced"
+                    )
             case p.FindingStart():
                 self.open[position] = [*self.open.get(position, ())[:1], packet]
         if isinstance(packet, BLOCKS):
@@ -136,9 +153,17 @@ class Check:
     def left_open(self) -> list[str]:
         """What should have ended by the end, and branches that do not add up."""
         openers = [opener for stack in self.open.values() for opener in stack]
-        left = [f"{opener.type} is never closed" for opener in openers if not isinstance(opener, p.MessageStart)]
+        left = [
+            f"{opener.type} is never closed"
+            for opener in openers
+            if not isinstance(opener, p.MessageStart)
+        ]
         wanted = {turn: count for turn, count in self.agents.items() if count > 1}
-        return left + ([] if wanted == self.branches else [f"branches {self.branches}, researchers {self.agents}"])
+        return left + (
+            []
+            if wanted == self.branches
+            else [f"branches {self.branches}, researchers {self.agents}"]
+        )
 
     def _check_order(self, packet: AnyPacket, position: Position) -> None:
         if position[0] < self.turn:
@@ -163,7 +188,9 @@ class Check:
         stack = self.open.pop(position, [])
         is_thought = bool(stack) and isinstance(stack[0], p.ReasoningStart)
         if not stack or is_thought is not isinstance(packet, p.ReasoningDone):
-            self.faults.append(f"{packet.type} at {position} closes {[opener.type for opener in stack]}")
+            self.faults.append(
+                f"{packet.type} at {position} closes {[opener.type for opener in stack]}"
+            )
         self.closed.add(position)
 
 

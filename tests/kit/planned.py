@@ -48,25 +48,35 @@ class Asked(NamedTuple):
     @property
     def knowledge(self) -> dict[str, Any]:
         """What it is told that is known, and what it has handed in itself."""
-        said = "\n".join(message.text for message in self.messages if isinstance(message, HumanMessage))
+        said = "\n".join(
+            message.text for message in self.messages if isinstance(message, HumanMessage)
+        )
         known: dict[str, Any] = {}
         for _, text in _FENCED.findall(said):
             known |= json.loads(text).get("knowledge", {})
         if gaps := known.get("gaps"):
             known["gaps"] = [gap["question"] if isinstance(gap, dict) else gap for gap in gaps]
         handed_in = [
-            call["args"] for message in self.messages if isinstance(message, AIMessage) for call in message.tool_calls
+            call["args"]
+            for message in self.messages
+            if isinstance(message, AIMessage)
+            for call in message.tool_calls
         ]
         own = [fact for args in handed_in for fact in args.get("learnings", [])]
         return {**known, "learnings": [*known.get("learnings", []), *own]} if own else known
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """The results that are to be read, those of which nothing is new among them, by their numbers."""
+        """The results that are to be read, those of which nothing is new among them, by their
+        numbers."""
         texts = [message.text for message in self.messages if isinstance(message, ToolMessage)]
         found = [json.loads(inner) for text in texts[-1:] for _, inner in _FENCED.findall(text)]
         new = [result for data in found for result in data.get("results", [])]
-        known = [{"document": number, "text": ""} for data in found for number in data.get("shown_before", [])]
+        known = [
+            {"document": number, "text": ""}
+            for data in found
+            for number in data.get("shown_before", [])
+        ]
         return sorted([*new, *known], key=lambda result: int(result["document"]))
 
     @property
@@ -78,10 +88,16 @@ class Asked(NamedTuple):
 Rule = Callable[[Asked], Any]
 
 
-def step(task: str, *, search: bool = True, previous: bool = False, after: tuple[int, ...] = ()) -> dict[str, Any]:
+def step(
+    task: str, *, search: bool = True, previous: bool = False, after: tuple[int, ...] = ()
+) -> dict[str, Any]:
     """A step as a model plans it."""
     title = f"About {task}"
-    flags = {"requires_search": search, "requires_previous": previous or bool(after), "depends_on": list(after)}
+    flags = {
+        "requires_search": search,
+        "requires_previous": previous or bool(after),
+        "depends_on": list(after),
+    }
     return {"title": title, "task": task, **flags}
 
 
@@ -93,33 +109,47 @@ def plan(*steps: dict[str, Any]) -> Rule:
 def first_sentences(asked: Asked) -> dict[str, Any]:
     """The first sentence of each result, as a learning."""
     facts = [
-        (result["text"].split("\n")[-1].split(". ")[0].rstrip("."), result["document"]) for result in asked.results
+        (result["text"].split("\n")[-1].split(". ")[0].rstrip("."), result["document"])
+        for result in asked.results
     ]
     return {"learnings": [{"text": f"{text}.", "document": number} for text, number in facts]}
 
 
 def verdict(is_complete: bool, reasoning: str = "Something is missing.", *elements: str) -> Rule:
     """The same verdict each time."""
-    return lambda _: {"is_complete": is_complete, "reasoning": reasoning, "key_elements": list(elements)}
+    return lambda _: {
+        "is_complete": is_complete,
+        "reasoning": reasoning,
+        "key_elements": list(elements),
+    }
 
 
 def numbered(number: int, other: int) -> dict[str, Any]:
     """A dispute between the learnings with these numbers."""
-    return {"claim": "It is so.", "document": number, "other": "It is not.", "other_document": other}
+    return {
+        "claim": "It is so.",
+        "document": number,
+        "other": "It is not.",
+        "other_document": other,
+    }
 
 
 RULES: Mapping[str, Rule] = {
     "generate_plan": lambda _: {},
     "record_summary": lambda asked: {"summary": asked.task},
     "make_plan": plan(step("Skerry Light")),
-    "choose_queries": lambda asked: {"queries": [asked.task if asked.number == 1 else f"{asked.task} {asked.number}"]},
+    "choose_queries": lambda asked: {
+        "queries": [asked.task if asked.number == 1 else f"{asked.task} {asked.number}"]
+    },
     "record_learnings": first_sentences,
     "give_verdict": verdict(True, "All is there."),
     "record_insights": lambda _: {"insights": []},
     "evaluate_outcome": lambda _: {"completeness": 1.0, "quality": 1.0},
     "update_step": lambda _: {"is_needed": False},
     "update_plan": lambda _: {},
-    "record_analysis": lambda asked: {"statements": [f"It follows from {len(asked.known)} learnings."]},
+    "record_analysis": lambda asked: {
+        "statements": [f"It follows from {len(asked.known)} learnings."]
+    },
     "record_contradictions": lambda asked: {
         "contradictions": [numbered(*pair) for pair in asked.knowledge.get("candidates", [])]
     },
@@ -131,7 +161,13 @@ RULES: Mapping[str, Rule] = {
 
 
 PARTS: Mapping[str, Sequence[str]] = {
-    "record_round": ("record_learnings", "record_insights", "evaluate_outcome", "give_verdict", "choose_queries"),
+    "record_round": (
+        "record_learnings",
+        "record_insights",
+        "evaluate_outcome",
+        "give_verdict",
+        "choose_queries",
+    ),
     "record_analysis": ("record_analysis", "record_insights", "evaluate_outcome"),
 }
 """The rules that fill in the larger forms."""
@@ -150,7 +186,9 @@ class FormModel(ScriptedChatModel):
     asked: list[Any] = []  # noqa: RUF012 - pydantic copies it for each model
 
     @override
-    def _take(self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]) -> Any:
+    def _take(
+        self, messages: list[BaseMessage], stop: list[str] | None, settings: dict[str, Any]
+    ) -> Any:
         self.replies = {"": lambda *_: self._fill_in(messages)}
         return super()._take(messages, stop, settings)
 
@@ -194,8 +232,11 @@ def handed_in(answers: Sequence[Any]) -> Any:
 
 
 def is_last(part: str, answer: Any) -> bool:
-    """Whether nothing more is said: what is complete needs no further queries, and what breaks says nothing."""
-    return not isinstance(answer, dict) or (part == "give_verdict" and answer.get("is_complete", False))
+    """Whether nothing more is said: what is complete needs no further queries, and what breaks says
+    nothing."""
+    return not isinstance(answer, dict) or (
+        part == "give_verdict" and answer.get("is_complete", False)
+    )
 
 
 @dataclass
@@ -217,13 +258,17 @@ class PlannedLab(Lab):
         """Where in the stream this packet of a step stands."""
         places = enumerate(self.packets)
         return next(
-            position for position, packet in places if packet["type"] == kind and packet.get("step_id") == step_id
+            position
+            for position, packet in places
+            if packet["type"] == kind and packet.get("step_id") == step_id
         )
 
     async def replays_alike(self) -> bool:
         """Whether the replay of the thread says the same in the same places as its stream."""
         # Each pause has a stop of its own.
-        streamed = merged(read_packet(packet) for packet in self.packets if packet["type"] != "stop")
+        streamed = merged(
+            read_packet(packet) for packet in self.packets if packet["type"] != "stop"
+        )
         *packets, stop = await self.replayed()
         again = merged(packets)
         assert self.packets[-1] == stop.model_dump(mode="json")
@@ -232,7 +277,11 @@ class PlannedLab(Lab):
 
 
 def planned_lab(
-    tmp_path: Path, rules: Mapping[str, Rule] | None = None, *, graph: ResearchGraph | None = None, **settings: Any
+    tmp_path: Path,
+    rules: Mapping[str, Rule] | None = None,
+    *,
+    graph: ResearchGraph | None = None,
+    **settings: Any,
 ) -> PlannedLab:
     """A thread whose model follows these rules, and else those of a run without trouble."""
     profile = ModelProfile(max_input_tokens=100_000)
@@ -303,7 +352,10 @@ def queries(*texts: str) -> Rule:
 
 def insights(*texts: str, gaps: dict[str, float] | None = None) -> Rule:
     """The same insights and gaps each time; the gaps with their relevance."""
-    found = [{"question": question, "relevance": relevance} for question, relevance in (gaps or {}).items()]
+    found = [
+        {"question": question, "relevance": relevance}
+        for question, relevance in (gaps or {}).items()
+    ]
     return lambda _: {"insights": list(texts), "gaps": found}
 
 
@@ -314,7 +366,11 @@ def suggestion(title: str = "", rationale: str = "", *, search: bool = True) -> 
 
 def judged(completeness: float, quality: float, *next_steps: dict[str, Any]) -> Rule:
     """The same judgement of every step."""
-    return lambda _: {"completeness": completeness, "quality": quality, "next_steps": list(next_steps)}
+    return lambda _: {
+        "completeness": completeness,
+        "quality": quality,
+        "next_steps": list(next_steps),
+    }
 
 
 def of_task(task: str, rule: Rule, otherwise: Rule) -> Rule:
@@ -340,4 +396,8 @@ def at_first(times: int, rule: Rule, otherwise: Rule) -> Rule:
 
 def shown(asked: Asked, kind: str) -> list[str]:
     """The elements of this kind that it is shown, in order."""
-    return [element["content"] for element in asked.knowledge.get("elements", []) if element["kind"] == kind]
+    return [
+        element["content"]
+        for element in asked.knowledge.get("elements", [])
+        if element["kind"] == kind
+    ]

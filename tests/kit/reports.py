@@ -49,21 +49,42 @@ QUESTION = "When was the Skerry Light lit?"
 
 def source_at(location: str, title: str = "A light", /, **fields: Any) -> Source:
     """A source whose key and address are its location; a web page, unless the fields say otherwise."""
-    given = {"key": location, "title": title, "location": location, "address": location, "kind": "web"}
+    given = {
+        "key": location,
+        "title": title,
+        "location": location,
+        "address": location,
+        "kind": "web",
+    }
     return Source.model_validate({**given, **fields})
 
 
 def _source(number: int, title: str, key: str, location: str = "", **fields: Any) -> Source:
-    given: dict[str, Any] = {"kind": "web", "location": location or key, "address": location or key, **fields}
-    return Source(key=key, title=title, number=number, read_at=f"2026-03-04T05:06:0{number + 6}", **given)
+    given: dict[str, Any] = {
+        "kind": "web",
+        "location": location or key,
+        "address": location or key,
+        **fields,
+    }
+    return Source(
+        key=key, title=title, number=number, read_at=f"2026-03-04T05:06:0{number + 6}", **given
+    )
 
 
 COAST = "https://www.coast.example/a?b=1&c=2"
 KEEPER = {"kind": "document", "address": "docs:the keeper.md", "content_hash": "2b"}
 SOURCES = (
-    _source(1, "Skerry Light – Register", "https://lights.example/skerry", date="2021-05-04", content_hash="1a"),
+    _source(
+        1,
+        "Skerry Light – Register",
+        "https://lights.example/skerry",
+        date="2021-05-04",
+        content_hash="1a",
+    ),
     _source(2, "The keeper & her 100% {granite}", "file:///docs/the%20keeper.md", **KEEPER),
-    _source(3, "Lighthouses of the coast", COAST, f"{COAST}#power", date="2019-11", content_hash="3c"),
+    _source(
+        3, "Lighthouses of the coast", COAST, f"{COAST}#power", date="2019-11", content_hash="3c"
+    ),
 )
 QUOTE = "First lit on 1 March 1844, it has been in use ever since, with the one break of 1917."
 AUDIT = Audit(
@@ -80,7 +101,13 @@ AUDIT = Audit(
     reprints=((SOURCES[0].key, COAST),),
     disagreements=(dispute_between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2])),),
     open_gaps=("Who designed it?",),
-    not_read=(NotRead(path="https://closed.example/", reason="the server asks for a password", code="forbidden"),),
+    not_read=(
+        NotRead(
+            path="https://closed.example/",
+            reason="the server asks for a password",
+            code="forbidden",
+        ),
+    ),
     model_calls=12,
     input_tokens=12345,
     output_tokens=678,
@@ -91,12 +118,24 @@ AUDIT = Audit(
 
 def passage(number: int, verdict: SupportVerdict, quote: str, **fields: Any) -> CitedPassage:
     key = SOURCES[number - 1].key
-    return CitedPassage(source=key, verdict=verdict, quote=quote, start=0, end=len(quote), content_hash="1a", **fields)
+    return CitedPassage(
+        source=key,
+        verdict=verdict,
+        quote=quote,
+        start=0,
+        end=len(quote),
+        content_hash="1a",
+        **fields,
+    )
 
 
-def claim_on(words: str, verdict: ClaimVerdict, *passages: CitedPassage, text: str = TEXT, **fields: Any) -> ClaimCheck:
+def claim_on(
+    words: str, verdict: ClaimVerdict, *passages: CitedPassage, text: str = TEXT, **fields: Any
+) -> ClaimCheck:
     start = text.index(words)
-    return ClaimCheck(start=start, end=start + len(words), verdict=verdict, passages=passages, **fields)
+    return ClaimCheck(
+        start=start, end=start + len(words), verdict=verdict, passages=passages, **fields
+    )
 
 
 CLAIMS = (
@@ -118,8 +157,18 @@ CLAIMS = (
     claim_on("| Skerry | 38 m [1] |", "supported", passage(1, "supported", "Height: 38 metres.")),
 )
 VERDICTS = (
-    UnitVerdict(text="The Skerry Light was lit in 1844.", shown="supported", words=QUOTE, source=SOURCES[0].key),
-    UnitVerdict(text="Skerry, Height: 38 m", shown="supported", words="Height: 38 metres.", source=SOURCES[0].key),
+    UnitVerdict(
+        text="The Skerry Light was lit in 1844.",
+        shown="supported",
+        words=QUOTE,
+        source=SOURCES[0].key,
+    ),
+    UnitVerdict(
+        text="Skerry, Height: 38 m",
+        shown="supported",
+        words="Height: 38 metres.",
+        source=SOURCES[0].key,
+    ),
     UnitVerdict(text="It is 48 metres tall.", shown="corrected"),
     UnitVerdict(
         text="It was electrified in 1937.",
@@ -148,7 +197,9 @@ def finished(**fields: Any) -> Finished:
         **{"title": QUESTION, "question": QUESTION, "date": "4 March 2026", "language_code": "en"},
         **{"report": REPORT, "cited": SOURCES, "was_researched": True},
         "notes": ["Research ended early: max_seconds."],
-        "contradictions": [dispute_between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))],
+        "contradictions": [
+            dispute_between(("Lit in 1844.", "Lit in 1846."), (SOURCES[0], SOURCES[2]))
+        ],
         "sources": {source.key: source for source in SOURCES},
     }
     return Finished(**{**usual, **fields})
@@ -156,19 +207,30 @@ def finished(**fields: Any) -> Finished:
 
 def standing(report: Report | None = REPORT, known: Sequence[Source] = SOURCES) -> StoredRun:
     """How the run of this report stands, which knows these sources."""
-    run = Run(id="q", question=QUESTION, date="4 March 2026", language="English", is_resumable=True, version="1")
+    run = Run(
+        id="q",
+        question=QUESTION,
+        date="4 March 2026",
+        language="English",
+        is_resumable=True,
+        version="1",
+    )
     state = ResearchState(
         messages=[marked(TEXT, "report")],
         run=run.model_copy(update={"stop_reason": "max_seconds"}),
         report=report,
         sources={source.key: source for source in known},
     )
-    return StoredRun("0", "light", "orchestrated", state, {}, is_unfinished=False, changed="", failure="")
+    return StoredRun(
+        "0", "light", "orchestrated", state, {}, is_unfinished=False, changed="", failure=""
+    )
 
 
 def written(text: str, **fields: Any) -> Finished:
     """A report of this text, of which nothing was checked, on the same sources."""
-    return finished(report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers), **fields)
+    return finished(
+        report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers), **fields
+    )
 
 
 HARM = (
@@ -196,7 +258,9 @@ def harmful(words: str) -> Finished:
     text = f"# {words}\n\n{words} [1]\n\n- {words} [2]\n\n> {words} [3]"
     start, end = text.rindex("- "), text.rindex("\n\n>")
     sources = [
-        source.model_copy(update={"title": words, "date": words, "read_at": words, "address": words})
+        source.model_copy(
+            update={"title": words, "date": words, "read_at": words, "address": words}
+        )
         for source in (*SOURCES[:2], SOURCES[2].model_copy(update={"location": words}))
     ]
     reasons = passage(2, "unchecked", words, judge=words).model_copy(update={"reasons": (words,)})
@@ -205,7 +269,13 @@ def harmful(words: str) -> Finished:
     audit = AUDIT.model_copy(update={"open_gaps": (words,), "not_read": (missed,)})
     return finished(
         **{"title": words, "question": words, "date": words, "notes": [words], "cited": sources},
-        report=Report(text=text, sources=REPORT.sources, numbers=REPORT.numbers, claims=(checked,), audit=audit),
+        report=Report(
+            text=text,
+            sources=REPORT.sources,
+            numbers=REPORT.numbers,
+            claims=(checked,),
+            audit=audit,
+        ),
         contradictions=[dispute_between((words, words), (sources[0], sources[2]))],
         sources={source.key: source for source in sources},
     )
@@ -217,7 +287,12 @@ BOTH = [search("Skerry Light", "Ada Moran"), END, TWO_SOURCES]
 
 def rewritten(*texts: str) -> Any:
     """The writer hands in these sentences, in the order in which it was shown the faulty ones."""
-    return calls(call("rewrite_sentences", sentences=[{"number": n, "text": text} for n, text in enumerate(texts, 1)]))
+    return calls(
+        call(
+            "rewrite_sentences",
+            sentences=[{"number": n, "text": text} for n, text in enumerate(texts, 1)],
+        )
+    )
 
 
 def claim(state: ResearchState, index: int = 0) -> ClaimCheck:
@@ -254,15 +329,65 @@ def streamed(text: str, numbers: Mapping[int, str]) -> Streamed:
     return Streamed(bare_text(stream.feed(text) + stream.finish()), stream.cited, stream.dropped)
 
 
-TEXT_TAGS = {"p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s"}
+TEXT_TAGS = {
+    "p",
+    "br",
+    "hr",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "blockquote",
+    "pre",
+    "code",
+    "em",
+    "strong",
+    "s",
+}
 BLOCKS = {"ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"}
-LAYOUT = {"html", "head", "meta", "style", "body", "header", "nav", "main", "article", "section", "aside", "title"}
+LAYOUT = {
+    "html",
+    "head",
+    "meta",
+    "style",
+    "body",
+    "header",
+    "nav",
+    "main",
+    "article",
+    "section",
+    "aside",
+    "title",
+}
 PARTS = {"a", "div", "span", "bdi", "button", "dl", "dt", "dd"}
 CHARTS = {"figure", "figcaption", "img"}
 TAGS = TEXT_TAGS | BLOCKS | LAYOUT | PARTS | CHARTS
 OURS = {
-    *("aria-label", "aria-labelledby", "class", "data-claim", "dir", "id", "lang", "role", "scope", "tabindex", "type"),
-    *("autofocus", "popover", "popovertarget", "popovertargetaction", "charset", "content", "http-equiv", "name"),
+    *(
+        "aria-label",
+        "aria-labelledby",
+        "class",
+        "data-claim",
+        "dir",
+        "id",
+        "lang",
+        "role",
+        "scope",
+        "tabindex",
+        "type",
+    ),
+    *(
+        "autofocus",
+        "popover",
+        "popovertarget",
+        "popovertargetaction",
+        "charset",
+        "content",
+        "http-equiv",
+        "name",
+    ),
 }
 ATTRIBUTES = OURS | {"alt", "href", "rel", "src", "start", "target"}
 
@@ -279,7 +404,9 @@ def faults(page: str) -> Iterator[str]:
         if not element.get("src", "data:image/").startswith("data:image/"):
             yield f"loads {element.get('src')}"
         target = element.get("href", "#")
-        if not target.startswith(("#", "https://lights.example/", "https://www.coast.example/", "file:///docs/")):
+        if not target.startswith(
+            ("#", "https://lights.example/", "https://www.coast.example/", "file:///docs/")
+        ):
             yield f"leads to {target}"
 
 

@@ -1,4 +1,5 @@
-"""Whole runs with scripted models over a small real folder, a clock that a test moves, and what a run leaves."""
+"""Whole runs with scripted models over a small real folder, a clock that a test moves, and what a
+run leaves."""
 
 from __future__ import annotations
 
@@ -13,7 +14,13 @@ from typing import Any, cast
 import pytest
 from langchain.agents.middleware.human_in_the_loop import HITLRequest, HITLResponse
 from langchain_core.language_models import ModelProfile
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    InvalidToolCall,
+    ToolMessage,
+)
 from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
@@ -116,15 +123,21 @@ class WatchedSaver(InMemorySaver):
 
     @override
     async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
     ) -> None:
-        # LangGraph looks at the arguments: the path of a task is told to those alone who can take it.
+        # LangGraph looks at the arguments: the path of a task is told to those alone who can take
+        # it.
         await super().aput_writes(config, writes, task_id, task_path)
         self.is_written.set()
 
 
 FORMS: dict[str, Any] = {}
-"""What is handed in for the form of a node that is none of a plain run's, whoever is asked, unless a script says so."""
+"""What is handed in for the form of a node that is none of a plain run's, whoever is asked, unless
+a script says so."""
 PLAIN = {tool_names.GENERATE_PLAN, tool_names.GENERATE_REPORT, tool_names.REWRITE_SENTENCES}
 """Of these, each request of a plain run offers one, if it offers any tool."""
 
@@ -148,7 +161,12 @@ class RoleModel(ScriptedChatModel):
 def research(*tasks: str, ids: tuple[str, ...] = ()) -> AIMessage:
     """A message that hands out tasks."""
     names = ids or ("",) * len(tasks)
-    return calls(*(call("research_agent", task=task, id=name) for task, name in zip(tasks, names, strict=True)))
+    return calls(
+        *(
+            call("research_agent", task=task, id=name)
+            for task, name in zip(tasks, names, strict=True)
+        )
+    )
 
 
 def broken_call(name: str, arguments: str, *, id: str | None = "") -> InvalidToolCall:
@@ -230,7 +248,12 @@ class Lab(Thread):
     async def ask(self, message: Any = QUESTION) -> ResearchState:
         """Send a question (or a command, or None to go on) and return the state afterwards."""
         given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
-        way: Any = {"context": self.context, "stream_mode": "custom", "subgraphs": True, "version": "v2"}
+        way: Any = {
+            "context": self.context,
+            "stream_mode": "custom",
+            "subgraphs": True,
+            "version": "v2",
+        }
         if message is None and not self.packets:
             # Somebody else has heard the beginning.
             self.books = None
@@ -271,7 +294,9 @@ class Lab(Thread):
 
     def calls(self, role: Role) -> list[Call]:
         """The requests to a role, but for those that `FORMS` answers."""
-        return [request for request in self.models[role].calls if FORMS.keys().isdisjoint(request.tools)]
+        return [
+            request for request in self.models[role].calls if FORMS.keys().isdisjoint(request.tools)
+        ]
 
     def words(self, kind: str) -> str:
         return "".join(packet["content"] for packet in self.packets if packet["type"] == kind)
@@ -288,7 +313,8 @@ def lab(
     profile: ModelProfile | None = None,
     **settings: Any,
 ) -> Lab:
-    """A thread whose models answer by the scripts given for their roles; those left out do what a plain run needs."""
+    """A thread whose models answer by the scripts given for their roles; those left out do what a
+    plain run needs."""
     usual: dict[Role, Any] = {
         "clarifier": [CLEAR],
         "planner": [PLAN],
@@ -319,7 +345,11 @@ async def answered(tmp_path: Path, **settings: Any) -> tuple[Lab, ResearchState]
 
 def results(messages: Sequence[BaseMessage]) -> dict[str, str]:
     """Tool results by call id."""
-    return {message.tool_call_id: message.text for message in messages if isinstance(message, ToolMessage)}
+    return {
+        message.tool_call_id: message.text
+        for message in messages
+        if isinstance(message, ToolMessage)
+    }
 
 
 def in_order(state: ResearchState) -> list[Finding]:
@@ -341,7 +371,9 @@ def requested(value: dict[str, Any]) -> HITLRequest:
 
 def decided(kind: str, **more: Any) -> Command[Any]:
     """A decision, as chat clients send it."""
-    return Command(resume=TypeAdapter(HITLResponse).validate_python({"decisions": [{"type": kind, **more}]}))
+    return Command(
+        resume=TypeAdapter(HITLResponse).validate_python({"decisions": [{"type": kind, **more}]})
+    )
 
 
 def edited(plan: str) -> Command[Any]:
@@ -358,10 +390,14 @@ def written(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def answer(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> Answer:
+def answer(
+    folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str
+) -> Answer:
     """What comes back on a question over these files."""
     docs = written(folder / "documents", files)
-    return run_research(question, strategy, docs=(docs,), models="extractive", engines=(), data_dir=folder / "data")
+    return run_research(
+        question, strategy, docs=(docs,), models="extractive", engines=(), data_dir=folder / "data"
+    )
 
 
 def ask(folder: Path, question: str, strategy: Strategy = "orchestrated", **files: str) -> str:
@@ -388,9 +424,13 @@ class Shelf:
         return cast("list[Found]", self.found)
 
 
-def new_tool_context(store: InMemoryStore | None = None, question: str = "question", **seen: Any) -> ToolContext:
+def new_tool_context(
+    store: InMemoryStore | None = None, question: str = "question", **seen: Any
+) -> ToolContext:
     """A thread of its own, unless a store is given."""
-    return ToolContext(Pages(store or InMemoryStore(), "thread"), question, **{"meter": Meter(), **seen})
+    return ToolContext(
+        Pages(store or InMemoryStore(), "thread"), question, **{"meter": Meter(), **seen}
+    )
 
 
 def settings(*, limits: dict[str, Any] | None = None, **values: Any) -> Context:
@@ -399,7 +439,10 @@ def settings(*, limits: dict[str, Any] | None = None, **values: Any) -> Context:
 
 
 async def web_search(
-    engines: Sequence[SearchEngine], *queries: str, tool_context: ToolContext | None = None, **values: Any
+    engines: Sequence[SearchEngine],
+    *queries: str,
+    tool_context: ToolContext | None = None,
+    **values: Any,
 ) -> Outcome:
     """Search the web by these engines; `values` are settings."""
     tool = WebSearch(settings(**values), engines, tool_context or new_tool_context())
@@ -407,7 +450,12 @@ async def web_search(
 
 
 async def used(
-    name: str, context: Context, tool_context: ToolContext | None = None, *, seconds: float = 60, **arguments: Any
+    name: str,
+    context: Context,
+    tool_context: ToolContext | None = None,
+    *,
+    seconds: float = 60,
+    **arguments: Any,
 ) -> Outcome:
     """Call a tool, as a researcher does."""
     limit = TimeLimit(seconds, "tool_seconds")
@@ -428,7 +476,9 @@ class Reading:
     """A thread that opens pages."""
 
     def __init__(self, web: Web, folder: Path, **settings: Any) -> None:
-        self.context = Context(data_dir=folder, allow_private=(web.netloc,), robots=False, **settings)
+        self.context = Context(
+            data_dir=folder, allow_private=(web.netloc,), robots=False, **settings
+        )
         self.store = InMemoryStore()
         self.meter = Meter()
 
@@ -491,7 +541,8 @@ HASH = 64
 
 
 class FailingStore(InMemoryStore):
-    """Loses so many texts from a chosen moment on and may then hang until it is mended; notes it always keeps."""
+    """Loses so many texts from a chosen moment on and may then hang until it is mended; notes it
+    always keeps."""
 
     def __init__(self) -> None:
         super().__init__()

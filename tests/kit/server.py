@@ -36,12 +36,16 @@ GRAPH = "deep_research"
 ALICE, BOB = "alice-has-a-long-token", "bob-has-another-token"
 USERS = f"alice:{ALICE} bob:{BOB}"
 """Two users and their tokens, as a server's setting."""
-THREE_TASKS = "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
+THREE_TASKS = (
+    "On the coast:\n1. The Skerry Light\n2. Its keeper Ada Moran\n3. The harbour Port Anlow"
+)
 """A question whose plan has three tasks."""
 SECONDS = 300.0
 PAUSE = 0.02
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
-_MEASURED = re.compile(r"Slow graph load\.|took longer than expected|exceeded the expected startup time")
+_MEASURED = re.compile(
+    r"Slow graph load\.|took longer than expected|exceeded the expected startup time"
+)
 """What the server says of times that it has measured: on a busy machine everything takes long."""
 WATCH = ROOT / "tests" / "watch"
 """Folder of what writes down the hosts that a process reaches for."""
@@ -74,7 +78,14 @@ class Server:
         began = time.monotonic()
         # The script beside the interpreter, because PATH may lead to another one.
         langgraph = str(Path(sys.executable).with_name("langgraph"))
-        options = ["--no-browser", "--no-reload", "--n-jobs-per-worker", "4", "--port", str(self.port)]
+        options = [
+            "--no-browser",
+            "--no-reload",
+            "--n-jobs-per-worker",
+            "4",
+            "--port",
+            str(self.port),
+        ]
         command = [langgraph, "dev", *options, "--config", str(self.config)]
         environment = {
             "PYTHONPATH": os.pathsep.join((str(WATCH), str(ROOT / "tests"))),
@@ -82,7 +93,11 @@ class Server:
             "DEEP_RESEARCH_DATA_DIR": self.data.name,
             # As a user types it: from the folder where the server starts.
             "DEEP_RESEARCH_DOCS": self.docs.name,
-            **{"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1", "LANGSMITH_TRACING": "false"},
+            **{
+                "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+                "LANGGRAPH_NO_VERSION_CHECK": "1",
+                "LANGSMITH_TRACING": "false",
+            },
         }
         with self.log.open("ab") as log:
             streams: Any = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
@@ -111,7 +126,8 @@ class Server:
         self.process.wait(SECONDS)
 
     def forget(self) -> None:
-        """Drop the list of threads and runs, which the server writes every ten seconds: a kill may come before."""
+        """Drop the list of threads and runs, which the server writes every ten seconds: a kill may
+        come before."""
         shutil.rmtree(self.folder / ".langgraph_api", ignore_errors=True)
 
     @property
@@ -126,12 +142,18 @@ class Server:
     def complaints(self) -> list[str]:
         """What a user should not see in the log."""
         lines = _COLOURS.sub("", self.log.read_text("utf-8")).splitlines()
-        bad = re.compile(r"\[(?:warning|error|critical)\s*\]|BlockingError|Traceback|Heads up", re.IGNORECASE)
+        bad = re.compile(
+            r"\[(?:warning|error|critical)\s*\]|BlockingError|Traceback|Heads up", re.IGNORECASE
+        )
         # Told of every store that is not LangGraph's own.
         known = "You are configuring a custom long-term memory store at deep_research.app.server.graphs.open_store"
         contacts = self.contacts.read_text("utf-8").splitlines() if self.contacts.exists() else []
         outside = [f"outside: {contact}" for contact in contacts if not HERE.fullmatch(contact)]
-        leaked = [line for line in lines if bad.search(line) and known not in line and not _MEASURED.search(line)]
+        leaked = [
+            line
+            for line in lines
+            if bad.search(line) and known not in line and not _MEASURED.search(line)
+        ]
         return leaked + outside
 
     def _is_ready(self) -> bool:
@@ -161,7 +183,8 @@ class Conversation:
         return Conversation(self.client, copied["thread_id"])
 
     async def ask(self, message: str | dict[str, Any] | None, **settings: Any) -> dict[str, Any]:
-        """Send a message or an input, or go on without one; returns the values of the thread afterwards."""
+        """Send a message or an input, or go on without one; returns the values of the thread
+        afterwards."""
         way: Any = {"stream_mode": "custom", "stream_subgraphs": True, **settings}
         given = said(message) if isinstance(message, str) else message
         async for part in self.client.runs.stream(self.thread, self.graph, input=given, **way):
@@ -220,7 +243,12 @@ def packed(data: bytes) -> str:
 
 def block(name: str, data: bytes, mime_type: str = "application/pdf") -> dict[str, Any]:
     """A block as LangChain writes it."""
-    return {"type": "file", "base64": packed(data), "mime_type": mime_type, "extras": {"filename": name}}
+    return {
+        "type": "file",
+        "base64": packed(data),
+        "mime_type": mime_type,
+        "extras": {"filename": name},
+    }
 
 
 def locked(password: str) -> bytes:
@@ -231,7 +259,11 @@ def locked(password: str) -> bytes:
     return written.getvalue()
 
 
-FILES = [block("tariff.pdf", TARIFF), block("berths.csv", BERTHS, "text/csv"), block("torn.pdf", BROKEN)]
+FILES = [
+    block("tariff.pdf", TARIFF),
+    block("berths.csv", BERTHS, "text/csv"),
+    block("torn.pdf", BROKEN),
+]
 
 
 def asked(words: str, *blocks: dict[str, Any]) -> dict[str, Any]:
@@ -241,7 +273,8 @@ def asked(words: str, *blocks: dict[str, Any]) -> dict[str, Any]:
 
 
 def left_of(*files: bytes, folder: Path) -> list[str]:
-    """Which files below a folder hold the bytes of one of these, as they are or in base64, at any place in it."""
+    """Which files below a folder hold the bytes of one of these, as they are or in base64, at any
+    place in it."""
     found = list[str]()
     for path in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
         held = path.read_bytes()

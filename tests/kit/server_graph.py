@@ -1,4 +1,5 @@
-"""The graph that `langgraph.json` serves, with extractive models that note each call and can be made to wait."""
+"""The graph that `langgraph.json` serves, with extractive models that note each call and can be
+made to wait."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ FOLDER = "SERVER_GRAPH_FOLDER"
 """Environment variable that names the folder of the notes and of the word to wait for."""
 NOTES = "calls.jsonl"
 HOLD = "hold"
-"""A model waits as long as this file exists and its first message begins with what the file says."""
+"""A model waits as long as this file exists and its first message begins with what the file says.
+"""
 PAUSE = 0.02
 
 
@@ -58,11 +60,14 @@ class NotedSettings(UserSettings):
 
     @property
     def operator(self) -> Context:
-        return super().operator.model_copy(update={"models": {role: NotedModel(role=role) for role in get_args(Role)}})
+        return super().operator.model_copy(
+            update={"models": {role: NotedModel(role=role) for role in get_args(Role)}}
+        )
 
 
 def _write(note: str) -> None:
-    # In one write, so that who reads meanwhile, or kills the server, never leaves or meets half a line.
+    # In one write, so that who reads meanwhile, or kills the server, never leaves or meets half a
+    # line.
     with (Path(os.environ[FOLDER]) / NOTES).open("ab", buffering=0) as notes:
         notes.write(f"{note}\n".encode())
 

@@ -1,4 +1,5 @@
-"""Runs as an earlier version stored them (`golden/runs-VERSION.db.xz`), and queries to the SQLite file of runs.
+"""Runs as an earlier version stored them (`golden/runs-VERSION.db.xz`), and queries to the SQLite
+file of runs.
 
 `python -m kit.stored_runs FILE` in `tests/` of that version's checkout writes them.
 """
@@ -45,20 +46,38 @@ FOLDER = Path("/tmp/deep-research-stored")
 """Folder of the documents; fixed, because their addresses are stored."""
 CLARIFICATION = "The one at Skerry."
 """Answer to the question back of a waiting run."""
-_LIGHT, _KEEPER, _TIDES = "When was the Skerry Light lit?", "Ada Moran keeper", "Spring tide at Port Anlow"
-_LIT, _LATER = "The Skerry Light was lit for the first time in 1844.", "The Skerry Light was lit in 1846."
+_LIGHT, _KEEPER, _TIDES = (
+    "When was the Skerry Light lit?",
+    "Ada Moran keeper",
+    "Spring tide at Port Anlow",
+)
+_LIT, _LATER = (
+    "The Skerry Light was lit for the first time in 1844.",
+    "The Skerry Light was lit in 1846.",
+)
 _CHECKLIST = ("When the light was lit", "Its keeper")
-_PLAN = "\n- ".join([f"# The Skerry Light\n\n1. {_LIGHT}\n2. {_KEEPER}\n\n## Checklist\n", *_CHECKLIST])
+_PLAN = "\n- ".join(
+    [f"# The Skerry Light\n\n1. {_LIGHT}\n2. {_KEEPER}\n\n## Checklist\n", *_CHECKLIST]
+)
 _DECLARED = {"claim": _LIT, "document": 1, "other": _LATER, "other_document": 2}
 _BOTH = search("Skerry Light", "Ada Moran")
 _FINDINGS = {
-    _LIGHT: [_BOTH, calls(call("generate_report", contradictions=[_DECLARED])), f"{_LIT} [1] Others say 1846. [2]"],
-    _KEEPER: [search("Ada Moran"), calls(call("generate_report", missing=["her death"])), "Kept until 1932. [1]"],
+    _LIGHT: [
+        _BOTH,
+        calls(call("generate_report", contradictions=[_DECLARED])),
+        f"{_LIT} [1] Others say 1846. [2]",
+    ],
+    _KEEPER: [
+        search("Ada Moran"),
+        calls(call("generate_report", missing=["her death"])),
+        "Kept until 1932. [1]",
+    ],
 }
-_DRAFT = (
-    "The Skerry Light was lit in 1844. [1] It stands 83 metres tall. [1]\n\nAda Moran kept it until 1932. [2] It sank."
-)
-_GRADES = [{"number": 1, "verdict": "answered"}, {"number": 2, "verdict": "partly", "missing": "her death"}]
+_DRAFT = "The Skerry Light was lit in 1844. [1] It stands 83 metres tall. [1]\n\nAda Moran kept it until 1932. [2] It sank."
+_GRADES = [
+    {"number": 1, "verdict": "answered"},
+    {"number": 2, "verdict": "partly", "missing": "her death"},
+]
 _TITLED = {"title": "The Skerry Light", "requirements": _CHECKLIST}
 _STEPS = plan(step(_LIGHT), step(_KEEPER, after=(1,)), step("Compare them", search=False))
 
@@ -112,7 +131,9 @@ def _planned(folder: Path, database: Database, **rules: Rule) -> Lab:
         "judge_units": _graded,
         "report": lambda _: _DRAFT,
     }
-    return planned_lab(folder / "planned", {**usual, **rules}, graph=graph, prices={"scripted": (1.0, 2.0)})
+    return planned_lab(
+        folder / "planned", {**usual, **rules}, graph=graph, prices={"scripted": (1.0, 2.0)}
+    )
 
 
 RUNS: dict[str, dict[str, Any]] = {
@@ -127,7 +148,8 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 async def _store(path: Path, name: str) -> None:
-    """Store a run; before the first, three others of its kind finish, for its estimate, and are deleted."""
+    """Store a run; before the first, three others of its kind finish, for its estimate, and are
+    deleted."""
     async with open_database(path) as database:
         if name == "orchestrated-finished":
             for number in range(3):
@@ -137,7 +159,8 @@ async def _store(path: Path, name: str) -> None:
 
 
 async def _ask(name: str, thread: str, database: Database) -> None:
-    """Store a run on a thread, with all limits chosen, until it is finished, waits, or kills this process."""
+    """Store a run on a thread, with all limits chosen, until it is finished, waits, or kills this
+    process."""
     begin = _planned if name.startswith("planned") else _orchestrated
     run = begin(FOLDER, database, **RUNS[name])
     run.thread = thread
@@ -171,7 +194,9 @@ def main() -> None:
         path = Path(folder) / FILE_NAME
         for name in RUNS:
             # A process of its own, since some of them are killed.
-            ended = subprocess.run([sys.executable, "-m", "kit.stored_runs", str(path), name], check=False)
+            ended = subprocess.run(
+                [sys.executable, "-m", "kit.stored_runs", str(path), name], check=False
+            )
             assert ended.returncode == (-signal.SIGKILL if name.endswith("killed") else 0), name
         queried(path, "DELETE FROM leases")
         copy = Path(folder) / "copy"

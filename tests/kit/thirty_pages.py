@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - lines of HTML
 """Thirty small pages as sites of seven kinds write them: what a reader finds there, and what stands around it."""
 
 from __future__ import annotations
@@ -13,12 +12,15 @@ class Page(NamedTuple):
     name: str
     html: str
     facts: tuple[str, ...]
-    noise: tuple[str, ...] = ("Subscribe for 1 pound", "partners use cookies", "Most read", "registered office")
+    noise: tuple[str, ...] = (
+        "Subscribe for 1 pound",
+        "partners use cookies",
+        "Most read",
+        "registered office",
+    )
 
 
-FILL = (
-    "<p>The board met in the old hall, heard three reports from the coast and thanked the keepers for their work. </p>"
-)
+FILL = "<p>The board met in the old hall, heard three reports from the coast and thanked the keepers for their work. </p>"
 AROUND = (
     "<div id='onetrust-banner'><p>We and our 167 partners use cookies to store information.</p></div>"
     "<nav><ul><li><a href='/'>Home</a></li><li>Subscribe for 1 pound a week</li></ul></nav>{}"
@@ -27,7 +29,12 @@ AROUND = (
 )
 
 
-def page(name: str, body: str, *facts: str, frame: str = "<main><article><h1>{0}</h1>{1}</article></main>") -> Page:
+def page(
+    name: str,
+    body: str,
+    *facts: str,
+    frame: str = "<main><article><h1>{0}</h1>{1}</article></main>",
+) -> Page:
     inner = frame.format(name, body + 4 * FILL)
     html = f"<!doctype html><html><head><title>{name} | Site</title></head><body>{AROUND.format(inner)}</body></html>"
     return Page(name, html, facts)
@@ -36,9 +43,13 @@ def page(name: str, body: str, *facts: str, frame: str = "<main><article><h1>{0}
 PLAIN = "<div class='content'><h2>{0}</h2>{1}</div>"
 OLD = "<table width='100%'><tr><td><h1>{0}</h1>{1}</td></tr></table>"
 _BARE = "<html><head><title>{0}</title>{1}</head><body><div id='root'>Loading</div></body></html>"
-_ARTICLE = " ".join(f"In {year} the harbour of Keldness took {year - 1700} ships." for year in range(1801, 1812))
+_ARTICLE = " ".join(
+    f"In {year} the harbour of Keldness took {year - 1700} ships." for year in range(1801, 1812)
+)
 _STORY = {
-    "props": {"pageProps": {"story": {"headline": "Harbour opens", "blocks": [{"text": _ARTICLE}]}}},
+    "props": {
+        "pageProps": {"story": {"headline": "Harbour opens", "blocks": [{"text": _ARTICLE}]}}
+    },
     "buildId": "x9",
 }
 

@@ -48,12 +48,16 @@ class Exchange(NamedTuple):
     async def begin(self, status: int = 200, **headers: str) -> None:
         """The status line and the headers."""
         lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-        await self.send("\r\n".join([f"HTTP/1.1 {status} Whatever", *lines, "", ""]).encode("latin-1"))
+        await self.send(
+            "\r\n".join([f"HTTP/1.1 {status} Whatever", *lines, "", ""]).encode("latin-1")
+        )
 
     async def answer(self, body: bytes | str, status: int = 200, **headers: str) -> None:
         """All of an answer; HTML unless a type is given."""
         data = body.encode() if isinstance(body, str) else body
-        await self.begin(status, **{"content_type": "text/html", "content_length": str(len(data)), **headers})
+        await self.begin(
+            status, **{"content_type": "text/html", "content_length": str(len(data)), **headers}
+        )
         await self.send(data)
 
 
@@ -111,7 +115,11 @@ class Web:
         path = request.target.partition("?")[0]
         if path == "/robots.txt" and self.robots is not None:
             self.publish(path, self.robots, content_type="text/plain")
-        return self.pages.get(path) or ROUTES.get(path) or (lambda exchange: exchange.answer("Nothing is here.", 404))
+        return (
+            self.pages.get(path)
+            or ROUTES.get(path)
+            or (lambda exchange: exchange.answer("Nothing is here.", 404))
+        )
 
 
 @contextmanager
@@ -138,12 +146,19 @@ async def request_in(reader: asyncio.StreamReader) -> Request:
     """The request that comes in."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    headers = {
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+    }
     method, target, _ = first.split(" ")
-    return Request(method, target, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+    return Request(
+        method, target, headers, await reader.readexactly(int(headers.get("content-length", 0)))
+    )
 
 
-PARAGRAPH = "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. " * 4
+PARAGRAPH = (
+    "The harbour was deepened in 1893 and again in 1911, so that larger ships could enter it at low tide. "
+    * 4
+)
 ARTICLE = f"""<!doctype html><html><head><title>The harbour - Site</title>
 <meta name="date" content="2020-05-06"></head><body>
 <nav><a href="/home">Home</a></nav><h1>The harbour</h1><p>{PARAGRAPH}</p>
@@ -160,7 +175,9 @@ CAPTCHA = """<html><head><title>Security check</title><script src="https://hcapt
 PAYWALL = f"""<html><head><title>Deep water</title><script type="application/ld+json">
 {{"@type": "NewsArticle", "isAccessibleForFree": "False"}}</script></head><body><p>{PARAGRAPH}</p></body></html>"""
 WALL = f"<html><title>Deep water</title><body><p>{PARAGRAPH}</p><p>Subscribe to continue reading.</p></body></html>"
-SHELL = "<html><title>App</title><body><div id=root></div><script src=/app.js></script></body></html>"
+SHELL = (
+    "<html><title>App</title><body><div id=root></div><script src=/app.js></script></body></html>"
+)
 SCRIPT_ONLY = f"""<html><title>App</title><body><p>{PARAGRAPH[:120]}</p>
 <noscript>You need to enable JavaScript to run this app.</noscript><script src=/app.js></script></body></html>"""
 EXE = b"MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00\xb8" + bytes(range(256)) * 20
@@ -180,7 +197,8 @@ def bomb(encoding: str) -> bytes:
     """50 MB of chatter, as small as this encoding makes it."""
     compressor, block = zlib.compressobj(wbits=31), b"No play. " * 100_000
     once = b"".join([*(compressor.compress(block) for _ in range(55)), compressor.flush()])
-    # There are no compressors for the other encodings here; their readers must not get as far as the bytes.
+    # There are no compressors for the other encodings here; their readers must not get as far as
+    # the bytes.
     return gzipped(once) if encoding == "gzip,gzip" else once
 
 
@@ -194,8 +212,11 @@ async def _hops(exchange: Exchange) -> None:
     await (exchange.answer("", 301, location=f"?{left - 1}") if left else exchange.answer(ARTICLE))
 
 
-def _endless(data: bytes, headers: dict[str, str], *, opening: bytes = b"", pause: float = 0.0) -> Handler:
-    """A page that sends the same again and again; without headers, not even the status line is whole."""
+def _endless(
+    data: bytes, headers: dict[str, str], *, opening: bytes = b"", pause: float = 0.0
+) -> Handler:
+    """A page that sends the same again and again; without headers, not even the status line is
+    whole."""
 
     async def page(exchange: Exchange) -> None:
         if headers:
@@ -216,16 +237,24 @@ _IN_CHUNKS = {"content_type": "text/plain", "transfer_encoding": "chunked"}
 _GZIPPED = {**_IN_CHUNKS, "content_type": "text/html", "content_encoding": "gzip"}
 ROUTES: dict[str, Handler] = {
     "/status": lambda exchange: exchange.answer("No.", int(exchange.query)),
-    "/redirect": lambda exchange: exchange.answer("", 302, **({"location": exchange.query} if exchange.query else {})),
+    "/redirect": lambda exchange: exchange.answer(
+        "", 302, **({"location": exchange.query} if exchange.query else {})
+    ),
     "/hops": _hops,
-    "/bomb": lambda exchange: exchange.answer(bomb(exchange.query), content_encoding=exchange.query),
+    "/bomb": lambda exchange: exchange.answer(
+        bomb(exchange.query), content_encoding=exchange.query
+    ),
     "/endless": _endless(_chunk(b"All work and no play. " * 500), _IN_CHUNKS),
     "/crumbs": _endless(b"1\r\nx\r\n" * 10_000, _IN_CHUNKS),
     "/interim": _endless(b"HTTP/1.1 102 Wait\r\n\r\n" * 1000, {}),
-    "/after-the-end": _endless(_chunk(bytes(50_000)), _GZIPPED, opening=_chunk(gzipped(ARTICLE.encode()))),
+    "/after-the-end": _endless(
+        _chunk(bytes(50_000)), _GZIPPED, opening=_chunk(gzipped(ARTICLE.encode()))
+    ),
     "/long-length": lambda exchange: exchange.answer(ARTICLE, content_length=exchange.query),
     "/drip-headers": _endless(b"y", {}, opening=b"HTTP/1.1 200 OK\r\nX-Slow: ", pause=0.02),
-    "/drip-body": _endless(b"y", {"content_type": "text/html", "content_length": "100000"}, pause=0.02),
+    "/drip-body": _endless(
+        b"y", {"content_type": "text/html", "content_length": "100000"}, pause=0.02
+    ),
     "/silence": lambda _: asyncio.sleep(60),
     "/large-headers": lambda exchange: exchange.answer(ARTICLE, x_large="y" * int(exchange.query)),
     "/babble": lambda exchange: exchange.send(b"220 mail.example ready\r\n" * 10),

@@ -41,7 +41,8 @@ FACTS = {
 REPORT = " ".join(f"{fact} [{number}]" for number, fact in enumerate(FACTS.values(), 1))
 """What the writer makes of the findings, if all have come."""
 PADDING = (
-    "The harbour office keeps a log of wind and water for every day of the year, and anybody may read it there. " * 4
+    "The harbour office keeps a log of wind and water for every day of the year, and anybody may read it there. "
+    * 4
 )
 ROLE_SIGNS: dict[Role, str] = {
     "clarifier": "You are the first to read a request",
@@ -63,7 +64,8 @@ Habit = Callable[[Reply, Received], Reply]
 
 
 def role_of(request: Received) -> str:
-    """Who asks: a role, `finding` for a researcher that writes, or `trial` for a model that is tried out."""
+    """Who asks: a role, `finding` for a researcher that writes, or `trial` for a model that is
+    tried out."""
     # It may be asked to go on behind what it has written.
     if any(FINDING_SIGN in str(message) for message in request.messages[-3:]):
         return "finding"
@@ -72,14 +74,21 @@ def role_of(request: Received) -> str:
 
 def task_of(request: Received) -> str:
     """The first words of the user: a researcher's task."""
-    words = next(message["content"] for message in request.messages if message.get("role") == "user")
+    words = next(
+        message["content"] for message in request.messages if message.get("role") == "user"
+    )
     text = words if isinstance(words, str) else words[0]["text"]
     return str(text).partition("\n\n")[0]
 
 
 def tool_results(request: Received) -> list[dict[str, Any]]:
-    """What each tool call of a researcher brought, `results` and `problems`, however the model was told of it."""
-    return [json.loads(text) for _, text in _FENCED.findall(request.prompt) if text.startswith('{"results"')]
+    """What each tool call of a researcher brought, `results` and `problems`, however the model was
+    told of it."""
+    return [
+        json.loads(text)
+        for _, text in _FENCED.findall(request.prompt)
+        if text.startswith('{"results"')
+    ]
 
 
 def search_for(*queries: str) -> Reply:
@@ -96,7 +105,11 @@ END = use(("generate_report", {}))
 def searched(request: Received) -> Reply:
     """A researcher that searches for its task, once more if that brings nothing, and ends."""
     results = tool_results(request)
-    return END if len(results) > 1 or any(each["results"] for each in results) else search_for(task_of(request))
+    return (
+        END
+        if len(results) > 1 or any(each["results"] for each in results)
+        else search_for(task_of(request))
+    )
 
 
 def researched(request: Received) -> Reply:
@@ -111,7 +124,10 @@ def noted(request: Received) -> Reply:
     """A finding: the facts in what was found."""
     results = [result for each in tool_results(request) for result in each["results"]]
     found = {fact: r["document"] for r in results for fact in FACTS.values() if fact in r["text"]}
-    return say("\n".join(f"Found: {fact} [{number}]" for fact, number in found.items()) or "Nothing was found.")
+    return say(
+        "\n".join(f"Found: {fact} [{number}]" for fact, number in found.items())
+        or "Nothing was found."
+    )
 
 
 def written(request: Received) -> Reply:
@@ -176,11 +192,14 @@ class WireLab(Thread):
             # What goes on may begin in the middle of a block.
             assert message is None or not (wrong := faults(heard, is_whole=is_whole)), wrong
             state = await self.state()
-            assert not (fault := self.books.fault([packet.model_dump() for packet in heard], state)), fault
+            assert not (
+                fault := self.books.fault([packet.model_dump() for packet in heard], state)
+            ), fault
         return state
 
     async def fail(self, kind: type[BaseException], message: Any = QUESTION) -> str:
-        """Ask, and have the run end in one line of an error of this very kind; the thread can go on after it."""
+        """Ask, and have the run end in one line of an error of this very kind; the thread can go on
+        after it."""
         with pytest.raises(kind) as caught:
             await self.ask(message)
         assert caught.type is kind
@@ -190,14 +209,17 @@ class WireLab(Thread):
 
     def requests(self, *roles: str) -> list[Received]:
         """What the server was asked by these roles, or by all."""
-        return [request for request in self.models.requests if not roles or role_of(request) in roles]
+        return [
+            request for request in self.models.requests if not roles or role_of(request) in roles
+        ]
 
     def asked(self) -> Counter[str]:
         """How often each role has asked."""
         return Counter(map(role_of, self.models.requests))
 
     def thoughts(self) -> list[str]:
-        """What was shown as thoughts, by the places where it was shown; researchers speak at the same time."""
+        """What was shown as thoughts, by the places where it was shown; researchers speak at the
+        same time."""
         by_placement: dict[str, str] = defaultdict(str)
         for packet in self.of_type("reasoning_delta"):
             by_placement[repr(packet["placement"])] += packet["reasoning"]
@@ -218,10 +240,13 @@ def found_by(state: ResearchState) -> dict[str, Finding]:
 
 
 def is_right(wire: WireLab, state: ResearchState) -> bool:
-    """Whether the report says all there is to know, each fact with the page that says it, and the run was whole."""
+    """Whether the report says all there is to know, each fact with the page that says it, and the
+    run was whole."""
     assert state.report and state.run
     assert state.report.text == REPORT
-    assert [state.sources[key].location for key in state.report.sources] == [wire.web.url(f"/{t}") for t in FACTS]
+    assert [state.sources[key].location for key in state.report.sources] == [
+        wire.web.url(f"/{t}") for t in FACTS
+    ]
     assert state.run.status == "completed"
     return all(finding.ended == "done" for finding in state.findings.values())
 
@@ -257,7 +282,8 @@ def wire_lab(
     limits: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Iterator[WireLab]:
-    """The servers, scripted by role; settings that are not given are those of a run on the web alone."""
+    """The servers, scripted by role; settings that are not given are those of a run on the web
+    alone."""
     replies = {**plain_run(), **(script or {})}
     with ExitStack() as servers:
         models = servers.enter_context(openai_server(answering(replies, habit)))
@@ -271,10 +297,26 @@ def wire_lab(
         for name, value in {**models.environment, **engine.environment()}.items():
             monkeypatch.setenv(name, value)
         usual = {
-            **{"models": "openai:fake-1", "tool_calls": "native", "window": 100_000, "small": "off"},
-            **{"data_dir": folder, "allow_private": (web.netloc,), "limits": {"retry_seconds": 5, **(limits or {})}},
+            **{
+                "models": "openai:fake-1",
+                "tool_calls": "native",
+                "window": 100_000,
+                "small": "off",
+            },
+            **{
+                "data_dir": folder,
+                "allow_private": (web.netloc,),
+                "limits": {"retry_seconds": 5, **(limits or {})},
+            },
         }
-        yield WireLab(models, engine, web, build_graph(checkpointer=InMemorySaver()), replies, {**usual, **settings})
+        yield WireLab(
+            models,
+            engine,
+            web,
+            build_graph(checkpointer=InMemorySaver()),
+            replies,
+            {**usual, **settings},
+        )
 
 
 Wires = Callable[..., AbstractContextManager[WireLab]]
@@ -310,7 +352,9 @@ def conversation(request: Received) -> list[Said]:
         else:
             calls = tuple(call["id"] for call in message.get("tool_calls") or ())
             role = message["role"].replace("developer", "system")
-            said.append(Said(role, _text(message["content"]), calls, message.get("tool_call_id", "")))
+            said.append(
+                Said(role, _text(message["content"]), calls, message.get("tool_call_id", ""))
+            )
     return said
 
 
@@ -322,11 +366,14 @@ def request_faults(request: Received) -> list[str]:
         or sum(m.role == "system" for m in said) > 1,
         "the reminder is not last": (role in REMINDED) != said[-1].text.endswith("</reminder>"),
         "the last message is not the user's": said[-1].role != "user",
-        "a message without words and calls": any(not m.text and not m.calls for m in said if m.role != "tool"),
+        "a message without words and calls": any(
+            not m.text and not m.calls for m in said if m.role != "tool"
+        ),
         "calls and results do not match": not _is_answered(said),
         "an empty list of tools": asked.get("tools") == [],
         "a tool choice without tools": "tool_choice" in asked and "tools" not in asked,
-        "a temperature beside tools, which reasoning models refuse": "temperature" in asked and "tools" in asked,
+        "a temperature beside tools, which reasoning models refuse": "temperature" in asked
+        and "tools" in asked,
         "a null": any(value is None for value in asked.values()),
     }
     return [f"{role}: {fault}" for fault, is_so in wrong.items() if is_so]
@@ -347,13 +394,15 @@ def all_faults(requests: Sequence[Received]) -> list[str]:
 
 
 def extends(earlier: Received, later: Received) -> bool:
-    """Whether a prompt begins as an earlier one did, but for the reminder, so that a cache can serve it."""
+    """Whether a prompt begins as an earlier one did, but for the reminder, so that a cache can
+    serve it."""
     kept = earlier.messages[:-1]
     return later.messages[: len(kept)] == kept
 
 
 def _is_answered(said: Sequence[Said]) -> bool:
-    """Whether each call has its own id and one result, right after its message and in the order of the calls."""
+    """Whether each call has its own id and one result, right after its message and in the order of
+    the calls."""
     ids = [identifier for message in said for identifier in message.calls]
     expected: list[str] = []
     for message in said:
@@ -367,7 +416,11 @@ def _is_answered(said: Sequence[Said]) -> bool:
 
 
 def _text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content or ())
+    return (
+        content
+        if isinstance(content, str)
+        else "".join(block.get("text", "") for block in content or ())
+    )
 
 
 HELD_SECONDS = 600.0
@@ -411,11 +464,15 @@ class Forms:
         messages = [_message(message) for message in request.messages]
         said = (message.text for message in messages if isinstance(message, HumanMessage))
         # Some forms are asked for by a reminder alone.
-        task = next((text for text in said if text != OPENING and not text.startswith("<reminder>")), "")
+        task = next(
+            (text for text in said if text != OPENING and not text.startswith("<reminder>")), ""
+        )
         form = request.tools[0] if request.tools else "report"
         with self.lock:
             same = [key for key in self.paid.elements() if key[:2] == (form, task)]
-            shown = "\n".join(message.text for message in messages if isinstance(message, ToolMessage))
+            shown = "\n".join(
+                message.text for message in messages if isinstance(message, ToolMessage)
+            )
             asked = Asked(form, task, messages, 1)
             key = (form, task, str(len(shown)), _TAG.sub("", asked.reminder))
             self.paid[key] += 1

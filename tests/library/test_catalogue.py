@@ -1,4 +1,5 @@
-"""What models see of the documents before they search: a list, and short ones whole, which are not searched then."""
+"""What models see of the documents before they search: a list, and short ones whole, which are not
+searched then."""
 
 from __future__ import annotations
 
@@ -8,7 +9,16 @@ import pytest
 from kit.files import Papers
 from kit.models import call, calls
 from kit.planned import finished, plan, step, verdict
-from kit.runs import DOCUMENTS, REPORT, every_call_has_one_result, in_order, lab, research, results, written
+from kit.runs import (
+    DOCUMENTS,
+    REPORT,
+    every_call_has_one_result,
+    in_order,
+    lab,
+    research,
+    results,
+    written,
+)
 
 from deep_research import Context
 from deep_research.core.library.library import MOST_LISTED, Library, catalogue
@@ -25,10 +35,15 @@ async def test_models_that_plan_and_search_see_the_documents(tmp_path: Path) -> 
 
 def test_many_documents_are_listed_by_folder(papers: Papers) -> None:
     for number in range(MOST_LISTED):
-        (papers.docs / "old" / f"{number}.md").write_text(f"# Paper {number}\n\nIt is one of many.", "utf-8")
+        (papers.docs / "old" / f"{number}.md").write_text(
+            f"# Paper {number}\n\nIt is one of many.", "utf-8"
+        )
     library = papers.library()
     listed = catalogue(library, library.refresh().documents)
-    assert listed.splitlines()[1:-1] == ["- docs:papers/old: 151 documents", "- docs:papers: 2 documents"]
+    assert listed.splitlines()[1:-1] == [
+        "- docs:papers/old: 151 documents",
+        "- docs:papers: 2 documents",
+    ]
     assert catalogue(Library(Context(data_dir=papers.data)), 0) == ""
 
 
@@ -52,17 +67,25 @@ def test_drafts_and_superseded_versions_are_marked(tmp_path: Path) -> None:
 
 def test_a_file_that_is_named_beside_its_folder_is_one_document(papers: Papers) -> None:
     library = papers.indexed(papers.docs, papers.docs / "salt.txt")
-    assert [document.source.title for document in library.documents()] == ["Porto Alto harbour", "Velm bridge", "Salt"]
+    assert [document.source.title for document in library.documents()] == [
+        "Porto Alto harbour",
+        "Velm bridge",
+        "Salt",
+    ]
 
 
 TASK = research("Find out when the light was lit.")
 WHOLE = {"whole_characters": 30_000}
 
 
-async def test_short_documents_are_read_whole_and_each_finding_is_written_in_one_call(tmp_path: Path) -> None:
+async def test_short_documents_are_read_whole_and_each_finding_is_written_in_one_call(
+    tmp_path: Path,
+) -> None:
     found = calls(call("generate_report", missing=["its cost"]), text="It was lit in 1844. [2]")
     two = research("task 0.", "task 1.")
-    run = lab(tmp_path, orchestrator=[two, REPORT], researcher=[found, "Ada Moran. [1]"], limits=WHOLE)
+    run = lab(
+        tmp_path, orchestrator=[two, REPORT], researcher=[found, "Ada Moran. [1]"], limits=WHOLE
+    )
     state = await run.ask()
     first, other = run.calls("researcher")
     [shown] = results(first.messages).values()
@@ -76,14 +99,21 @@ async def test_short_documents_are_read_whole_and_each_finding_is_written_in_one
     assert run.types().count("open_url_documents") == 2
     assert state.run and state.run.status == "completed_with_gaps"
     # Their prompts have the same beginning, which providers cache.
-    assert [message.text for message in first.messages[:4]] == [message.text for message in other.messages[:4]]
+    assert [message.text for message in first.messages[:4]] == [
+        message.text for message in other.messages[:4]
+    ]
     assert first.messages[4].text != other.messages[4].text
     assert every_call_has_one_result(first.messages)
 
 
 async def test_a_finding_that_is_a_call_alone_is_asked_for_again_as_text(tmp_path: Path) -> None:
     only = calls(call("generate_report", missing=["its cost"]))
-    run = lab(tmp_path, orchestrator=[TASK, REPORT], researcher=[only, "It was lit in 1844. [2]"], limits=WHOLE)
+    run = lab(
+        tmp_path,
+        orchestrator=[TASK, REPORT],
+        researcher=[only, "It was lit in 1844. [2]"],
+        limits=WHOLE,
+    )
     [finding] = in_order(await run.ask())
     assert (finding.text, finding.missing) == ("It was lit in 1844. [2]", ("its cost",))
     assert [asked.settings["tool_choice"] for asked in run.calls("researcher")] == ["auto", "none"]
@@ -91,11 +121,17 @@ async def test_a_finding_that_is_a_call_alone_is_asked_for_again_as_text(tmp_pat
 
 async def test_a_step_of_a_plan_reads_short_documents_whole_and_is_one_call(tmp_path: Path) -> None:
     two = plan(step("Skerry Light"), step("Ada Moran"))
-    run, state = await finished(tmp_path, {"make_plan": two, "give_verdict": verdict(False)}, limits=WHOLE)
+    run, state = await finished(
+        tmp_path, {"make_plan": two, "give_verdict": verdict(False)}, limits=WHOLE
+    )
     assert not run.asked("choose_queries")
     [asked] = run.asked("record_learnings", "Ada Moran")
-    assert len(asked.results) == len(DOCUMENTS) and all(result["is_whole"] for result in asked.results)
-    assert {action.tool for finding in state.findings.values() for action in finding.actions} == {"read_documents"}
+    assert len(asked.results) == len(DOCUMENTS) and all(
+        result["is_whole"] for result in asked.results
+    )
+    assert {action.tool for finding in state.findings.values() for action in finding.actions} == {
+        "read_documents"
+    }
     assert [len(outcome.iterations) for outcome in state.outcomes.values()] == [1, 1]
     assert state.report and await run.replays_alike()
 

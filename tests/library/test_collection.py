@@ -1,4 +1,5 @@
-"""Whole runs over collections: versions, reprints, a conflict, and quotations that stand in the files they open."""
+"""Whole runs over collections: versions, reprints, a conflict, and quotations that stand in the
+files they open."""
 
 from __future__ import annotations
 
@@ -73,15 +74,28 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
     """The answers to all questions, by id."""
     folder = tmp_path_factory.mktemp("collection")
     docs, data_dir = write_collection(folder / "documents"), folder / "data"
-    settings: dict[str, Any] = {"docs": (docs,), "models": "extractive", "engines": (), "data_dir": data_dir}
+    settings: dict[str, Any] = {
+        "docs": (docs,),
+        "models": "extractive",
+        "engines": (),
+        "data_dir": data_dir,
+    }
     return {question["id"]: research(question["question"], **settings) for question in ASKED}
 
 
 def questions(*still_open: str, **wanted: bool) -> list[Any]:
-    """The questions that have, or have not, these fields; those that are still open are expected to fail."""
-    chosen = [question for question in ASKED if all(bool(question.get(name)) == has for name, has in wanted.items())]
+    """The questions that have, or have not, these fields; those that are still open are expected to
+    fail."""
+    chosen = [
+        question
+        for question in ASKED
+        if all(bool(question.get(name)) == has for name, has in wanted.items())
+    ]
     marks = {name: [pytest.mark.xfail(reason=OPEN[name])] for name in still_open}
-    return [pytest.param(question, id=question["id"], marks=marks.get(question["id"], [])) for question in chosen]
+    return [
+        pytest.param(question, id=question["id"], marks=marks.get(question["id"], []))
+        for question in chosen
+    ]
 
 
 def cited(answer: Answer, text: str) -> list[str]:
@@ -97,14 +111,17 @@ def test_a_report_begins_with_the_answer_and_cites_the_documents_that_are_needed
 ) -> None:
     text = answers[question["id"]].report.text
     if question.get("wants_all"):
-        assert [answer for answer in question["answers"] if not contains_answer(text, [answer])] == []
+        assert [
+            answer for answer in question["answers"] if not contains_answer(text, [answer])
+        ] == []
     else:
         assert contains_answer(lead(text), question["answers"])
     assert set(question.get("gold_docs", ())) <= set(cited(answers[question["id"]], text))
 
 
 @pytest.mark.parametrize(
-    "question", questions("old-before", "old-word-de", "old-edition", "version-archive-de", outdated=True)
+    "question",
+    questions("old-before", "old-word-de", "old-edition", "version-archive-de", outdated=True),
 )
 def test_the_version_that_is_asked_for_is_told_before_any_other(
     answers: dict[str, Answer], question: dict[str, Any]
@@ -129,14 +146,18 @@ async def report_on(question: str, folder: Path, data: Path) -> str:
     return str(result["messages"][-1].text)
 
 
-async def test_the_demo_cites_at_least_three_documents_and_each_sentence_is_found_in_its_own(tmp_path: Path) -> None:
+async def test_the_demo_cites_at_least_three_documents_and_each_sentence_is_found_in_its_own(
+    tmp_path: Path,
+) -> None:
     found = quotations(await report_on(QUESTION, DOCUMENTS, tmp_path / "data"))
     assert len(found) >= 5
     assert len({quotation.path for quotation in found}) >= 3
     assert [quotation for quotation in found if not stands_in_its_file(quotation)] == []
 
 
-async def test_reports_over_four_kinds_of_files_quote_what_stands_there(shared_data: Path, tmp_path: Path) -> None:
+async def test_reports_over_four_kinds_of_files_quote_what_stands_there(
+    shared_data: Path, tmp_path: Path
+) -> None:
     corpus = shared_data / "multihop" / "corpus"
     lines = (shared_data / "multihop" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     for line in lines[:QUESTIONS]:

@@ -25,8 +25,17 @@ def long_text(papers: Papers) -> None:
 
 
 def hits(library: Library) -> list[tuple[str, str]]:
-    queries = ("harbour", "Ada Lindqvist bridge", "chapter ship", "Who built the bridge over the Velm?")
-    return [(passage.source.key, passage.text) for query in queries for passage in library.follow(query, 25)]
+    queries = (
+        "harbour",
+        "Ada Lindqvist bridge",
+        "chapter ship",
+        "Who built the bridge over the Velm?",
+    )
+    return [
+        (passage.source.key, passage.text)
+        for query in queries
+        for passage in library.follow(query, 25)
+    ]
 
 
 def no_database(file: Path) -> None:
@@ -118,7 +127,9 @@ def refresh_another(papers: Papers, days: int) -> int:
 
 @pytest.mark.fault("R23")
 @pytest.mark.parametrize("is_readable", [True, False])
-def test_the_index_of_a_folder_that_is_gone_is_removed_after_ninety_days(papers: Papers, *, is_readable: bool) -> None:
+def test_the_index_of_a_folder_that_is_gone_is_removed_after_ninety_days(
+    papers: Papers, *, is_readable: bool
+) -> None:
     papers.indexed()
     if is_readable:
         papers.docs.rename(papers.docs.with_name("gone"))

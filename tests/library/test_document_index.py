@@ -1,4 +1,5 @@
-"""The index of documents: its searches, passages, versions and permissions, and access by several processes."""
+"""The index of documents: its searches, passages, versions and permissions, and access by several
+processes."""
 
 from __future__ import annotations
 
@@ -19,14 +20,23 @@ from deep_research.core.library.index import Index
 from deep_research.core.library.index_file import IndexedFile, connect
 from deep_research.core.run.errors import DatabaseUnusable
 
-WORDS = st.lists(st.sampled_from(["harbour", "salt", "ship", "Velm", "the", "1893"]), min_size=1, max_size=12)
+WORDS = st.lists(
+    st.sampled_from(["harbour", "salt", "ship", "Velm", "the", "1893"]), min_size=1, max_size=12
+)
 
 
 def answers(index: Index, words: list[str]) -> list[object]:
     """Results of an index for some words, a title and a name."""
     with index.reading(source_of) as reader:
-        found = [reader.best(words, 3), reader.titled(["harbour"], 3), reader.with_name(words[0], 2)]
-        return [reader.counts(words), *([reader.passage(number) for number in numbers] for numbers in found)]
+        found = [
+            reader.best(words, 3),
+            reader.titled(["harbour"], 3),
+            reader.with_name(words[0], 2),
+        ]
+        return [
+            reader.counts(words),
+            *([reader.passage(number) for number in numbers] for numbers in found),
+        ]
 
 
 @settings(max_examples=50)
@@ -40,7 +50,10 @@ def test_the_order_of_indexing_does_not_change_what_is_found(
     ]
     words = [word.lower() for word in query]
     with TemporaryDirectory() as folder:
-        fresh, kept = (Index(Path(folder) / name / "indexes" / "a.sqlite", most=most) for name in ("fresh", "kept"))
+        fresh, kept = (
+            Index(Path(folder) / name / "indexes" / "a.sqlite", most=most)
+            for name in ("fresh", "kept")
+        )
         fresh.change(entries)
         for document in data.draw(st.permutations(entries)):
             kept.change([document])
@@ -54,7 +67,19 @@ QUERIES = st.one_of(
     st.text(st.characters(exclude_categories=()), max_size=60),
     st.text("\"'*^:(){}+-AND OR NOT NEAR harbour\x00\n", max_size=40),
     st.sampled_from(
-        ["title:", "a AND", "NEAR(a b)", '"', '""', "*", "harbour*", "{title text}: x", "🚢", "-", "\ud800"]
+        [
+            "title:",
+            "a AND",
+            "NEAR(a b)",
+            '"',
+            '""',
+            "*",
+            "harbour*",
+            "{title text}: x",
+            "🚢",
+            "-",
+            "\ud800",
+        ]
     ),
 )
 
@@ -73,7 +98,10 @@ def test_no_query_is_a_syntax_error(papers: Papers) -> None:
 @pytest.mark.fault("R20")
 def test_the_index_is_private(papers: Papers) -> None:
     papers.indexed()
-    assert [path.stat().st_mode & 0o777 for path in (papers.data, papers.data / "indexes")] == [0o700, 0o700]
+    assert [path.stat().st_mode & 0o777 for path in (papers.data, papers.data / "indexes")] == [
+        0o700,
+        0o700,
+    ]
     assert papers.index_file().stat().st_mode & 0o777 == 0o600
 
 
@@ -102,7 +130,9 @@ def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index
     papers: Papers, tmp_path: Path
 ) -> None:
     for number in range(120):
-        (papers.docs / f"{number}.md").write_text(f"# Ship {number}\n\nShip {number} carried salt to harbour {number}.")
+        (papers.docs / f"{number}.md").write_text(
+            f"# Ship {number}\n\nShip {number} carried salt to harbour {number}."
+        )
     script = (
         "import sys; from pathlib import Path\n"
         "from deep_research.core.run.context import Context; from deep_research.core.library.library import Library\n"
@@ -110,14 +140,18 @@ def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index
         "library.refresh(lambda done, total: print(done, flush=True))\n"
     )
     command = [sys.executable, "-c", script, str(papers.docs), str(papers.data)]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)
+    ]
     assert processes[0].stdout
     processes[0].stdout.readline()
     processes[0].kill()
     errors = [process.communicate()[1].decode() for process in processes]
     assert [process.returncode for process in processes[1:]] == [0, 0], errors
     libraries = (papers.indexed(), Papers(papers.docs, tmp_path / "fresh").indexed())
-    kept, fresh = ([library.search(query, 25) for query in ("ship 7", "harbour salt")] for library in libraries)
+    kept, fresh = (
+        [library.search(query, 25) for query in ("ship 7", "harbour salt")] for library in libraries
+    )
     assert kept == fresh
 
 
@@ -128,10 +162,14 @@ def test_passages_have_a_maximum_length_and_their_headings() -> None:
     assert [*dict.fromkeys(span.heading for span in spans)] == ["A", "A › B", "A › B › C", "A › D"]
 
 
-@pytest.mark.parametrize("sentence", ["港口很深。", "港口很深！", "港は深い？", "बंदरगाह गहरा है। ", "ဆိပ်ကမ်းသည်။ "])
+@pytest.mark.parametrize(
+    "sentence", ["港口很深。", "港口很深！", "港は深い？", "बंदरगाह गहरा है। ", "ဆိပ်ကမ်းသည်။ "]
+)
 def test_a_long_text_is_cut_at_the_ends_of_sentences_in_any_script(sentence: str) -> None:
     text = (sentence * 1000).strip()
-    assert {text[span.start : span.end].strip()[-1] for span in split_passages(text)} == {sentence.strip()[-1]}
+    assert {text[span.start : span.end].strip()[-1] for span in split_passages(text)} == {
+        sentence.strip()[-1]
+    }
 
 
 @given(st.text("ab #=\n.。", max_size=300))
@@ -140,7 +178,9 @@ def test_no_character_of_a_text_is_outside_its_passages(text: str) -> None:
     assert all(offset in covered or not character.strip() for offset, character in enumerate(text))
 
 
-@pytest.mark.parametrize("query", ["harbour salt ships", "Which salt did the ships bring to the harbour of Velm?"])
+@pytest.mark.parametrize(
+    "query", ["harbour salt ships", "Which salt did the ships bring to the harbour of Velm?"]
+)
 def test_a_long_document_does_not_hide_the_others(tmp_path: Path, query: str) -> None:
     papers = Papers(tmp_path / "papers", tmp_path / "data")
     papers.docs.mkdir()

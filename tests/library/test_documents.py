@@ -27,7 +27,9 @@ def addresses(library: Library, query: str) -> list[str]:
     return [passage.source.address for passage in library.search(query, 9)]
 
 
-def test_a_search_finds_passages_in_all_kinds_of_files_which_are_read_by_address_and_by_uri(papers: Papers) -> None:
+def test_a_search_finds_passages_in_all_kinds_of_files_which_are_read_by_address_and_by_uri(
+    papers: Papers,
+) -> None:
     tin = "<title>Tin</title><nav>Menu</nav><p>Tin was traded at Porto Alto until 1960.</p>"
     (papers.docs / "page.html").write_text(tin)
     library = papers.indexed()
@@ -35,7 +37,11 @@ def test_a_search_finds_passages_in_all_kinds_of_files_which_are_read_by_address
     assert best.text == BRIDGE.strip()
     assert best.source.title == "Velm bridge"
     assert best.source.address == "docs:papers/old/Velm bridge.txt"
-    assert best.source.key == best.source.location == (papers.docs / "old" / "Velm bridge.txt").as_uri()
+    assert (
+        best.source.key
+        == best.source.location
+        == (papers.docs / "old" / "Velm bridge.txt").as_uri()
+    )
     assert best.source.key.endswith("/old/Velm%20bridge.txt")
     assert (best.source.kind, best.source.read_at) == ("document", "2031-05-06T07:08:00")
     assert library.search("tin trade", 5)[0].source.title == "Tin"
@@ -47,8 +53,23 @@ def test_a_search_finds_passages_in_all_kinds_of_files_which_are_read_by_address
 
 
 NOWHERE = [
-    *("docs:papers/../../etc/passwd", "docs:papers//etc/passwd", "docs:papers/", "docs:papers", "docs:other/a.md"),
-    *("docs:", "", "file:///etc/passwd", "file:", "file:///%00", "file://[", "docs:papers/\ud800", "/etc/passwd"),
+    *(
+        "docs:papers/../../etc/passwd",
+        "docs:papers//etc/passwd",
+        "docs:papers/",
+        "docs:papers",
+        "docs:other/a.md",
+    ),
+    *(
+        "docs:",
+        "",
+        "file:///etc/passwd",
+        "file:",
+        "file:///%00",
+        "file://[",
+        "docs:papers/\ud800",
+        "/etc/passwd",
+    ),
     "https://example.org/",
 ]
 
@@ -58,22 +79,34 @@ def test_no_address_leads_out_of_the_folder(papers: Papers) -> None:
     assert [address for address in NOWHERE if library.read(address)] == []
 
 
-def test_folders_of_one_name_and_a_single_file_have_addresses_of_their_own(papers: Papers, tmp_path: Path) -> None:
+def test_folders_of_one_name_and_a_single_file_have_addresses_of_their_own(
+    papers: Papers, tmp_path: Path
+) -> None:
     other, attached = tmp_path / "other" / "papers", tmp_path / "tide table.txt"
     other.mkdir(parents=True)
     (other / "harbour.md").write_text("# Harbour of Nord\n\nNord has a harbour too.")
     attached.write_text("Tide table\n\nHigh water at Porto Alto is at noon.")
     library = papers.indexed(papers.docs, other, other, attached)
-    assert sorted(addresses(library, "harbour")) == ["docs:papers-2/harbour.md", "docs:papers/harbour.md"]
-    found = [library.read(address) for address in ("docs:papers/harbour.md", "docs:papers-2/harbour.md")]
-    assert [document.source.title for document in found if document] == ["Porto Alto harbour", "Harbour of Nord"]
+    assert sorted(addresses(library, "harbour")) == [
+        "docs:papers-2/harbour.md",
+        "docs:papers/harbour.md",
+    ]
+    found = [
+        library.read(address) for address in ("docs:papers/harbour.md", "docs:papers-2/harbour.md")
+    ]
+    assert [document.source.title for document in found if document] == [
+        "Porto Alto harbour",
+        "Harbour of Nord",
+    ]
     assert addresses(library, "high water Porto Alto")[0] == "docs:tide table.txt"
     document = library.read("docs:tide table.txt")
     assert document and library.read(attached.as_uri()) == document
 
 
 def test_a_file_of_twenty_megabytes_is_read(papers: Papers) -> None:
-    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf_of("The Skerry Light stands 38 metres tall."))))
+    writer = PdfWriter(
+        clone_from=PdfReader(io.BytesIO(pdf_of("The Skerry Light stands 38 metres tall.")))
+    )
     writer.add_attachment("picture.raw", random.Random(1).randbytes(20_000_000))
     writer.write(papers.docs / "large.pdf")
     document = papers.indexed().read("docs:papers/large.pdf")
@@ -93,14 +126,22 @@ def test_files_that_cannot_be_read_are_listed_with_their_reasons_and_no_link_or_
     for path in (*secrets, *badly_named):
         path.write_text("harbour secret")
     image = b"\x89PNG\r\n\x1a\n" + bytes(200)
-    for name, data in {"empty.txt": b"", "broken.pdf": b"%PDF-1.4\n nothing more", "image.txt": image}.items():
+    for name, data in {
+        "empty.txt": b"",
+        "broken.pdf": b"%PDF-1.4\n nothing more",
+        "image.txt": image,
+    }.items():
         (docs / name).write_bytes(data)
     with (docs / "huge.txt").open("wb") as huge:
         huge.truncate(3_000_000_000)
     os.mkfifo(docs / "pipe.txt")
     links = {"leaving.txt": outside / "inner.txt", "outside": outside, "loop": docs}
     links |= {"again.txt": docs / "harbour.md", "dangling.txt": nothing, "picture.gif": nothing}
-    links |= {"one.txt": docs / "two.txt", "two.txt": docs / "one.txt", "self.gif": docs / "self.gif"}
+    links |= {
+        "one.txt": docs / "two.txt",
+        "two.txt": docs / "one.txt",
+        "self.gif": docs / "self.gif",
+    }
     for name, target in links.items():
         (docs / name).symlink_to(target)
     library = papers.library()
@@ -114,8 +155,12 @@ def test_files_that_cannot_be_read_are_listed_with_their_reasons_and_no_link_or_
         "papers/image.txt": "it is not a text file",
         "papers/pipe.txt": "it is not a regular file",
         "papers/\ufffd.txt": "its name contains invalid characters",
-        **dict.fromkeys(("papers/leaving.txt", "papers/outside"), "it is a link to outside the folder"),
-        **dict.fromkeys(("papers/dangling.txt", "papers/one.txt", "papers/two.txt"), "it is a broken link"),
+        **dict.fromkeys(
+            ("papers/leaving.txt", "papers/outside"), "it is a link to outside the folder"
+        ),
+        **dict.fromkeys(
+            ("papers/dangling.txt", "papers/one.txt", "papers/two.txt"), "it is a broken link"
+        ),
     }
     assert library.search("secret", 9) == []
 
@@ -136,22 +181,31 @@ def test_a_file_above_the_limit_of_number_is_left_out(papers: Papers) -> None:
     scan = scan_folder(papers.docs, 1_000_000, 2)
     assert len(scan.files) == 2
     [left_out] = scan.left_out
-    assert (left_out.reason, left_out.files) == ("it contains 3 files; only the first 2 are read", 1)
+    assert (left_out.reason, left_out.files) == (
+        "it contains 3 files; only the first 2 are read",
+        1,
+    )
 
 
-def test_of_very_many_files_that_are_left_out_the_first_are_named_and_the_others_counted(papers: Papers) -> None:
+def test_of_very_many_files_that_are_left_out_the_first_are_named_and_the_others_counted(
+    papers: Papers,
+) -> None:
     for number in range(MOST_NAMED + 5):
         (papers.docs / f"link {number:04}.txt").symlink_to(papers.docs / "nothing")
     status = papers.library().refresh()
     left_out = status.left_out
     assert status.unread == MOST_NAMED + 5
     assert left_out[0] == LeftOut("papers/(more files)", "5 more are left out", "unreadable", 5)
-    assert [entry.path for entry in left_out[1:]] == [f"papers/link {number:04}.txt" for number in range(MOST_NAMED)]
+    assert [entry.path for entry in left_out[1:]] == [
+        f"papers/link {number:04}.txt" for number in range(MOST_NAMED)
+    ]
 
 
 @pytest.mark.fault(52)
 def test_a_folder_that_was_swapped_for_a_link_is_not_read(papers: Papers, tmp_path: Path) -> None:
-    (file,) = (file for file in scan_folder(papers.docs, 1000, 10).files if file.path == "harbour.md")
+    (file,) = (
+        file for file in scan_folder(papers.docs, 1000, 10).files if file.path == "harbour.md"
+    )
     assert read_file(papers.docs, file, 1000) == HARBOUR.encode()
     papers.docs.rename(tmp_path / "elsewhere")
     papers.docs.symlink_to(tmp_path / "elsewhere")
@@ -170,7 +224,9 @@ def test_a_long_document_is_searched_to_its_end(papers: Papers) -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty", "unread", "table.docx", "broken.pdf", "null"])
-def test_docs_that_give_nothing_are_refused_in_one_line(papers: Papers, tmp_path: Path, name: str) -> None:
+def test_docs_that_give_nothing_are_refused_in_one_line(
+    papers: Papers, tmp_path: Path, name: str
+) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "unread").mkdir()
     (tmp_path / "unread" / "a.pdf").write_bytes(b"no pdf")
@@ -185,11 +241,20 @@ def test_docs_that_give_nothing_are_refused_in_one_line(papers: Papers, tmp_path
 
 
 def test_a_text_is_found_in_the_file_whose_name_is_not_that_of_a_copy(papers: Papers) -> None:
-    copies = ("Kopie von harbour.md", "Copy of harbour.md", "harbour - Copy.md", "harbour (1).md", "harbour copy 2.md")
+    copies = (
+        "Kopie von harbour.md",
+        "Copy of harbour.md",
+        "harbour - Copy.md",
+        "harbour (1).md",
+        "harbour copy 2.md",
+    )
     for name in copies:
         (papers.docs / name).write_text(HARBOUR)
     library = papers.indexed()
-    assert addresses(library, "deepened harbour Porto Alto") == ["docs:papers/harbour.md", "docs:papers/salt.txt"]
+    assert addresses(library, "deepened harbour Porto Alto") == [
+        "docs:papers/harbour.md",
+        "docs:papers/salt.txt",
+    ]
     best = library.follow("When was the harbour of Porto Alto deepened?", 9)[0]
     assert best.source.address == addresses(library, "deepened")[0]
     (papers.docs / "harbour.md").unlink()
@@ -202,7 +267,12 @@ def test_a_text_in_several_files_and_folders_is_found_in_the_first_and_read_by_e
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    copies = [papers.docs / "a.md", papers.docs / "old" / "harbour.md", papers.docs / "z.txt", other / "same.md"]
+    copies = [
+        papers.docs / "a.md",
+        papers.docs / "old" / "harbour.md",
+        papers.docs / "z.txt",
+        other / "same.md",
+    ]
     for path in copies:
         path.write_text(HARBOUR)
     (other / "more.md").write_text("# Tides\n\nThe harbour of Nord was deepened too.")
@@ -256,11 +326,15 @@ def write_hostile(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.fault(52, "R29")
-def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_out(tmp_path: Path) -> None:
+def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_out(
+    tmp_path: Path,
+) -> None:
     desk = Desk(tmp_path)
     write_hostile(desk.docs)
     question = "When was the Skerry Light lit?"
-    ended = desk.run("ask", question, "--docs", "docs", "--model", "extractive", "--thread", "light")
+    ended = desk.run(
+        "ask", question, "--docs", "docs", "--model", "extractive", "--thread", "light"
+    )
     assert ended.code == 0, ended.err
     assert "The Skerry Light was lit in 1844." in ended.out
     assert SECRET not in ended.out + ended.err
@@ -273,4 +347,6 @@ def test_a_run_over_a_hostile_folder_ends_with_a_report_and_names_what_it_left_o
     again = desk.call("ask", question, "--docs", str(desk.docs), "--model", "extractive")
     assert counted in again.err, "it is told again where nothing has changed"
     run = json.loads(desk.run("export", "light", "--format", "json").out)
-    assert [entry["path"] for entry in run["audit"]["not_read"]] == [f"docs/{name}" for name in sorted(REASONS)]
+    assert [entry["path"] for entry in run["audit"]["not_read"]] == [
+        f"docs/{name}" for name in sorted(REASONS)
+    ]

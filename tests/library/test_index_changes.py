@@ -1,4 +1,5 @@
-"""An index after changes in any order, or after a kill, equals a new one, and only changed files are read."""
+"""An index after changes in any order, or after a kill, equals a new one, and only changed files
+are read."""
 
 from __future__ import annotations
 
@@ -42,11 +43,22 @@ TEXTS = (
     bytes(500),
     b"",
 )
-QUERIES = ("harbour", "salt ships 1893", "Haus Hafen", "港 船", "one ship after the other", "a", "b", "Häuser")
+QUERIES = (
+    "harbour",
+    "salt ships 1893",
+    "Haus Hafen",
+    "港 船",
+    "one ship after the other",
+    "a",
+    "b",
+    "Häuser",
+)
 
 CHANGES = st.sampled_from(["write", "write", "delete", "move", "move", "copy", "link"])
 PATH = st.sampled_from(PATHS)
-STEPS = st.lists(st.tuples(CHANGES, PATH, PATH, st.sampled_from(TEXTS), st.booleans()), min_size=1, max_size=20)
+STEPS = st.lists(
+    st.tuples(CHANGES, PATH, PATH, st.sampled_from(TEXTS), st.booleans()), min_size=1, max_size=20
+)
 """Each changes a file; the last of its values says whether the index is updated after it."""
 
 
@@ -140,7 +152,9 @@ class Watched(Parser):
         return super().parse_all(files)
 
 
-def test_only_new_files_are_parsed_not_moved_or_touched_ones(papers: Papers, tmp_path: Path) -> None:
+def test_only_new_files_are_parsed_not_moved_or_touched_ones(
+    papers: Papers, tmp_path: Path
+) -> None:
     index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
     with ThreadPoolExecutor(2) as threads, Watched() as parser:
         reader = Reader(parser, threads)
@@ -157,18 +171,24 @@ def test_only_new_files_are_parsed_not_moved_or_touched_ones(papers: Papers, tmp
         assert index.document("harbour.md") is None
 
 
-def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(papers: Papers, tmp_path: Path) -> None:
+def test_a_file_that_took_too_long_is_read_again_a_few_times_and_not_for_ever(
+    papers: Papers, tmp_path: Path
+) -> None:
     index = Index(tmp_path / "data" / "indexes" / "a.sqlite")
     with ThreadPoolExecutor(2) as threads, Watched(is_late=True) as late:
         for _ in range(MOST_TRIES + 2):
             Reader(late, threads).read(papers.docs, index)
             (papers.docs / "harbour.md").touch()
-        assert Counter(late.seen) == dict.fromkeys(["Velm bridge.txt", "harbour.md", "salt.txt"], MOST_TRIES)
+        assert Counter(late.seen) == dict.fromkeys(
+            ["Velm bridge.txt", "harbour.md", "salt.txt"], MOST_TRIES
+        )
         assert {entry.code for entry in index.stamps().values()} == {"timed out"}
 
 
 @pytest.mark.parametrize("tries", [1, MOST_TRIES])
-def test_a_file_that_took_too_long_is_read_once_there_is_more_time(papers: Papers, tmp_path: Path, tries: int) -> None:
+def test_a_file_that_took_too_long_is_read_once_there_is_more_time(
+    papers: Papers, tmp_path: Path, tries: int
+) -> None:
     for _ in range(tries):
         with pytest.raises(DocumentsUnreadable, match="longer than 0"):
             papers.library(parse_seconds=0.001).refresh()
@@ -179,28 +199,45 @@ def test_a_file_that_took_too_long_is_read_once_there_is_more_time(papers: Paper
 
 
 @pytest.mark.fault(52)
-def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_again(papers: Papers) -> None:
+def test_a_file_that_is_replaced_by_one_of_the_same_size_a_moment_later_is_read_again(
+    papers: Papers,
+) -> None:
     file = papers.docs / "harbour.md"
     file.write_text("The harbour holds salt.")
     os.utime(file, ns=(1_900_000_000_000_000_000,) * 2)
     library = papers.indexed()
     before = papers.index_file().read_bytes()
     library.refresh()
-    assert papers.index_file().read_bytes() == before, "nothing is written where nothing has changed"
+    assert papers.index_file().read_bytes() == before, (
+        "nothing is written where nothing has changed"
+    )
     file.write_text("The harbour holds coal.")
     os.utime(file, ns=(1_900_000_000_000_000_001,) * 2)
     library.refresh()
-    assert [passage.text for passage in library.search("harbour holds", 1)] == ["The harbour holds coal."]
+    assert [passage.text for passage in library.search("harbour holds", 1)] == [
+        "The harbour holds coal."
+    ]
 
 
 FILES = 900
-ASK = ("ask", "How many gannets were counted on day 7?", "--model", "extractive", "--yes", "--json", "--docs")
+ASK = (
+    "ask",
+    "How many gannets were counted on day 7?",
+    "--model",
+    "extractive",
+    "--yes",
+    "--json",
+    "--docs",
+)
 
 
 def rows_in(data: Path) -> int:
     """Documents in the index so far."""
     for file in (data / "indexes").glob("*.sqlite"):
-        with closing(sqlite3.connect(file, timeout=60)) as connection, suppress(sqlite3.OperationalError):
+        with (
+            closing(sqlite3.connect(file, timeout=60)) as connection,
+            suppress(sqlite3.OperationalError),
+        ):
             return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
     return 0
 
@@ -222,7 +259,10 @@ def test_indexing_that_is_killed_and_stopped_continues_after_the_last_batch(tmp_
     for number in range(FILES):
         file = desk.docs / f"{number % 7}" / f"note {number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"# Gannets {number}\n\n" + f"On day {number} the gannets of rock {number} were counted. " * 40)
+        file.write_text(
+            f"# Gannets {number}\n\n"
+            + f"On day {number} the gannets of rock {number} were counted. " * 40
+        )
     kept = 0
     for sign in (signal.SIGKILL, signal.SIGINT):
         before = kept

@@ -12,14 +12,29 @@ from hypothesis import strategies as st
 
 from deep_research.core.library.folder import FoundFile
 from deep_research.core.library.index_search import MOST_COMPARED, narrowed
-from deep_research.core.library.upkeep import BATCH_BYTES, BATCH_FILES, GROUP_BYTES, GROUP_FILES, batches, groups
+from deep_research.core.library.upkeep import (
+    BATCH_BYTES,
+    BATCH_FILES,
+    GROUP_BYTES,
+    GROUP_FILES,
+    batches,
+    groups,
+)
 
 LARGE = 100 * MOST_COMPARED
 
 
 def test_a_large_index_is_searched_for_any_rare_word_and_for_common_ones_together() -> None:
-    counts = [{"ship": LARGE // 4}, {"velm": 3}, {"harbour": LARGE // 20}, {"salt": MOST_COMPARED - 3}]
-    assert narrowed(counts, LARGE, MOST_COMPARED) == ['"velm" OR "salt"', '("harbour") AND ("ship")']
+    counts = [
+        {"ship": LARGE // 4},
+        {"velm": 3},
+        {"harbour": LARGE // 20},
+        {"salt": MOST_COMPARED - 3},
+    ]
+    assert narrowed(counts, LARGE, MOST_COMPARED) == [
+        '"velm" OR "salt"',
+        '("harbour") AND ("ship")',
+    ]
     # At most three are searched together.
     (search,) = narrowed([{f"w{number}": LARGE // 2} for number in range(9)], LARGE, MOST_COMPARED)
     assert search.count("AND") == 2
@@ -43,7 +58,9 @@ def test_every_known_word_gives_a_valid_search(counts: list[dict[str, int]], tot
 
 @given(st.lists(st.integers(1, MOST_COMPARED), min_size=1, max_size=12))
 def test_rare_words_are_searched_up_to_the_number_of_passages_compared(counts: list[int]) -> None:
-    first = narrowed([{f"w{number}": count} for number, count in enumerate(counts)], LARGE, MOST_COMPARED)[0]
+    first = narrowed(
+        [{f"w{number}": count} for number, count in enumerate(counts)], LARGE, MOST_COMPARED
+    )[0]
     chosen = [count for number, count in enumerate(counts) if f'"w{number}"' in first]
     assert sum(chosen) <= MOST_COMPARED
     assert sorted(counts)[: len(chosen)] == sorted(chosen)
@@ -52,7 +69,11 @@ def test_rare_words_are_searched_up_to_the_number_of_passages_compared(counts: l
 FILES = st.lists(
     st.builds(
         FoundFile,
-        st.builds("{}{}".format, st.text("abc", min_size=1, max_size=3), st.sampled_from([".md", ".txt", ".pdf"])),
+        st.builds(
+            "{}{}".format,
+            st.text("abc", min_size=1, max_size=3),
+            st.sampled_from([".md", ".txt", ".pdf"]),
+        ),
         st.one_of(st.integers(0, 1000), st.integers(0, 2 * BATCH_BYTES)),
         st.just(1),
     ),
@@ -61,11 +82,15 @@ FILES = st.lists(
 
 
 @pytest.mark.parametrize(
-    ("cut", "most_files", "most_bytes"), [(batches, BATCH_FILES, BATCH_BYTES), (groups, GROUP_FILES, GROUP_BYTES)]
+    ("cut", "most_files", "most_bytes"),
+    [(batches, BATCH_FILES, BATCH_BYTES), (groups, GROUP_FILES, GROUP_BYTES)],
 )
 @given(files=FILES)
 def test_batches_keep_all_files_in_order_and_slow_files_are_sent_alone(
-    cut: Callable[..., Iterator[list[FoundFile]]], most_files: int, most_bytes: int, files: list[FoundFile]
+    cut: Callable[..., Iterator[list[FoundFile]]],
+    most_files: int,
+    most_bytes: int,
+    files: list[FoundFile],
 ) -> None:
     steps = list(cut(files))
     assert list(chain.from_iterable(steps)) == files

@@ -1,4 +1,5 @@
-"""Documents that use other words than a question: similar ones for words that occur nowhere, and those on its topic."""
+"""Documents that use other words than a question: similar ones for words that occur nowhere, and
+those on its topic."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def found(library: Library, query: str) -> list[str]:
         ("Operasion", "operation.md"),
     ],
 )
-def test_a_misspelt_word_and_a_part_of_a_compound_are_found(library: Library, query: str, name: str) -> None:
+def test_a_misspelt_word_and_a_part_of_a_compound_are_found(
+    library: Library, query: str, name: str
+) -> None:
     assert found(library, query)[0] == name
 
 
@@ -54,7 +57,9 @@ def test_a_word_that_exists_is_not_replaced(library: Library, query: str) -> Non
 @pytest.mark.parametrize(
     "query", ["xylophone", "tied", "ospital", "Which zebras quarrel over unbaked cinnamon hopsital"]
 )
-def test_an_unknown_word_without_a_similar_one_or_among_many_is_not_replaced(library: Library, query: str) -> None:
+def test_an_unknown_word_without_a_similar_one_or_among_many_is_not_replaced(
+    library: Library, query: str
+) -> None:
     assert found(library, query) == []
 
 
@@ -83,7 +88,9 @@ def test_documents_without_a_word_of_the_text_are_close_if_they_are_on_its_topic
     assert len(near) >= 30
 
 
-@pytest.mark.parametrize("documents", [{}, {"a": ""}, {"a": "", "b": "salt"}, {"a": "salt", "b": "salt"}])
+@pytest.mark.parametrize(
+    "documents", [{}, {"a": ""}, {"a": "", "b": "salt"}, {"a": "salt", "b": "salt"}]
+)
 @pytest.mark.parametrize("text", ["", "salt", "bronze"])
 def test_documents_with_any_text_are_ranked(text: str, documents: dict[str, str]) -> None:
     assert sorted(near_topic(text, documents)) == sorted(documents)
@@ -92,7 +99,9 @@ def test_documents_with_any_text_are_ranked(text: str, documents: dict[str, str]
 def test_a_long_text_finds_one_passage_of_each_document_on_its_topic(papers: Papers) -> None:
     for number in range(2 * TOPIC_DOCUMENTS):
         subject = "salt brine crystals" if number % 2 else "bells bronze copper"
-        (papers.docs / f"{number}.md").write_text(f"# {subject} {number}\n\nAbout {subject} in the year {number}.\n")
+        (papers.docs / f"{number}.md").write_text(
+            f"# {subject} {number}\n\nAbout {subject} in the year {number}.\n"
+        )
     text = "We study how brine dries into crystals of salt. " * TOPIC_WORDS
     found = papers.indexed().follow(text, 25)
     assert len({passage.source.key for passage in found}) == len(found) == TOPIC_DOCUMENTS

@@ -49,13 +49,19 @@ def test_a_run_over_scans_cites_their_pages_and_reads_them_once(tmp_path: Path) 
     file = desk.folder / "run.json"
     assert desk.call("export", "light", "--out", str(file)).code == 0
     run = json.loads(file.read_text("utf-8"))
-    pages = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
+    pages = {
+        passage["quote"]: passage["page"]
+        for claim in run["claims"]
+        for passage in claim["passages"]
+    }
     assert pages["The Skerry Light was lit in 1844."] == 2
     again = desk.call("ask", QUESTION, "--docs", docs, "--thread", "again", *LIMIT)
     assert again.code == 0 and "documents indexed" not in again.err
 
 
-def test_without_the_extra_one_line_says_what_to_install_and_with_it_the_scan_is_read(tmp_path: Path) -> None:
+def test_without_the_extra_one_line_says_what_to_install_and_with_it_the_scan_is_read(
+    tmp_path: Path,
+) -> None:
     desk = desk_in(tmp_path)
     docs = write_scans(desk.folder / "scans")
     (docs / "notes.md").write_text("The harbour of Tralee was deepened in 1893.")
@@ -67,7 +73,9 @@ def test_without_the_extra_one_line_says_what_to_install_and_with_it_the_scan_is
     (absent / "rapidocr.py").write_text("raise ImportError")
     file = desk.folder / "report.md"
     ask = ("ask", QUESTION, "--docs", str(docs), *LIMIT, "--out", str(file))
-    ended = desk.run(*ask, "--thread", "without", env={**desk.environment, "PYTHONPATH": str(absent)})
+    ended = desk.run(
+        *ask, "--thread", "without", env={**desk.environment, "PYTHONPATH": str(absent)}
+    )
     assert ended.code == 0, ended.err
     report = file.read_text("utf-8")
     assert report.count(f"(it is a scan; {INSTALL})") == 2, report

@@ -15,7 +15,12 @@ from kit.files import Papers, source_of
 from deep_research.core.library.index import Index
 from deep_research.core.library.index_file import IndexedFile
 from deep_research.core.library.shelf import IndexShelf
-from deep_research.core.library.trails import TRAIL_PASSAGES, distinctiveness, find_trails, passages_of
+from deep_research.core.library.trails import (
+    TRAIL_PASSAGES,
+    distinctiveness,
+    find_trails,
+    passages_of,
+)
 
 QUESTION = (
     "What did the ships carry for which the harbour was deepened in the town where the founder of the Velm Observatory "
@@ -45,15 +50,43 @@ SHARING = {
 }
 """They have more words of the question than the linked ones, and lead nowhere."""
 HOSTILE = [
-    *('Harbour" OR title:*', "NEAR(harbour town, 3)", "'; DROP TABLE passages; --", "(a+)+$ [harbour", "A" * 5_000),
-    *("\\1 \\p{L} (?P<harbour>", "Harbour\u202e\u0000 of\u200b Velm", "Œuvre ﬁne İstanbul ß", "港口 ท่าเรือ 항구"),
+    *(
+        'Harbour" OR title:*',
+        "NEAR(harbour town, 3)",
+        "'; DROP TABLE passages; --",
+        "(a+)+$ [harbour",
+        "A" * 5_000,
+    ),
+    *(
+        "\\1 \\p{L} (?P<harbour>",
+        "Harbour\u202e\u0000 of\u200b Velm",
+        "Œuvre ﬁne İstanbul ß",
+        "港口 ท่าเรือ 항구",
+    ),
     *("%s {harbour} ${town}", ""),
 ]
 WORDS = st.sampled_from(
-    ["Velm", "Ada Lindqvist", "Porto Alto", "Alto", "the", "of", "harbour", "town", "founder", "born", "salt", "ships"]
+    [
+        "Velm",
+        "Ada Lindqvist",
+        "Porto Alto",
+        "Alto",
+        "the",
+        "of",
+        "harbour",
+        "town",
+        "founder",
+        "born",
+        "salt",
+        "ships",
+    ]
 )
-TEXTS = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: " ".join(words) + ".") | st.text(max_size=80)
-WORLDS_OF_WORDS = st.dictionaries(st.sampled_from("ABCDEFGH").map("Paper {}".format) | WORDS, TEXTS, max_size=8)
+TEXTS = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: " ".join(words) + ".") | st.text(
+    max_size=80
+)
+WORLDS_OF_WORDS = st.dictionaries(
+    st.sampled_from("ABCDEFGH").map("Paper {}".format) | WORDS, TEXTS, max_size=8
+)
 
 
 @contextmanager
@@ -62,7 +95,10 @@ def shelf_of(texts: Mapping[str, str]) -> Iterator[IndexShelf]:
     with TemporaryDirectory() as folder:
         index = Index(Path(folder) / "indexes" / "a.sqlite")
         index.change(
-            [IndexedFile(title, 1, 1, title, title=title, content_hash=title, text=texts[title]) for title in texts]
+            [
+                IndexedFile(title, 1, 1, title, title=title, content_hash=title, text=texts[title])
+                for title in texts
+            ]
         )
         with index.reading(source_of) as reader:
             yield IndexShelf([reader])
@@ -77,7 +113,9 @@ def test_a_folder_of_documents_is_followed_along_the_trail(tmp_path: Path) -> No
     followed = dict.fromkeys(passage.source.title for passage in library.follow(QUESTION, 25))
     assert [*followed][:3] == [*LINKED]
     found = [passage.source.title for passage in library.search(QUESTION, 25)]
-    assert "Ada Lindqvist" not in found[:10], "the words of the question alone do not find what lies in between"
+    assert "Ada Lindqvist" not in found[:10], (
+        "the words of the question alone do not find what lies in between"
+    )
 
 
 def test_a_name_in_more_passages_is_less_distinctive() -> None:
@@ -100,7 +138,9 @@ def test_a_name_of_any_kind_does_not_hide_the_trail(name: str) -> None:
 def test_trails_are_short_distinct_and_best_first(texts: dict[str, str], question: str) -> None:
     with shelf_of(texts) as shelf:
         trails = find_trails(question, shelf)
-    assert [trail.value for trail in trails] == sorted((trail.value for trail in trails), reverse=True)
+    assert [trail.value for trail in trails] == sorted(
+        (trail.value for trail in trails), reverse=True
+    )
     assert len({frozenset(trail.steps) for trail in trails}) == len(trails)
     for trail in trails:
         assert 1 <= len(trail.steps) == len(set(trail.steps)) <= TRAIL_PASSAGES

@@ -24,7 +24,13 @@ from deep_research.core.models.abilities import (
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.ladder.rungs import Ability
 from deep_research.core.models.quirks import ModelTraits
-from deep_research.core.models.resolve import check_models, load_models, profile_of, resolve_model, windows_at_servers
+from deep_research.core.models.resolve import (
+    check_models,
+    load_models,
+    profile_of,
+    resolve_model,
+    windows_at_servers,
+)
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import WindowTooSmall
 
@@ -46,16 +52,23 @@ def only_text(request: Received) -> Reply:
     """A server without tool calls and schemas, whose model writes tags."""
     if request.json.get("tools"):
         return fail(400, "fake-1 does not support tools")
-    return fail(400, "response_format is not supported") if "response_format" in request.json else TEXT
+    return (
+        fail(400, "response_format is not supported") if "response_format" in request.json else TEXT
+    )
 
 
 async def test_parallel_calls_test_a_model_only_once(tmp_path: Path, wire: Wire) -> None:
     with openai_server(only_text) as server:
         wire(server)
-        found = await asyncio.gather(*(ability_of(caller(tmp_path), may_try=True, has_tools=True) for _ in range(3)))
+        found = await asyncio.gather(
+            *(ability_of(caller(tmp_path), may_try=True, has_tools=True) for _ in range(3))
+        )
         assert [ability.rung for ability in found] == ["tags"] * 3
         assert len(server.requests) == 3, "one for each of the rungs native, schema, tags"
-        assert await ability_of(caller(tmp_path / "elsewhere"), may_try=True, has_tools=True) == found[0]
+        assert (
+            await ability_of(caller(tmp_path / "elsewhere"), may_try=True, has_tools=True)
+            == found[0]
+        )
         assert len(server.requests) == 6, "another folder knows nothing"
 
 
@@ -68,7 +81,9 @@ def server(wire: Wire) -> Iterator[OpenAIServer]:
 
 
 @pytest.mark.usefixtures("server")
-async def test_no_trial_is_made_if_no_tools_are_offered_or_the_ability_is_known(tmp_path: Path) -> None:
+async def test_no_trial_is_made_if_no_tools_are_offered_or_the_ability_is_known(
+    tmp_path: Path,
+) -> None:
     async def rung(asked: Caller, *, may_try: bool = True) -> str:
         return (await ability_of(asked, may_try=may_try, has_tools=True)).rung
 
@@ -79,31 +94,56 @@ async def test_no_trial_is_made_if_no_tools_are_offered_or_the_ability_is_known(
     assert await rung(caller(tmp_path, models=ScriptedChatModel(replies=[]))) == "native"
 
 
-async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     inside = Ability("schema", begins_inside=True, reasons=True)
     await remember_ability("writer", caller(tmp_path).context, inside)
-    await remember_ability("writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True))
+    await remember_ability(
+        "writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True)
+    )
     assert json.loads((tmp_path / "models.json").read_text("utf-8")) == {
-        "fake-1 at local.example:8000": {**NOTHING_LEARNED, "rung": "schema", "begins_inside": True, "reasons": True},
-        "fake-1 at local.example:8000 by tags": {**NOTHING_LEARNED, "rung": "tags", "begins_inside": True},
+        "fake-1 at local.example:8000": {
+            **NOTHING_LEARNED,
+            "rung": "schema",
+            "begins_inside": True,
+            "reasons": True,
+        },
+        "fake-1 at local.example:8000 by tags": {
+            **NOTHING_LEARNED,
+            "rung": "tags",
+            "begins_inside": True,
+        },
     }
     assert await ability_of(caller(tmp_path), may_try=False, has_tools=True) == inside
-    assert await ability_of(caller(tmp_path, tool_calls="schema"), may_try=False, has_tools=True) == Ability("schema")
+    assert await ability_of(
+        caller(tmp_path, tool_calls="schema"), may_try=False, has_tools=True
+    ) == Ability("schema")
 
 
 async def test_abilities_saved_at_the_same_time_are_all_stored(tmp_path: Path) -> None:
     locations = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
     await asyncio.gather(*(save_ability(location, Ability("tags")) for location in locations))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
-    assert kept == {location.at_server: {**NOTHING_LEARNED, "rung": "tags"} for location in locations}
+    assert kept == {
+        location.at_server: {**NOTHING_LEARNED, "rung": "tags"} for location in locations
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "no JSON", "[1]", '{"m": 1}', '{"m": {"rung": "gone"}}', '{"m": {"rung": "tags", "new": 1}}', '{"m": {}}'],
+    [
+        "",
+        "no JSON",
+        "[1]",
+        '{"m": 1}',
+        '{"m": {"rung": "gone"}}',
+        '{"m": {"rung": "tags", "new": 1}}',
+        '{"m": {}}',
+    ],
 )
 async def test_an_unreadable_file_counts_as_empty(tmp_path: Path, text: str) -> None:
     (tmp_path / "models.json").write_text(text, "utf-8")
@@ -122,12 +162,32 @@ async def test_stored_traits_of_a_server_are_known_before_the_first_call(tmp_pat
 
 LISTED = {"id": "fake-1", "object": "model", "created": 1, "owned_by": "somebody"}
 UNKNOWN = ["/v1/models", "/props?model=fake-1", "/api/ps"]
-SHOWN = {"parameters": "", "details": {"family": "qwen3"}, "model_info": {"qwen3.context_length": 40_960}}
-VLLM = {"/v1/models": {"object": "list", "data": [{**LISTED, "root": "fake-1", "max_model_len": 131_072}]}}
-OPENROUTER = {"/v1/models": {"data": [{"id": "other", "context_length": 7}, {**LISTED, "context_length": 163_840}]}}
+SHOWN = {
+    "parameters": "",
+    "details": {"family": "qwen3"},
+    "model_info": {"qwen3.context_length": 40_960},
+}
+VLLM = {
+    "/v1/models": {
+        "object": "list",
+        "data": [{**LISTED, "root": "fake-1", "max_model_len": 131_072}],
+    }
+}
+OPENROUTER = {
+    "/v1/models": {
+        "data": [{"id": "other", "context_length": 7}, {**LISTED, "context_length": 163_840}]
+    }
+}
 LLAMA_CPP = {
-    "/v1/models": {"object": "list", "data": [{**LISTED, "meta": {"n_ctx_train": 32_768}}], "models": []},
-    "/props": {"default_generation_settings": {"params": {"n_predict": -1}, "n_ctx": 16_384}, "total_slots": 2},
+    "/v1/models": {
+        "object": "list",
+        "data": [{**LISTED, "meta": {"n_ctx_train": 32_768}}],
+        "models": [],
+    },
+    "/props": {
+        "default_generation_settings": {"params": {"n_predict": -1}, "n_ctx": 16_384},
+        "total_slots": 2,
+    },
 }
 
 
@@ -142,7 +202,9 @@ def ollama(*loaded: dict[str, Any], parameters: str = "") -> dict[str, Any]:
     return {
         "/v1/models": {"object": "list", "data": [LISTED]},
         "/api/ps": lambda _: {"models": running},
-        "/api/show": lambda asked: {**SHOWN, "parameters": parameters} if asked["model"] == "fake-1" else {},
+        "/api/show": lambda asked: (
+            {**SHOWN, "parameters": parameters} if asked["model"] == "fake-1" else {}
+        ),
         "/api/generate": load,
     }
 
@@ -168,11 +230,19 @@ def window(context: Context) -> int | None:
         (ollama(), 4_096, [*UNKNOWN, "/api/show", "/api/generate", "/api/ps"]),
         ({}, None, UNKNOWN),
         ({"/v1/models": [1], "/props": "no", "/api/ps": {"models": 1}}, None, None),
-        ({"/v1/models": {"data": [LISTED]}, "/props": {"error": "?"}, "/api/ps": {"error": "?"}}, None, UNKNOWN),
+        (
+            {"/v1/models": {"data": [LISTED]}, "/props": {"error": "?"}, "/api/ps": {"error": "?"}},
+            None,
+            UNKNOWN,
+        ),
     ],
 )
 async def test_the_window_is_read_from_the_server(
-    server: OpenAIServer, tmp_path: Path, paths: dict[str, Any], tokens: int | None, asked: list[str] | None
+    server: OpenAIServer,
+    tmp_path: Path,
+    paths: dict[str, Any],
+    tokens: int | None,
+    asked: list[str] | None,
 ) -> None:
     server.paths, context = paths, settings(tmp_path)
     await load_models(context)
@@ -181,33 +251,48 @@ async def test_the_window_is_read_from_the_server(
     assert server.requests == [], "no answer of a model is paid for it"
 
 
-async def test_a_set_window_wins_and_a_small_one_names_its_setting(server: OpenAIServer, tmp_path: Path) -> None:
+async def test_a_set_window_wins_and_a_small_one_names_its_setting(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
     server.paths, context = ollama(), settings(tmp_path, window=60_000)
     await load_models(context)
     assert (window(context), server.asked) == (60_000, [])
     context = settings(tmp_path)
     await load_models(context)
-    with pytest.raises(WindowTooSmall, match=r"'fake-1' reads 4096 tokens; 50000 are needed.*OLLAMA_CONTEXT_LENGTH"):
+    with pytest.raises(
+        WindowTooSmall, match=r"'fake-1' reads 4096 tokens; 50000 are needed.*OLLAMA_CONTEXT_LENGTH"
+    ):
         check_models(("planner",), context)
 
 
 @pytest.mark.parametrize("tool_calls", ["auto", "tags"])
-async def test_a_stored_window_is_used_if_none_is_stated(server: OpenAIServer, tmp_path: Path, tool_calls: str) -> None:
+async def test_a_stored_window_is_used_if_none_is_stated(
+    server: OpenAIServer, tmp_path: Path, tool_calls: str
+) -> None:
     server.paths, context = LLAMA_CPP, settings(tmp_path, tool_calls=tool_calls)
     await load_models(context)
     await load_models(context)
     assert len(server.asked) == 2, "a process asks once"
     asked = caller(tmp_path, tool_calls=tool_calls)
-    await remember_ability("writer", context, Ability(rung="native" if tool_calls == "auto" else "tags"))
-    assert [kept["window"] for kept in json.loads((tmp_path / "models.json").read_text("utf-8")).values()] == [16_384]
-    (name,) = [name for name, tokens in windows_at_servers.items() if tokens and server.url[7:-3] in name]
+    await remember_ability(
+        "writer", context, Ability(rung="native" if tool_calls == "auto" else "tags")
+    )
+    assert [
+        kept["window"]
+        for kept in json.loads((tmp_path / "models.json").read_text("utf-8")).values()
+    ] == [16_384]
+    (name,) = [
+        name for name, tokens in windows_at_servers.items() if tokens and server.url[7:-3] in name
+    ]
     windows_at_servers[name] = None
     assert window(context) is None
     await ability_of(asked, may_try=True, has_tools=True)
     assert window(context) == 16_384
 
 
-async def test_openai_is_asked_for_no_window_and_silence_is_no_error(monkeypatch: Patch, tmp_path: Path) -> None:
+async def test_openai_is_asked_for_no_window_and_silence_is_no_error(
+    monkeypatch: Patch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     for url in ("https://api.openai.com/v1", "https://me.openai.azure.com/openai/v1/"):
         monkeypatch.setenv("OPENAI_BASE_URL", url)

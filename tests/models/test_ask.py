@@ -1,4 +1,5 @@
-"""Requests fit the window, are bound as the model's class expects them, and are changed when they fail."""
+"""Requests fit the window, are bound as the model's class expects them, and are changed when they
+fail."""
 
 from __future__ import annotations
 
@@ -35,18 +36,28 @@ from deep_research.core.run.events.packets import Placement
 from deep_research.core.run.transcripts import estimated_tokens, was_cut_off
 
 WINDOW = 4000
-TOOL: dict[str, Any] = {"type": "function", "function": {**LOOK["function"], "description": "Look. " * 400}}
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {**LOOK["function"], "description": "Look. " * 400},
+}
 
 
 @pytest.mark.parametrize(("tools", "tokens"), [([], 1500), ([TOOL], 900), ([TOOL], 1500)])
-async def test_prompt_tools_and_answer_fit_the_window_together(events: CallEvents, tools: Any, tokens: int) -> None:
+async def test_prompt_tools_and_answer_fit_the_window_together(
+    events: CallEvents, tools: Any, tokens: int
+) -> None:
     model = ScriptedChatModel(replies=["Seen."], profile={"max_input_tokens": WINDOW})
     messages: list[AnyMessage] = [SystemMessage("You look."), HumanMessage("Look!")]
     for name in ("a", "b"):
         result = "seen " * (2200 if name == "a" else 10)
         messages += [calls(call("look", id=name)), ToolMessage(result, tool_call_id=name)]
     request = Request(
-        "researcher", "q", messages, lambda text, share: text[: int(share * len(text))], tools, max_tokens=tokens
+        "researcher",
+        "q",
+        messages,
+        lambda text, share: text[: int(share * len(text))],
+        tools,
+        max_tokens=tokens,
     )
     await ask_model(request, Context(models=model), events)
     [made] = model.calls
@@ -65,7 +76,9 @@ async def test_a_call_is_not_repeated_after_its_text_was_shown(wires: Wires) -> 
 
 
 @pytest.mark.parametrize("tools", [[], [LOOK]], ids=["prose", "with tools"])
-async def test_nothing_of_an_answer_that_broke_off_is_in_the_repeated_one(wire: Wire, tools: Any) -> None:
+async def test_nothing_of_an_answer_that_broke_off_is_in_the_repeated_one(
+    wire: Wire, tools: Any
+) -> None:
     class Heard(CallEvents):
         text = ""
 
@@ -73,7 +86,8 @@ async def test_nothing_of_an_answer_that_broke_off_is_in_the_repeated_one(wire: 
             self.text += words
 
     model = wire(
-        [say("<think>Was it lit in 1844", ending="broken", after=3), say("It was lit in 1844.")], tool_calls="native"
+        [say("<think>Was it lit in 1844", ending="broken", after=3), say("It was lit in 1844.")],
+        tool_calls="native",
     )
     heard = Heard(Emitter(lambda _: None), Placement(turn_index=0))
     request = Request("planner", "q", [HumanMessage("When?")], lambda text, _: text, tools)
@@ -84,7 +98,10 @@ async def test_nothing_of_an_answer_that_broke_off_is_in_the_repeated_one(wire: 
 
 def read(tokens: int, text: str) -> AIMessage:
     """An answer whose server reports that it read so many tokens of the prompt."""
-    return AIMessage(text, usage_metadata={"input_tokens": tokens, "output_tokens": 9, "total_tokens": tokens + 9})
+    return AIMessage(
+        text,
+        usage_metadata={"input_tokens": tokens, "output_tokens": 9, "total_tokens": tokens + 9},
+    )
 
 
 async def ask_of_long_result(events: CallEvents, *replies: Any) -> str:
@@ -116,11 +133,16 @@ async def test_a_prompt_that_is_too_long_for_its_server_is_shortened_once_and_th
         await ask_of_long_result(events, failed, failed)
 
 
-async def test_a_call_written_as_text_may_have_thought_tags_in_its_arguments(events: CallEvents) -> None:
+async def test_a_call_written_as_text_may_have_thought_tags_in_its_arguments(
+    events: CallEvents,
+) -> None:
     arguments = {"at": "what </think> means, and <think>this</think>"}
     written = {"calls": [{"name": "look", "arguments": arguments}]}
     model = ScriptedChatModel(replies=[f"<think>Hm.</think>{json.dumps(written)}"])
-    look = {**TOOL, "function": {**TOOL["function"], "parameters": {"properties": {"at": {"type": "string"}}}}}
+    look = {
+        **TOOL,
+        "function": {**TOOL["function"], "parameters": {"properties": {"at": {"type": "string"}}}},
+    }
     request = Request("researcher", "q", [HumanMessage("Look!")], tools=[look])
     reply = await ask_model(request, Context(models=model, tool_calls="schema"), events)
     assert [asked["args"] for asked in reply.message.tool_calls] == [arguments]
@@ -151,7 +173,10 @@ class Endless(str):
         pytest.param(say(Endless("x")), id="words without end"),
         pytest.param(say("Yes.", reasoning=Endless("x")), id="thoughts without end"),
         pytest.param(use(("look", Endless("x"))), id="arguments without end"),
-        pytest.param(say(COUNTED * (3 * MOST_BYTES // len(COUNTED)), streams=False), id="an answer that comes whole"),
+        pytest.param(
+            say(COUNTED * (3 * MOST_BYTES // len(COUNTED)), streams=False),
+            id="an answer that comes whole",
+        ),
     ],
 )
 async def test_an_endless_answer_is_cut_at_a_multiple_of_its_limit_and_logged(
@@ -161,11 +186,18 @@ async def test_an_endless_answer_is_cut_at_a_multiple_of_its_limit_and_logged(
     request = Request("writer", "1", [HumanMessage("Say it.")], tools=[LOOK], max_tokens=LIMIT)
     context = wire([reply], tool_calls="native").context
     message = (await ask_model(request, context, events)).message
-    said = message.text + reasoning_of(message) + "".join(str(call["args"]) for call in message.invalid_tool_calls)
+    said = (
+        message.text
+        + reasoning_of(message)
+        + "".join(str(call["args"]) for call in message.invalid_tool_calls)
+    )
     assert 0.9 * MOST_CHARACTERS_PER_TOKEN * LIMIT < len(said) <= MOST_CHARACTERS_PER_TOKEN * LIMIT
     assert was_cut_off(message)
     assert not message.tool_calls
-    assert "An answer of the writer's model was cut at 8000 characters: it exceeds its limit" in caplog.text
+    assert (
+        "An answer of the writer's model was cut at 8000 characters: it exceeds its limit"
+        in caplog.text
+    )
 
 
 LEVELS: Any = {"reasoning_effort_levels": ["low", "high"]}
@@ -178,7 +210,9 @@ class Plain(GenericFakeChatModel):
     model: str = "plain-1"
 
     def bind_tools(
-        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **settings: Any
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        **settings: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Bind the tools."""
         return self.bind(tools=list(tools), **settings)
@@ -186,7 +220,9 @@ class Plain(GenericFakeChatModel):
 
 # Classes of providers are known by their names and fields.
 ChatOllama = create_model("ChatOllama", __base__=Plain, num_predict=(int | None, None))
-ChatGoogle = create_model("ChatGoogleGenerativeAI", __base__=Plain, max_output_tokens=(int | None, None))
+ChatGoogle = create_model(
+    "ChatGoogleGenerativeAI", __base__=Plain, max_output_tokens=(int | None, None)
+)
 ChatGroq = create_model("ChatGroq", __base__=Plain, reasoning_effort=(str | None, None))
 ChatAnthropic = create_model("ChatAnthropic", __base__=ChatGroq)
 OwnAnthropic = create_model("OwnAnthropic", __base__=ChatAnthropic)
@@ -243,5 +279,7 @@ CHOOSING = {"tools": [LOOK], "tool_choice": "auto", **ACCEPTED}
         (Plain(profile={"tool_choice": True}), {"tools": [LOOK]}, FORCED),
     ],
 )
-def test_each_class_is_bound_what_it_and_its_server_accept(model: Any, given: Any, bound: Any) -> None:
+def test_each_class_is_bound_what_it_and_its_server_accept(
+    model: Any, given: Any, bound: Any
+) -> None:
     assert bound_to(model, **given)[1] == bound

@@ -22,13 +22,21 @@ from deep_research.core.run import tool_names
 from deep_research.core.run.context import Role
 
 QUESTION = "Where was the captain of the Silver Heron born?"
-SHIP = ShownDocument(1, "Silver Heron", "docs:ship.md", texts=("The Silver Heron had one captain, Mara Ellingsen.",))
-CAPTAIN = ShownDocument(2, "Mara Ellingsen", "docs:captain.md", texts=("Mara Ellingsen was born in Tromsø.",))
-CUT_OFF = ShownDocument(1, "Silver Heron", "https://x.org/heron", texts=("The captain was born in …",))
+SHIP = ShownDocument(
+    1, "Silver Heron", "docs:ship.md", texts=("The Silver Heron had one captain, Mara Ellingsen.",)
+)
+CAPTAIN = ShownDocument(
+    2, "Mara Ellingsen", "docs:captain.md", texts=("Mara Ellingsen was born in Tromsø.",)
+)
+CUT_OFF = ShownDocument(
+    1, "Silver Heron", "https://x.org/heron", texts=("The captain was born in …",)
+)
 SEARCHES = ("internal_search", "web_search", "open_url")
 
 TEXT = st.text("aB ü?.:\n1)[]", max_size=30) | st.just(QUESTION)
-DOCUMENTS = st.lists(st.builds(ShownDocument, st.integers(1, 5), TEXT, texts=st.tuples(TEXT)), max_size=3).map(tuple)
+DOCUMENTS = st.lists(
+    st.builds(ShownDocument, st.integers(1, 5), TEXT, texts=st.tuples(TEXT)), max_size=3
+).map(tuple)
 FACTS = st.builds(
     Facts,
     request=TEXT,
@@ -37,7 +45,9 @@ FACTS = st.builds(
     task=TEXT,
     documents=DOCUMENTS,
     findings=st.lists(st.builds(TaskFinding, TEXT, TEXT), max_size=3).map(tuple),
-    learnings=st.lists(st.builds(ShownLearning, TEXT, st.none() | st.integers(1, 5)), max_size=3).map(tuple),
+    learnings=st.lists(
+        st.builds(ShownLearning, TEXT, st.none() | st.integers(1, 5)), max_size=3
+    ).map(tuple),
     most_steps=st.integers(1, 4),
 )
 
@@ -46,7 +56,9 @@ def turn(role: Role, facts: Facts, *tools: Any, said: str = "") -> AIMessage:
     """The model's answer to these facts; tools are given by name or as schemas."""
     named = [{"title": tool, "type": "object"} if isinstance(tool, str) else tool for tool in tools]
     model: Any = ExtractiveChatModel(role=role)
-    reply: AIMessage = (model.bind_tools(named) if named else model).invoke([HumanMessage(said)], facts=facts)
+    reply: AIMessage = (model.bind_tools(named) if named else model).invoke(
+        [HumanMessage(said)], facts=facts
+    )
     return reply
 
 
@@ -58,11 +70,16 @@ def tasks(facts: Facts) -> list[str]:
 @pytest.mark.parametrize(
     ("request_text", "is_specific"),
     [
-        *((text, True) for text in (QUESTION, "法国的首都是哪里？", "Tell me about photosynthesis", "C++")),
+        *(
+            (text, True)
+            for text in (QUESTION, "法国的首都是哪里？", "Tell me about photosynthesis", "C++")
+        ),
         *((text, False) for text in ("What about it?", "help", "tell me more", "?", "")),
     ],
 )
-def test_a_request_without_a_subject_is_answered_by_a_question(request_text: str, is_specific: bool) -> None:
+def test_a_request_without_a_subject_is_answered_by_a_question(
+    request_text: str, is_specific: bool
+) -> None:
     reply = turn("clarifier", Facts(request=request_text), "generate_plan")
     assert [call["name"] for call in reply.tool_calls] == ["generate_plan"] * is_specific
     assert ("?" in reply.text) is not is_specific
@@ -70,7 +87,9 @@ def test_a_request_without_a_subject_is_answered_by_a_question(request_text: str
 
 def test_a_plan_keeps_to_the_maximum_of_steps_and_covers_all_parts() -> None:
     animals = ("lion", "zebra", "giraffe", "hippo", "rhino")
-    points = "\n".join(f"{number}. the {animal} population" for number, animal in enumerate(animals, 1))
+    points = "\n".join(
+        f"{number}. the {animal} population" for number, animal in enumerate(animals, 1)
+    )
     text = turn("planner", Facts(request=f"Report on Kenya:\n{points}", most_steps=2)).text
     title, _, steps = text.partition("\n\n")
     assert title == "# Kenya"
@@ -79,7 +98,9 @@ def test_a_plan_keeps_to_the_maximum_of_steps_and_covers_all_parts() -> None:
 
 
 def test_tasks_are_assigned_three_at_a_time_until_all_have_findings() -> None:
-    facts = Facts(request="On Osk:\n1. its kiln\n2. its wharf\n3. its river\n4. its school", most_steps=6)
+    facts = Facts(
+        request="On Osk:\n1. its kiln\n2. its wharf\n3. its river\n4. its school", most_steps=6
+    )
     first = tasks(facts)
     assert len(first) == 3
     found = tuple(TaskFinding(task, "It is red. [1]") for task in first)
@@ -103,7 +124,9 @@ def test_the_steps_of_an_edited_plan_become_the_tasks() -> None:
 def test_a_researcher_searches_once_with_each_tool_opens_cut_off_pages_and_then_writes() -> None:
     facts, names = Facts(task=QUESTION), list[str]()
     used: list[tuple[str, tuple[str, ...]]] = []
-    while (call := turn("researcher", facts, *SEARCHES, "generate_report").tool_calls[0])["name"] != "generate_report":
+    while (call := turn("researcher", facts, *SEARCHES, "generate_report").tool_calls[0])[
+        "name"
+    ] != "generate_report":
         names.append(call["name"])
         used.append((call["name"], tuple(next(iter(call["args"].values())))))
         facts = facts._replace(used=tuple(used), documents=(CUT_OFF,))
@@ -123,10 +146,14 @@ def test_a_researcher_searches_once_with_each_tool_opens_cut_off_pages_and_then_
          "Wages of the pilots, the crane drivers and the clerks…"),
     ],
 )  # fmt: skip
-def test_the_title_is_the_subject_of_the_request_in_at_most_ten_words(request_text: str, title: str) -> None:
+def test_the_title_is_the_subject_of_the_request_in_at_most_ten_words(
+    request_text: str, title: str
+) -> None:
     facts = Facts(request=request_text, most_steps=6)
     assert turn("planner", facts).text.startswith(f"# {title}\n\n1. ")
-    (call,) = turn("planner", facts, handed_in.SCHEMAS[handed_in.FORM_CLASSES[tool_names.MAKE_PLAN]]).tool_calls
+    (call,) = turn(
+        "planner", facts, handed_in.SCHEMAS[handed_in.FORM_CLASSES[tool_names.MAKE_PLAN]]
+    ).tool_calls
     assert call["args"]["title"] == title
     assert len(title.split()) <= 10
 
@@ -142,8 +169,14 @@ def test_what_was_found_is_quoted_even_if_it_does_not_answer() -> None:
 def test_a_part_for_which_nothing_was_found_is_named() -> None:
     text = finding("Who painted it? (2/2: Who built the kiln, and who painted it?)")
     assert text == "The documents do not say anything about “Who painted it”."
-    found = (TaskFinding("Who built the kiln? (1/2)", "Ole built it. [1]"), TaskFinding("Who painted it? (2/2)", text))
-    report = turn("writer", Facts(request="Who built it, and who painted it?", language="English", findings=found)).text
+    found = (
+        TaskFinding("Who built the kiln? (1/2)", "Ole built it. [1]"),
+        TaskFinding("Who painted it? (2/2)", text),
+    )
+    report = turn(
+        "writer",
+        Facts(request="Who built it, and who painted it?", language="English", findings=found),
+    ).text
     assert report.index("Ole built it. [1]") < report.index(text)
     assert "do not answer" not in report
 
@@ -156,8 +189,12 @@ def test_a_document_that_a_quote_names_is_quoted_rather_than_an_equal_match() ->
 
 
 PRICES = [
-    ShownDocument(1, "Prices 2025", "docs:prices_2025.md", "2025", ("A ticket costs 4 euros in summer.",)),
-    ShownDocument(2, "Prices 2026", "docs:prices_2026.md", "2026", ("A ticket costs 5 euros in summer.",)),
+    ShownDocument(
+        1, "Prices 2025", "docs:prices_2025.md", "2025", ("A ticket costs 4 euros in summer.",)
+    ),
+    ShownDocument(
+        2, "Prices 2026", "docs:prices_2026.md", "2026", ("A ticket costs 5 euros in summer.",)
+    ),
 ]
 
 
@@ -180,28 +217,41 @@ def test_the_edition_that_is_meant_comes_first(question: str, first: str) -> Non
         (("Rules", "docs:rules.md"), ("Rules", "docs:rules_old.md")),
     ],
 )
-def test_an_edition_without_a_date_is_recognised_by_its_name(newer: tuple[str, str], older: tuple[str, str]) -> None:
+def test_an_edition_without_a_date_is_recognised_by_its_name(
+    newer: tuple[str, str], older: tuple[str, str]
+) -> None:
     documents = [
         ShownDocument(1, *older, texts=("A member pays 40 euros a year.",)),
         ShownDocument(2, *newer, texts=("A member pays 50 euros a year.",)),
     ]
-    assert finding("What does a member pay a year?", *documents).startswith("A member pays 50 euros")
+    assert finding("What does a member pay a year?", *documents).startswith(
+        "A member pays 50 euros"
+    )
 
 
 def test_a_pasted_text_gets_one_quote_of_each_document() -> None:
-    text = "We study how the lamps of old lighthouses burn rape oil and how their keepers trim the wicks. " * 7
+    text = (
+        "We study how the lamps of old lighthouses burn rape oil and how their keepers trim the wicks. "
+        * 7
+    )
     documents = [
-        ShownDocument(number, f"Paper {number}", texts=(f"Lamp {number} burns rape oil. Nobody saw it burn.",))
+        ShownDocument(
+            number, f"Paper {number}", texts=(f"Lamp {number} burns rape oil. Nobody saw it burn.",)
+        )
         for number in range(1, 21)
     ]
-    assert re.findall(r"\[(\d+)\]", finding(text.strip(), *documents)) == [str(number) for number in range(1, 21)]
+    assert re.findall(r"\[(\d+)\]", finding(text.strip(), *documents)) == [
+        str(number) for number in range(1, 21)
+    ]
 
 
 def test_each_quote_of_a_finding_is_in_the_report_once_with_its_number() -> None:
     text = finding(QUESTION, SHIP, CAPTAIN)
     assert "Mara Ellingsen was born in Tromsø. [2]" in text
     found = TaskFinding(QUESTION, text)
-    report = turn("writer", Facts(request=QUESTION, language="English", findings=(found, found))).text
+    report = turn(
+        "writer", Facts(request=QUESTION, language="English", findings=(found, found))
+    ).text
     assert report.count("Mara Ellingsen was born in Tromsø. [2]") == 1
 
 
@@ -214,35 +264,58 @@ def test_each_form_is_filled_in_validly_from_any_facts(facts: Facts, name: str) 
     form.model_validate(call["args"])
 
 
-@given(FACTS, st.sampled_from(["clarifier", "planner", "orchestrator", "researcher", "writer"]), TEXT, TEXT)
-def test_an_answer_depends_on_the_facts_and_not_on_messages(facts: Facts, role: Role, said: str, other: str) -> None:
+@given(
+    FACTS,
+    st.sampled_from(["clarifier", "planner", "orchestrator", "researcher", "writer"]),
+    TEXT,
+    TEXT,
+)
+def test_an_answer_depends_on_the_facts_and_not_on_messages(
+    facts: Facts, role: Role, said: str, other: str
+) -> None:
     first, second = turn(role, facts, said=said), turn(role, facts, said=other)
     assert first.text == second.text
-    assert [call["args"] for call in first.tool_calls] == [call["args"] for call in second.tool_calls]
+    assert [call["args"] for call in first.tool_calls] == [
+        call["args"] for call in second.tool_calls
+    ]
 
 
 def test_ids_of_the_calls_are_unique_in_a_thread() -> None:
     facts = Facts(request="On Osk:\n1. its kiln\n2. its wharf\n3. its river", most_steps=6)
-    called = [call for said in ("", "again") for call in turn("orchestrator", facts, said=said).tool_calls]
+    called = [
+        call for said in ("", "again") for call in turn("orchestrator", facts, said=said).tool_calls
+    ]
     assert len({call["id"] for call in called}) == len(called) == 6
 
 
-WORDS = st.lists(st.sampled_from(("kiln", "river", "Osk", "salt", "42", "oven", "Brandt")), min_size=2, max_size=6)
+WORDS = st.lists(
+    st.sampled_from(("kiln", "river", "Osk", "salt", "42", "oven", "Brandt")),
+    min_size=2,
+    max_size=6,
+)
 SENTENCE = WORDS.map(lambda words: f"The {' '.join(words)} burns oil.")
 PARAGRAPH = st.lists(SENTENCE, min_size=1, max_size=3).map(" ".join)
-HEADING = st.tuples(st.sampled_from(["#", "##", "###"]), WORDS).map(lambda pair: f"{pair[0]} Head {' '.join(pair[1])}")
-ITEMS = st.lists(WORDS.map(" ".join), min_size=1, max_size=3).map(lambda lines: "- " + "\n- ".join(lines))
+HEADING = st.tuples(st.sampled_from(["#", "##", "###"]), WORDS).map(
+    lambda pair: f"{pair[0]} Head {' '.join(pair[1])}"
+)
+ITEMS = st.lists(WORDS.map(" ".join), min_size=1, max_size=3).map(
+    lambda lines: "- " + "\n- ".join(lines)
+)
 CELLS = st.lists(st.sampled_from(["Osk", "1,790", "green door", "12"]), min_size=2, max_size=2)
 TABLE = st.lists(CELLS, min_size=1, max_size=3).map(
-    lambda rows: "\n".join(["| Place | Price |", "| --- | --- |", *(f"| {' | '.join(row)} |" for row in rows)])
+    lambda rows: "\n".join(
+        ["| Place | Price |", "| --- | --- |", *(f"| {' | '.join(row)} |" for row in rows)]
+    )
 )
 # Of two tables in a row, the second passes for more rows of the first: see `TWO_TABLES`.
-BLOCKS = st.lists(PARAGRAPH | HEADING | ITEMS | st.tuples(TABLE, PARAGRAPH).map("\n\n".join), max_size=6).map(
-    lambda parts: [block for part in parts for block in part.split("\n\n")]
-)
+BLOCKS = st.lists(
+    PARAGRAPH | HEADING | ITEMS | st.tuples(TABLE, PARAGRAPH).map("\n\n".join), max_size=6
+).map(lambda parts: [block for part in parts for block in part.split("\n\n")])
 TWO_TABLES = "| Door | Height |\n| --- | --- |\n| Blue | 40 |\n\n| Kiln | Fuel |\n| --- | --- |\n| Osk | oil |"
 WILD = st.text("abc Ä9.!?:|#->*_`[]()\n。", max_size=120)
-UNITS = st.sampled_from(["million euros", "metres of rail", "% of the ore", "May 1911", "Ohm", "apprentices"])
+UNITS = st.sampled_from(
+    ["million euros", "metres of rail", "% of the ore", "May 1911", "Ohm", "apprentices"]
+)
 FIGURE = st.from_regex(r"[1-9]\d{0,2}(?:[.,]\d{1,3})?", fullmatch=True)
 
 
@@ -259,7 +332,9 @@ def test_no_unit_crosses_a_block_a_heading_or_a_table(blocks: list[str]) -> None
     for unit in quotable_units("\n\n".join(blocks)):
         assert any({*runs_in(unit.text)} <= {*runs_in(block)} for block in blocks)
         if unit.kind == "sentence":
-            assert any(unit.text in block for block in blocks if not block.startswith(("#", "|", "-")))
+            assert any(
+                unit.text in block for block in blocks if not block.startswith(("#", "|", "-"))
+            )
 
 
 @given(BLOCKS.map("\n\n".join) | WILD)
@@ -288,7 +363,9 @@ def test_the_quotes_in_a_finding_can_be_found_and_removed(text: str) -> None:
     chosen = [unit._replace(number=number) for number, unit in enumerate(quotable_units(text), 1)]
     blocks = laid_out(chosen, "Source").split("\n\n")
     quotes = [quote for block in blocks for quote in quotes_in(block)]
-    assert [int(re.findall(r"\[(\d+)\]", quote)[-1]) for quote in quotes] == [unit.number for unit in chosen]
+    assert [int(re.findall(r"\[(\d+)\]", quote)[-1]) for quote in quotes] == [
+        unit.number for unit in chosen
+    ]
     assert [with_quotes(block, quotes_in(block)) for block in blocks] == blocks
     assert not any(with_quotes(block, ()) for block in blocks)
 
@@ -326,7 +403,9 @@ def test_the_quotes_in_a_finding_can_be_found_and_removed(text: str) -> None:
           for label in ("[^1]", "[^method]", "[^note-2]", "[^*]")),
     ],
 )  # fmt: skip
-def test_sentences_items_records_rows_messages_and_footnotes_are_units(text: str, units: list[str]) -> None:
+def test_sentences_items_records_rows_messages_and_footnotes_are_units(
+    text: str, units: list[str]
+) -> None:
     assert texts(text) == units
 
 
@@ -358,11 +437,19 @@ def test_a_quoted_email_has_the_line_above_it_as_its_lead(attribution: str) -> N
 
 @pytest.mark.parametrize(
     "sentence",
-    ["3.2 million euros were approved.", "2. was the rank.", "12. Juni 2024 war der Tag.", "4) was the answer given."],
+    [
+        "3.2 million euros were approved.",
+        "2. was the rank.",
+        "12. Juni 2024 war der Tag.",
+        "4) was the answer given.",
+    ],
 )
 def test_a_number_at_the_beginning_of_a_line_is_not_always_that_of_a_list(sentence: str) -> None:
     assert texts(sentence) == [sentence]
-    assert texts(f"The committee met in May.\n\n{sentence}") == ["The committee met in May.", sentence]
+    assert texts(f"The committee met in May.\n\n{sentence}") == [
+        "The committee met in May.",
+        sentence,
+    ]
 
 
 @given(st.lists(st.tuples(FIGURE, UNITS), min_size=1, max_size=4))

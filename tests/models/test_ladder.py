@@ -9,7 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kit.model_calls import called, read
-from kit.models import BROKEN, CALL, FORMS, ONE, SCHEMAS, SEARCH, TOOLS, TWO, UNREAD, WRITTEN, Asked, call, calls
+from kit.models import (
+    BROKEN,
+    CALL,
+    FORMS,
+    ONE,
+    SCHEMAS,
+    SEARCH,
+    TOOLS,
+    TWO,
+    UNREAD,
+    WRITTEN,
+    Asked,
+    call,
+    calls,
+)
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 
@@ -19,7 +33,16 @@ from deep_research.core.writing.forms import MakePlan, RecordRound
 from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 
 NAMES = [tool["function"]["name"] for tool in TOOLS]
-PIECES = (*"{}[]()\"':,\\\n ", "```", "name", "arguments", "generate_report", "</", "<think>", "</think>")
+PIECES = (
+    *"{}[]()\"':,\\\n ",
+    "```",
+    "name",
+    "arguments",
+    "generate_report",
+    "</",
+    "<think>",
+    "</think>",
+)
 
 
 @pytest.mark.fault(21)
@@ -33,7 +56,12 @@ def test_a_call_written_as_text_is_parsed(text: str, wanted: Asked) -> None:
 @pytest.mark.fault(12)
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_broken_json_is_repaired(text: str) -> None:
-    for wrapped in (text, f"```json\n{text}\n```", f"<tool_call>{text}</tool_call>", f"[TOOL_CALLS]{text}"):
+    for wrapped in (
+        text,
+        f"```json\n{text}\n```",
+        f"<tool_call>{text}</tool_call>",
+        f"[TOOL_CALLS]{text}",
+    ):
         assert called(read(wrapped)) == ONE
 
 
@@ -90,7 +118,12 @@ def test_a_truncated_call_is_never_run(form: str) -> None:
         assert read_calls(message, NAMES, ()).accepted == ()
 
 
-@given(st.lists(st.sampled_from([*PIECES, CALL[:-9], WRITTEN, *(text[:30] for text, _ in FORMS.values())]), max_size=9))
+@given(
+    st.lists(
+        st.sampled_from([*PIECES, CALL[:-9], WRITTEN, *(text[:30] for text, _ in FORMS.values())]),
+        max_size=9,
+    )
+)
 def test_any_text_of_a_model_can_be_parsed(parts: list[str]) -> None:
     text = "".join(parts)
     assert all(isinstance(entry["args"], dict) for entry in read(text).tool_calls)
@@ -98,16 +131,24 @@ def test_any_text_of_a_model_can_be_parsed(parts: list[str]) -> None:
 
 
 @pytest.mark.fault(11, logs="INFO core.run.transcripts")
-@pytest.mark.parametrize("text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(['a"])
+@pytest.mark.parametrize(
+    "text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(['a"]
+)
 def test_a_truncated_call_is_answered(text: str) -> None:
     [refusal] = read_calls(read(text, finish_reason="length"), NAMES, ()).refused.values()
     assert refusal == "Not run: the message was cut off at the output limit; write less."
 
 
 @pytest.mark.fault(11, 12, logs="INFO core.run.transcripts")
-@pytest.mark.parametrize("arguments", ['"foo"', '["a"]', "3", '"[1]"', '{"task": "Find out whether the'])
-def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(arguments: str) -> None:
-    message = read(f'{{"name": "internal_search", "arguments": {arguments}' + "}" * (arguments[0] != "{"))
+@pytest.mark.parametrize(
+    "arguments", ['"foo"', '["a"]', "3", '"[1]"', '{"task": "Find out whether the']
+)
+def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(
+    arguments: str,
+) -> None:
+    message = read(
+        f'{{"name": "internal_search", "arguments": {arguments}' + "}" * (arguments[0] != "{")
+    )
     assert message.tool_calls == []
     [refusal] = read_calls(message, NAMES, ()).refused.values()
     assert refusal == "Not run: its arguments are not valid JSON."
@@ -115,10 +156,18 @@ def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(ar
 
 @pytest.mark.fault(13, logs="INFO core.run.transcripts")
 @pytest.mark.parametrize(
-    "form", ["<tool_call>{}</tool_call>", '{{"calls": [{}]}}', "```json\n{}\n```", '<tool name="nope">{{}}</tool>']
+    "form",
+    [
+        "<tool_call>{}</tool_call>",
+        '{{"calls": [{}]}}',
+        "```json\n{}\n```",
+        '<tool name="nope">{{}}</tool>',
+    ],
 )
 def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(form: str) -> None:
-    [refusal] = read_calls(read(form.format('{"name": "nope", "arguments": {}}')), NAMES, ()).refused.values()
+    [refusal] = read_calls(
+        read(form.format('{"name": "nope", "arguments": {}}')), NAMES, ()
+    ).refused.values()
     assert "there is no tool 'nope'; the tools are generate_report, internal_search" in refusal
 
 
@@ -137,7 +186,9 @@ def test_a_call_of_an_unknown_tool_is_answered_with_the_names_of_the_tools(form:
         ("internal_search_v2", "internal_search_v2"),
     ],
 )
-def test_a_native_call_with_a_variant_of_a_tools_name_calls_that_tool(written: str, name: str) -> None:
+def test_a_native_call_with_a_variant_of_a_tools_name_calls_that_tool(
+    written: str, name: str
+) -> None:
     message = read_reply(calls(call(written, id="c1", task="t")), TOOLS)
     assert message.tool_calls == [call(name, id="c1", task="t")]
 
@@ -166,7 +217,9 @@ def test_a_message_is_left_alone_where_no_tools_were_offered() -> None:
 
 
 def test_text_beside_native_calls_is_not_searched_for_calls_and_loses_its_thoughts() -> None:
-    message = read_reply(calls(call("open_url", id="c1", urls=["x"]), text=f"<think>hm</think>As in {CALL}"), TOOLS)
+    message = read_reply(
+        calls(call("open_url", id="c1", urls=["x"]), text=f"<think>hm</think>As in {CALL}"), TOOLS
+    )
     assert called(message) == TWO[1:]
     assert message.content == f"As in {CALL}"
 
@@ -184,7 +237,12 @@ def test_calls_in_a_text_have_unique_ids() -> None:
 def test_bare_arguments_are_a_call_of_the_only_tool() -> None:
     assert called(read(f"Here you are:\n```json\n{WRITTEN}\n```", [SEARCH])) == ONE
     assert called(read("{}", [GENERATE_PLAN_SCHEMA])) == [("generate_plan", {})]
-    refused = ((WRITTEN, TOOLS), ("{}", [SEARCH]), ('{"other": 1}', [SEARCH]), ("no {} here", [GENERATE_PLAN_SCHEMA]))
+    refused = (
+        (WRITTEN, TOOLS),
+        ("{}", [SEARCH]),
+        ('{"other": 1}', [SEARCH]),
+        ("no {} here", [GENERATE_PLAN_SCHEMA]),
+    )
     assert [read(text, tools).tool_calls for text, tools in refused] == [[]] * 4
 
 
@@ -200,7 +258,9 @@ NESTED = {
     "list as text": json.dumps({"name": "make_plan", "arguments": {"steps": json.dumps(STEPS)}}),
     "list as broken text": json.dumps({"name": "make_plan", "arguments": {"steps": str(STEPS)}}),
     "values as text": OF_STEPS.replace("true", '"true"').replace("[1]", '"[1]"'),
-    "nulls": json.dumps({"steps": [{**STEPS[0], "depends_on": None}, {**STEPS[1], "description": None}]}),
+    "nulls": json.dumps(
+        {"steps": [{**STEPS[0], "depends_on": None}, {**STEPS[1], "description": None}]}
+    ),
     "broken": f"{{'name': 'make_plan', 'arguments': {{'steps': {STEPS!r},}},}}",
     "qwen coder": f"<function=make_plan><parameter=steps>\n{json.dumps(STEPS, indent=1)}\n</parameter></function>",
 }
@@ -210,7 +270,9 @@ NESTED = {
 @pytest.mark.parametrize("text", NESTED.values(), ids=NESTED)
 def test_a_call_with_lists_of_objects_is_read_in_every_form(text: str) -> None:
     assert called(read(text, [SCHEMAS[MakePlan]])) == PLANNED
-    assert read(text[: len(text) // 2], [SCHEMAS[MakePlan]], finish_reason="length").tool_calls == []
+    assert (
+        read(text[: len(text) // 2], [SCHEMAS[MakePlan]], finish_reason="length").tool_calls == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +282,9 @@ def test_a_call_with_lists_of_objects_is_read_in_every_form(text: str) -> None:
         *((words, words) for words in ("none", "3", '"a"', '{"title": "Wh')),
     ],
 )
-def test_an_object_in_place_of_a_list_becomes_its_only_entry_and_other_text_stays(given: Any, read_as: Any) -> None:
+def test_an_object_in_place_of_a_list_becomes_its_only_entry_and_other_text_stays(
+    given: Any, read_as: Any
+) -> None:
     message = read_reply(calls(call("make_plan", id="c1", steps=given)), [SCHEMAS[MakePlan]])
     assert called(message) == [("make_plan", {"steps": read_as})]
 
@@ -228,4 +292,6 @@ def test_an_object_in_place_of_a_list_becomes_its_only_entry_and_other_text_stay
 def test_numbers_within_objects_get_the_type_in_the_schema() -> None:
     gaps = [{"question": "Why?", "relevance": "0.5"}, {"question": "7", "relevance": 1}]
     message = read_reply(calls(call("record_round", id="c1", gaps=gaps)), [SCHEMAS[RecordRound]])
-    assert called(message) == [("record_round", {"gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]})]
+    assert called(message) == [
+        ("record_round", {"gaps": [{"question": "Why?", "relevance": 0.5}, gaps[1]]})
+    ]

@@ -1,4 +1,5 @@
-"""Clients that read LangGraph's `messages` mode, or its `values`, end with one report, whatever happens to the run."""
+"""Clients that read LangGraph's `messages` mode, or its `values`, end with one report, whatever
+happens to the run."""
 
 from __future__ import annotations
 
@@ -33,13 +34,17 @@ def orchestrated(tmp_path: Path, **settings: Any) -> Lab:
 
 def planned(tmp_path: Path, **settings: Any) -> Lab:
     written = iter([FIRST, AGAIN])
-    rules = {"make_plan": plan(step("Skerry Light"), step("Judge it", search=False)), "report": lambda _: next(written)}
+    rules = {
+        "make_plan": plan(step("Skerry Light"), step("Judge it", search=False)),
+        "report": lambda _: next(written),
+    }
     return planned_lab(tmp_path, rules, **settings)
 
 
 @dataclass
 class Client:
-    """A chat client: it merges the streamed chunks by message id, and also takes the messages of the state."""
+    """A chat client: it merges the streamed chunks by message id, and also takes the messages of
+    the state."""
 
     merged: dict[str | None, str] = field(default_factory=dict)
     """The streamed texts by message id."""
@@ -52,7 +57,12 @@ class Client:
         """Read the stream of a run, including inner graphs, until it ends or stops."""
         given = {"messages": [HumanMessage(message)]} if isinstance(message, str) else message
         stream: AsyncIterator[Any] = run.graph.astream(
-            given, config or THREAD, context=run.context, stream_mode=["messages", "values"], subgraphs=True, **settings
+            given,
+            config or THREAD,
+            context=run.context,
+            stream_mode=["messages", "values"],
+            subgraphs=True,
+            **settings,
         )
         async for inner, mode, part in stream:
             if mode == "values" and not inner:
@@ -67,7 +77,8 @@ class Client:
         return [message for message in self.values if mark_of(message) == mark]
 
     def has_one_report(self, words: str) -> bool:
-        """Whether the stream and the state show one and the same report, and it is the last message."""
+        """Whether the stream and the state show one and the same report, and it is the last
+        message."""
         [report] = self.reports()
         assert self.values[-1] is report and report.text.startswith(words), report.text
         assert self.reports("draft") == []
@@ -77,7 +88,9 @@ class Client:
 
 @pytest.mark.parametrize("make", [orchestrated, planned])
 @pytest.mark.parametrize("verify", ["repair", "off"])
-async def test_the_report_is_one_message_under_the_id_of_its_stream(tmp_path: Path, make: Any, verify: str) -> None:
+async def test_the_report_is_one_message_under_the_id_of_its_stream(
+    tmp_path: Path, make: Any, verify: str
+) -> None:
     run, chat = make(tmp_path, verify=verify), Client()
     await chat.read(run, QUESTION)
     assert chat.has_one_report(FIRST)
@@ -85,7 +98,9 @@ async def test_the_report_is_one_message_under_the_id_of_its_stream(tmp_path: Pa
 
 
 @pytest.mark.parametrize("make", [orchestrated, planned])
-async def test_a_run_stopped_between_writing_and_checking_ends_with_one_report(tmp_path: Path, make: Any) -> None:
+async def test_a_run_stopped_between_writing_and_checking_ends_with_one_report(
+    tmp_path: Path, make: Any
+) -> None:
     run, chat = make(tmp_path), Client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     [draft] = chat.reports("draft")
@@ -102,18 +117,27 @@ async def test_refresh_in_a_chat_client_writes_the_report_again(tmp_path: Path, 
     await chat.read(run, QUESTION)
     # As Agent Chat UI does it: from the parent of the first checkpoint that holds the message.
     states = [state async for state in run.graph.aget_state_history(THREAD)]
-    holding = [state for state in states if chat.values[-1].id in [message.id for message in state.values["messages"]]]
+    holding = [
+        state
+        for state in states
+        if chat.values[-1].id in [message.id for message in state.values["messages"]]
+    ]
     refreshed = Client()
     await refreshed.read(run, None, holding[-1].parent_config)
     assert refreshed.has_one_report(AGAIN)
     assert refreshed.values[-1].id != chat.values[-1].id, "two branches, two messages"
 
 
-async def test_a_message_sent_between_writing_and_checking_comes_before_the_report(tmp_path: Path) -> None:
+async def test_a_message_sent_between_writing_and_checking_comes_before_the_report(
+    tmp_path: Path,
+) -> None:
     run, chat = orchestrated(tmp_path), Client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     await chat.read(run, Command(update={"messages": [HumanMessage("Hurry up.")]}))
-    assert [said.text for said in chat.values[:-1] if isinstance(said, HumanMessage)] == [QUESTION, "Hurry up."]
+    assert [said.text for said in chat.values[:-1] if isinstance(said, HumanMessage)] == [
+        QUESTION,
+        "Hurry up.",
+    ]
     [report] = chat.reports()
     assert chat.values[-1] is report and chat.reports("draft") == []
 
@@ -122,7 +146,9 @@ async def test_a_question_asked_before_the_check_leaves_no_draft_behind(tmp_path
     run, chat = orchestrated(tmp_path), Client()
     await chat.read(run, QUESTION, interrupt_before=["verify_report"])
     await chat.read(run, "And say it in one sentence.")
-    assert [said.text.partition("\n")[0] for said in chat.values if isinstance(said, AIMessage)] == [AGAIN]
+    assert [
+        said.text.partition("\n")[0] for said in chat.values if isinstance(said, AIMessage)
+    ] == [AGAIN]
 
 
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol")

@@ -11,7 +11,13 @@ import pytest
 from kit.model_calls import KEY, PROMPT, Wire, caller_of, error_at, error_of, explained
 from kit.openai_server import Reply, fail, openai_server, say, send
 
-from deep_research.core.models.faults import AnswerSilent, asks_to_wait, is_transient, retry_after, retry_reason
+from deep_research.core.models.faults import (
+    AnswerSilent,
+    asks_to_wait,
+    is_transient,
+    retry_after,
+    retry_reason,
+)
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.run.errors import (
     ContentRefused,
@@ -30,9 +36,13 @@ Patch = pytest.MonkeyPatch
 
 @pytest.mark.fault(24, "R19")
 @pytest.mark.parametrize("responses_api", [False, True])
-async def test_a_wrong_key_is_named_by_its_setting_and_never_shown(monkeypatch: Patch, responses_api: bool) -> None:
+async def test_a_wrong_key_is_named_by_its_setting_and_never_shown(
+    monkeypatch: Patch, responses_api: bool
+) -> None:
     refused = "Incorrect API key provided: {0}. Bearer {0}"
-    with openai_server(lambda asked: fail(401, refused.format(asked.key), code="invalid_api_key")) as server:
+    with openai_server(
+        lambda asked: fail(401, refused.format(asked.key), code="invalid_api_key")
+    ) as server:
         error = await error_at(server.url, monkeypatch, responses_api=responses_api)
     ours = explained(error)
     assert type(ours) is KeyRefused
@@ -73,7 +83,11 @@ NO_TOOLS = [
 REFUSED = [
     *(Reply(refusal=f"I cannot, {KEY}.", streams=streams) for streams in (True, False)),
     *(say("It was", finish="content_filter", streams=streams) for streams in (True, False)),
-    fail(400, "The response was filtered due to Azure's content management policy.", code="content_filter"),
+    fail(
+        400,
+        "The response was filtered due to Azure's content management policy.",
+        code="content_filter",
+    ),
     fail(403, "Your chosen model requires moderation and your input was flagged"),
 ]
 
@@ -106,7 +120,9 @@ BROKEN = [
         *((fail(status, words), ModelFailed, "; set tool_calls to schema") for status, words in NO_TOOLS),
     ],
 )  # fmt: skip
-async def test_a_lasting_failure_is_told_by_its_words(monkeypatch: Patch, reply: Reply, kind: Any, words: str) -> None:
+async def test_a_lasting_failure_is_told_by_its_words(
+    monkeypatch: Patch, reply: Reply, kind: Any, words: str
+) -> None:
     error = await error_of(reply, monkeypatch)
     ours = explained(error)
     assert type(ours) is kind
@@ -136,7 +152,9 @@ async def test_a_long_wait_is_stated_in_minutes(monkeypatch: Patch) -> None:
          False),
     ],
 )  # fmt: skip
-async def test_faults_of_servers_are_transient(monkeypatch: Patch, reply: Reply, kind: Any, has_to_wait: bool) -> None:
+async def test_faults_of_servers_are_transient(
+    monkeypatch: Patch, reply: Reply, kind: Any, has_to_wait: bool
+) -> None:
     error = await error_of(reply, monkeypatch)
     assert type(explained(error)) is kind
     assert is_transient(error)
@@ -146,7 +164,9 @@ async def test_faults_of_servers_are_transient(monkeypatch: Patch, reply: Reply,
 
 
 @pytest.mark.fault("R19")
-async def test_an_unreachable_server_is_named_without_credentials_as_is_one_without_https(monkeypatch: Patch) -> None:
+async def test_an_unreachable_server_is_named_without_credentials_as_is_one_without_https(
+    monkeypatch: Patch,
+) -> None:
     error = await error_at(f"http://user:{KEY}@127.0.0.1:1/v1", monkeypatch)
     assert type(explained(error)) is ModelFailed
     assert "127.0.0.1:1" in str(explained(error)) and "OPENAI_BASE_URL" in str(explained(error))
@@ -159,9 +179,14 @@ async def test_an_unreachable_server_is_named_without_credentials_as_is_one_with
 @pytest.mark.fault(7)
 @pytest.mark.parametrize(
     ("reply", "limit"),
-    [(say("Yes.", wait=9), "idle_seconds"), (say("It was lit in 1844.", ending="stall"), "report_idle_seconds")],
+    [
+        (say("Yes.", wait=9), "idle_seconds"),
+        (say("It was lit in 1844.", ending="stall"), "report_idle_seconds"),
+    ],
 )
-async def test_a_call_that_exceeds_its_idle_timeout_is_given_up(wire: Wire, reply: Reply, limit: str) -> None:
+async def test_a_call_that_exceeds_its_idle_timeout_is_given_up(
+    wire: Wire, reply: Reply, limit: str
+) -> None:
     limits = Limits.model_validate({limit: 0.1, "first_token_seconds": 0.1, "retry_seconds": 0})
     context = wire([reply], limits=limits).context
     model, is_long = resolve_model("planner", context), limit == "report_idle_seconds"
@@ -188,7 +213,10 @@ class APIConnectionError(Exception):
 
 def test_errors_of_other_providers_are_recognised_by_name_and_status() -> None:
     assert "the key of its provider" in str(explained(StatusError(401)))
-    assert type(explained(StatusError(400, "prompt is too long: 9 tokens > 8 maximum"))) is PromptTooLong
+    assert (
+        type(explained(StatusError(400, "prompt is too long: 9 tokens > 8 maximum")))
+        is PromptTooLong
+    )
     assert "cannot be reached" in str(explained(APIConnectionError()))
 
 
@@ -197,7 +225,11 @@ def test_the_wait_that_a_server_asks_for_is_read_in_each_form() -> None:
         return retry_after(StatusError(429, headers={header: stated}))
 
     assert (wait("1.5"), wait("1500", "retry-after-ms"), wait("-5")) == (1.5, 1.5, 0)
-    assert 95 < (wait(format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)) or 0) <= 100
+    assert (
+        95
+        < (wait(format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)) or 0)
+        <= 100
+    )
     assert {wait(nonsense) for nonsense in ("", "soon", "nan", "inf", "Mon, 99 Foo")} == {None}
 
 

@@ -14,10 +14,22 @@ from langchain_core.messages import AIMessageChunk
 
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.faults import explain, host_in
-from deep_research.core.models.resolve import check_models, cost_of, model_host, profile_of, resolve_model
+from deep_research.core.models.resolve import (
+    check_models,
+    cost_of,
+    model_host,
+    profile_of,
+    resolve_model,
+)
 from deep_research.core.records.research import Spent
 from deep_research.core.run.context import Context, Price
-from deep_research.core.run.errors import KeyRefused, UnknownModel, UnknownSetting, UserMistake, WindowTooSmall
+from deep_research.core.run.errors import (
+    KeyRefused,
+    UnknownModel,
+    UnknownSetting,
+    UserMistake,
+    WindowTooSmall,
+)
 
 Patch = pytest.MonkeyPatch
 
@@ -40,7 +52,9 @@ def name_of(context: Context, role: Any = "planner") -> str:
         ({"OPENAI_API_KEY": "k", "OPENAI_MODEL": " "}, "gpt-5-mini"),
     ],
 )
-def test_environment_variables_choose_the_model(monkeypatch: Patch, environment: dict[str, str], name: str) -> None:
+def test_environment_variables_choose_the_model(
+    monkeypatch: Patch, environment: dict[str, str], name: str
+) -> None:
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
     assert name_of(Context()) == name
@@ -49,7 +63,9 @@ def test_environment_variables_choose_the_model(monkeypatch: Patch, environment:
 
 def test_each_role_can_have_its_own_model(monkeypatch: Patch) -> None:
     scripted = ScriptedChatModel(replies=[])
-    context = Context(models={"writer": "openai:a/b:c", "planner": "extractive", "researcher": scripted})
+    context = Context(
+        models={"writer": "openai:a/b:c", "planner": "extractive", "researcher": scripted}
+    )
     monkeypatch.setenv("OPENAI_BASE_URL", LOCAL)
     assert name_of(context, "writer") == "a/b:c"
     assert isinstance(resolve_model("planner", context), ExtractiveChatModel)
@@ -61,25 +77,59 @@ def test_each_role_can_have_its_own_model(monkeypatch: Patch) -> None:
 
 def test_the_profile_of_a_known_model_is_known(monkeypatch: Patch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert profile_of("planner", Context(models="openai:gpt-5-mini"))[1:5] == (272_000, True, True, True)
-    assert profile_of("planner", Context(models="openai:llama-4"))[1:5] == (128_000, False, False, None)
-    profile = profile_of("planner", Context(models="openai:gpt-5-mini", window=60_000, reasoning=False))
+    assert profile_of("planner", Context(models="openai:gpt-5-mini"))[1:5] == (
+        272_000,
+        True,
+        True,
+        True,
+    )
+    assert profile_of("planner", Context(models="openai:llama-4"))[1:5] == (
+        128_000,
+        False,
+        False,
+        None,
+    )
+    profile = profile_of(
+        "planner", Context(models="openai:gpt-5-mini", window=60_000, reasoning=False)
+    )
     assert profile[1:4] == (60_000, True, False)
-    assert "window of the model llama-4 is not known" in check_models(("planner",), Context(models="openai:llama-4"))[0]
+    assert (
+        "window of the model llama-4 is not known"
+        in check_models(("planner",), Context(models="openai:llama-4"))[0]
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "reasons"),
     [
-        *((name, True) for name in ("o9-mini", "openai/gpt-5-next", "gpt-oss:20b", "deepseek/deepseek-r1:free")),
-        *((name, True) for name in ("DeepSeek-Reasoner", "QwQ-32B", "qwen3-4b-thinking-2507", "phi-4-mini-reasoning")),
-        *((name, False) for name in ("gpt-5.9-chat", "qwen3-4b-non-thinking", "gpt-4o", "r10b", "solo1")),
+        *(
+            (name, True)
+            for name in ("o9-mini", "openai/gpt-5-next", "gpt-oss:20b", "deepseek/deepseek-r1:free")
+        ),
+        *(
+            (name, True)
+            for name in (
+                "DeepSeek-Reasoner",
+                "QwQ-32B",
+                "qwen3-4b-thinking-2507",
+                "phi-4-mini-reasoning",
+            )
+        ),
+        *(
+            (name, False)
+            for name in ("gpt-5.9-chat", "qwen3-4b-non-thinking", "gpt-4o", "r10b", "solo1")
+        ),
     ],
 )
-def test_a_model_without_a_profile_is_known_to_reason_by_its_name(monkeypatch: Patch, name: str, reasons: bool) -> None:
+def test_a_model_without_a_profile_is_known_to_reason_by_its_name(
+    monkeypatch: Patch, name: str, reasons: bool
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert profile_of("planner", Context(models=f"openai:{name}")).reasons is reasons
-    assert profile_of("planner", Context(models=f"openai:{name}", reasoning=not reasons)).reasons is not reasons
+    assert (
+        profile_of("planner", Context(models=f"openai:{name}", reasoning=not reasons)).reasons
+        is not reasons
+    )
 
 
 async def test_a_blank_key_is_not_sent(monkeypatch: Patch, wire: Wire) -> None:
@@ -91,7 +141,13 @@ async def test_a_blank_key_is_not_sent(monkeypatch: Patch, wire: Wire) -> None:
 
 
 WITHOUT_KEY = ("", " ", "https://eu.api.openai.com/v1", "https://mine.openai.azure.com/openai/v1/")
-INVALID = ("canary:8000/v1", "ftp://canary/v1", "http:///canary", "http://[canary", "http://canary:x/v1")
+INVALID = (
+    "canary:8000/v1",
+    "ftp://canary/v1",
+    "http:///canary",
+    "http://[canary",
+    "http://canary:x/v1",
+)
 MALFORMED = ("sk-canary\u2019x", "sk-canary\u200b", "sk-canary x", "sk-canary\x07")
 
 
@@ -101,7 +157,10 @@ MALFORMED = ("sk-canary\u2019x", "sk-canary\u200b", "sk-canary x", "sk-canary\x0
     [
         *(("OPENAI_BASE_URL", url, KeyRefused, r"writer.*OPENAI_API_KEY") for url in WITHOUT_KEY),
         *(("OPENAI_BASE_URL", url, UnknownSetting, "OPENAI_BASE_URL") for url in INVALID),
-        *(("OPENAI_API_KEY", key, KeyRefused, "OPENAI_API_KEY contains a character") for key in MALFORMED),
+        *(
+            ("OPENAI_API_KEY", key, KeyRefused, "OPENAI_API_KEY contains a character")
+            for key in MALFORMED
+        ),
     ],
 )
 def test_a_missing_or_malformed_key_and_an_invalid_address_are_refused_before_any_call_and_not_shown(
@@ -126,7 +185,9 @@ def test_a_missing_or_malformed_key_and_an_invalid_address_are_refused_before_an
         ("anthropic:claude-x", ["pip install langchain-anthropic"]),
     ],
 )
-def test_an_unknown_model_name_is_answered_with_the_valid_forms(name: str, hints: list[str]) -> None:
+def test_an_unknown_model_name_is_answered_with_the_valid_forms(
+    name: str, hints: list[str]
+) -> None:
     pytest.importorskip("langchain")
     with pytest.raises(UnknownModel, match=r"setting models") as caught:
         check_models(("planner",), Context(models=name))
@@ -181,9 +242,17 @@ def test_the_host_of_a_model_is_named_without_secrets(monkeypatch: Patch) -> Non
 
 @pytest.mark.parametrize(
     ("window", "allowed", "fits"),
-    [(50_000, False, True), (49_999, False, False), (49_999, True, True), (8_000, True, True), (7_999, True, False)],
+    [
+        (50_000, False, True),
+        (49_999, False, False),
+        (49_999, True, True),
+        (8_000, True, True),
+        (7_999, True, False),
+    ],
 )
-def test_small_windows_are_refused_unless_they_are_allowed(window: int, allowed: bool, fits: bool) -> None:
+def test_small_windows_are_refused_unless_they_are_allowed(
+    window: int, allowed: bool, fits: bool
+) -> None:
     context = Context(window=window, allow_small_window=allowed)
     if fits:
         check_models(("planner",), context)
@@ -206,6 +275,10 @@ def test_small_windows_are_refused_unless_they_are_allowed(window: int, allowed:
         ("fake-1", {}, None, 0.0),
     ],
 )
-def test_a_call_costs_what_prices_or_else_the_server_say(model: str, prices: Any, reported: Any, usd: float) -> None:
-    spent = Spent(role="writer", input_tokens=1_000_000, cached_tokens=400_000, output_tokens=100_000)
+def test_a_call_costs_what_prices_or_else_the_server_say(
+    model: str, prices: Any, reported: Any, usd: float
+) -> None:
+    spent = Spent(
+        role="writer", input_tokens=1_000_000, cached_tokens=400_000, output_tokens=100_000
+    )
     assert cost_of(model, spent, prices, reported) == pytest.approx(usd)

@@ -1,4 +1,5 @@
-"""Whole runs with models that loop, think aloud, break off or have small windows, or whose results are refused."""
+"""Whole runs with models that loop, think aloud, break off or have small windows, or whose results
+are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +15,18 @@ import pytest
 from kit.engines import Answer, found
 from kit.models import calls
 from kit.openai_server import Received, Reply, fail
-from kit.runs import PLAN, REPORT, every_call_has_one_result, in_order, lab, many, research, results, search, think
+from kit.runs import (
+    PLAN,
+    REPORT,
+    every_call_has_one_result,
+    in_order,
+    lab,
+    many,
+    research,
+    results,
+    search,
+    think,
+)
 from kit.wire import FACTS, Wires, found_by, is_right, noted, task_of, written
 from kit.wire import REPORT as WHOLE
 from langchain_core.messages import AIMessage, BaseMessage
@@ -40,10 +52,14 @@ async def test_an_identical_call_is_not_made_a_third_time(tmp_path: Path) -> Non
 
 
 @pytest.mark.fault(18, "R13", logs="WARNING nodes.researcher.think_or_act")
-async def test_a_researcher_that_never_ends_writes_when_its_searches_and_rounds_are_used_up(tmp_path: Path) -> None:
+async def test_a_researcher_that_never_ends_writes_when_its_searches_and_rounds_are_used_up(
+    tmp_path: Path,
+) -> None:
     endless = [search(f"Skerry Light {number}") for number in range(3)]
     limits = {"max_searches": 1, "max_iterations": 3}
-    finding = in_order(await lab(tmp_path, researcher=[*endless, "Lit in 1844. [1]"], limits=limits).ask())[0]
+    finding = in_order(
+        await lab(tmp_path, researcher=[*endless, "Lit in 1844. [1]"], limits=limits).ask()
+    )[0]
     assert (finding.ended, finding.numbered) == ("partial", "Lit in 1844. [1]")
     assert "max_iterations" in finding.reason
     assert [bool(action.found) for action in finding.actions] == [True, False, False]
@@ -51,7 +67,9 @@ async def test_a_researcher_that_never_ends_writes_when_its_searches_and_rounds_
 
 
 @pytest.mark.fault(19, logs="INFO nodes.orchestrate")
-async def test_ending_without_research_is_questioned_once_and_then_stated_in_the_report(tmp_path: Path) -> None:
+async def test_ending_without_research_is_questioned_once_and_then_stated_in_the_report(
+    tmp_path: Path,
+) -> None:
     run = lab(tmp_path, orchestrator=[REPORT, think(), REPORT], writer=["No source was consulted."])
     state = await run.ask()
     assert state.run and state.run.status == "completed_with_gaps"
@@ -60,7 +78,9 @@ async def test_ending_without_research_is_questioned_once_and_then_stated_in_the
 
 
 @pytest.mark.fault(16, "R13", logs="WARNING core.writing.turn")
-async def test_of_two_hundred_calls_as_many_are_run_as_the_cycles_allow_and_all_are_answered(tmp_path: Path) -> None:
+async def test_of_two_hundred_calls_as_many_are_run_as_the_cycles_allow_and_all_are_answered(
+    tmp_path: Path,
+) -> None:
     many = calls(*(call for n in range(200) for call in research(f"task {n}.").tool_calls))
     simple = {f"task {n}.": [search("Skerry Light"), REPORT, "Lit in 1844. [1]"] for n in range(21)}
     state = await lab(tmp_path, orchestrator=[many], researcher=simple).ask()
@@ -108,18 +128,32 @@ async def test_earlier_thoughts_are_sent_to_a_server_that_requires_them(wires: W
     ],
     ids=["before it", "in its middle", "between its parts"],
 )
-async def test_a_thought_within_a_report_is_removed_from_it(tmp_path: Path, writer: list[Any]) -> None:
+async def test_a_thought_within_a_report_is_removed_from_it(
+    tmp_path: Path, writer: list[Any]
+) -> None:
     # What is learned here about the model would hold for the other tests too.
     run = lab(tmp_path, writer=writer, data_dir=tmp_path / "data")
     state = await run.ask()
-    assert state.report and state.report.text.split() == ["Lit", "in", "1844.", "[1]", "It", "stands."]
+    assert state.report and state.report.text.split() == [
+        "Lit",
+        "in",
+        "1844.",
+        "[1]",
+        "It",
+        "stands.",
+    ]
     assert "Let me see" not in state.messages[-1].text
-    assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {2}
-    assert "Lit in 1844. [1]" in "".join(p.content for p in await run.replayed() if p.type == "message_delta")
+    assert {p["placement"]["turn_index"] for p in run.packets if p["type"] == "message_delta"} == {
+        2
+    }
+    assert "Lit in 1844. [1]" in "".join(
+        p.content for p in await run.replayed() if p.type == "message_delta"
+    )
 
 
 async def test_no_request_exceeds_a_small_window(wires: Wires) -> None:
-    """Like real servers, the fake one counts the output limit too; each researcher finds more than fits."""
+    """Like real servers, the fake one counts the output limit too; each researcher finds more than
+    fits."""
     window, over = 8_000, list[int]()
 
     def counting(reply: Reply, request: Received) -> Reply:
@@ -128,9 +162,16 @@ async def test_no_request_exceeds_a_small_window(wires: Wires) -> None:
         if used + most <= window:
             return reply
         over.append(used + most)
-        return fail(400, f"maximum context length is {window} tokens", code="context_length_exceeded")
+        return fail(
+            400, f"maximum context length is {window} tokens", code="context_length_exceeded"
+        )
 
-    small: dict[str, Any] = {"window": window, "allow_small_window": True, "reasoning": True, "small": "off"}
+    small: dict[str, Any] = {
+        "window": window,
+        "allow_small_window": True,
+        "reasoning": True,
+        "small": "off",
+    }
     with wires(habit=counting, **small) as wire:
         for name, fact in FACTS.items():
             pages = [found(wire.web.url(f"/{name}/{n}"), name, "Wind. " * 300) for n in range(3)]
@@ -140,7 +181,8 @@ async def test_no_request_exceeds_a_small_window(wires: Wires) -> None:
 
 
 def unless(words: str, reply: Any, *, results: int = 1) -> Script:
-    """A model that refuses prompts with these words in a tool result, once there are so many results."""
+    """A model that refuses prompts with these words in a tool result, once there are so many
+    results."""
 
     def answer(messages: list[BaseMessage], _: dict[str, Any]) -> Any:
         texts = [message.text for message in messages if message.type == "tool"]
@@ -150,11 +192,21 @@ def unless(words: str, reply: Any, *, results: int = 1) -> Script:
 
 
 @pytest.mark.fault(10)
-async def test_an_older_result_that_is_refused_is_left_out_of_the_finding_too(tmp_path: Path) -> None:
+async def test_an_older_result_that_is_refused_is_left_out_of_the_finding_too(
+    tmp_path: Path,
+) -> None:
     """The newer result is left out first; since that does not help, it is shown again."""
     refusing = unless(POISON, REPORT, results=2)
     finding = unless(POISON, "Nothing was found.")
-    run = lab(tmp_path, researcher=[search("Port Anlow ferry"), search("Ada Moran Tralee"), *[refusing] * 4, finding])
+    run = lab(
+        tmp_path,
+        researcher=[
+            search("Port Anlow ferry"),
+            search("Ada Moran Tralee"),
+            *[refusing] * 4,
+            finding,
+        ],
+    )
     state = await run.ask()
     last = run.calls("researcher")[-1].messages
     assert every_call_has_one_result(last)
@@ -162,18 +214,29 @@ async def test_an_older_result_that_is_refused_is_left_out_of_the_finding_too(tm
     assert is_out == [True, False, False], "the last one is that the end was noted"
     assert [type(message).__name__ for message in last[2:6]] == ["AIMessage", "ToolMessage"] * 2
     assert in_order(state)[0].withheld == 1
-    assert "Left out: When was the Skerry Light lit? A result; the provider" in state.messages[-1].text
+    assert (
+        "Left out: When was the Skerry Light lit? A result; the provider" in state.messages[-1].text
+    )
 
 
 @pytest.mark.fault(10)
 async def test_an_answer_that_was_refused_by_chance_withholds_nothing(tmp_path: Path) -> None:
-    state = await lab(tmp_path, orchestrator=[research("task 0."), AnswerRefused(), REPORT], researcher=many(1)).ask()
+    state = await lab(
+        tmp_path, orchestrator=[research("task 0."), AnswerRefused(), REPORT], researcher=many(1)
+    ).ask()
     assert [finding.is_withheld for finding in in_order(state)] == [False]
     assert state.run and state.run.status == "completed"
 
 
 Answers = Callable[[Received], Reply]
-WITHOUT_TROUBLE = {"clarifier": 1, "planner": 1, "orchestrator": 2, "researcher": 6, "finding": 3, "writer": 1}
+WITHOUT_TROUBLE = {
+    "clarifier": 1,
+    "planner": 1,
+    "orchestrator": 2,
+    "researcher": 6,
+    "finding": 3,
+    "writer": 1,
+}
 
 
 class Break(NamedTuple):
@@ -214,21 +277,29 @@ def one_task(answer: Answers, *breaks: Break) -> Answers:
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83", "O-86")
 @pytest.mark.parametrize("end", [Break(1), Break(2), Break(9, "cut")])
-async def test_a_finding_and_report_that_break_are_completed_by_one_more_call_each(wires: Wires, end: Break) -> None:
+async def test_a_finding_and_report_that_break_are_completed_by_one_more_call_each(
+    wires: Wires, end: Break
+) -> None:
     script = {"finding": one_task(noted, end), "writer": breaking(written, end)}
     with wires(script) as wire:
         state = await wire.ask()
         assert is_right(wire, state)
         assert wire.asked() == WITHOUT_TROUBLE | {"finding": 4, "writer": 2}
         keeper = found_by(state)["keeper"]
-        assert (keeper.ended, keeper.reason, keeper.text) == ("done", "", f"Found: {FACTS['keeper']} [1]")
+        assert (keeper.ended, keeper.reason, keeper.text) == (
+            "done",
+            "",
+            f"Found: {FACTS['keeper']} [1]",
+        )
         shown = defaultdict[int, str](str)
         for packet in wire.of_type("intermediate_report_delta"):
             shown[packet["placement"]["tab_index"]] += packet["content"]
         assert sorted(shown.values()) == sorted(finding.text for finding in state.findings.values())
         assert "".join(packet["content"] for packet in wire.of_type("message_delta")) == WHOLE
         reasons = [packet["reason"] for packet in wire.of_type("call_continued")]
-        assert reasons == [f"the connection to {urlsplit(wire.models.url).netloc} broke"] * 2 * (end.after > 1)
+        assert reasons == [f"the connection to {urlsplit(wire.models.url).netloc} broke"] * 2 * (
+            end.after > 1
+        )
         assert len(wire.of_type("call_delayed")) == 2 * (end.after < 2)
         # Half an answer is paid as well.
         assert total(state.spending).calls == len(wire.requests()) - 2 * (end.after < 2)
@@ -237,15 +308,26 @@ async def test_a_finding_and_report_that_break_are_completed_by_one_more_call_ea
 @pytest.mark.slow
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-86")
-@pytest.mark.parametrize(("breaks", "what"), [((MIDDLE, Break(3, "cut")), "broke"), ((FIRST_BYTE,) * 3, "failed")])
-async def test_a_report_that_breaks_twice_stops_a_run_which_repeats_it(wires: Wires, breaks: Any, what: str) -> None:
+@pytest.mark.parametrize(
+    ("breaks", "what"), [((MIDDLE, Break(3, "cut")), "broke"), ((FIRST_BYTE,) * 3, "failed")]
+)
+async def test_a_report_that_breaks_twice_stops_a_run_which_repeats_it(
+    wires: Wires, breaks: Any, what: str
+) -> None:
     with wires({"writer": breaking(written, *breaks)}) as wire:
         line = await wire.fail(ModelFailed)
-        assert f"the connection to {urlsplit(wire.models.url).netloc} {what}" in line and "writer" in line
+        assert (
+            f"the connection to {urlsplit(wire.models.url).netloc} {what}" in line
+            and "writer" in line
+        )
         assert "OPENAI_BASE_URL" not in line and "setting" not in line
         assert wire.asked() == WITHOUT_TROUBLE | {"writer": len(breaks)}
         stop = wire.packets[-1]
-        assert (stop["stop_reason"], stop["message"], stop["is_resumable"]) == ("failed", line, True)
+        assert (stop["stop_reason"], stop["message"], stop["is_resumable"]) == (
+            "failed",
+            line,
+            True,
+        )
         assert wire.types().count("stop") == 1
         state = await wire.ask(None)
         assert is_right(wire, state)

@@ -18,25 +18,36 @@ from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import has_content
 
 
-def piece(index: int | None, name: str | None, identifier: str | None, arguments: Any) -> dict[str, Any]:
+def piece(
+    index: int | None, name: str | None, identifier: str | None, arguments: Any
+) -> dict[str, Any]:
     call = {"index": index, "id": identifier, "function": {"name": name, "arguments": arguments}}
     return {"tool_calls": [{key: value for key, value in call.items() if value is not None}]}
 
 
 def stream(*deltas: dict[str, Any], finish: str | None = "tool_calls") -> Reply:
-    chunks = [{"id": "x", "choices": [{"index": 0, "delta": delta}], "usage": None} for delta in deltas]
-    chunks += [{"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": None}] * 2
+    chunks = [
+        {"id": "x", "choices": [{"index": 0, "delta": delta}], "usage": None} for delta in deltas
+    ]
+    chunks += [
+        {"id": "x", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": None}
+    ] * 2
     events = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
     return send("".join([*events, "data: [DONE]\n\n"]), content_type="text/event-stream")
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 async def test_text_and_thoughts_are_streamed_and_tokens_are_counted(wire: Wire, name: str) -> None:
-    reply = say("It was lit in 1844.", reasoning="What is asked?", reasoning_field=name, usage=COUNTED)
+    reply = say(
+        "It was lit in 1844.", reasoning="What is asked?", reasoning_field=name, usage=COUNTED
+    )
     model = wire([reply])
     message = await model()
     assert (message.text, reasoning_of(message)) == ("It was lit in 1844.", "What is asked?")
-    assert [reasoning_of(chunk) for chunk in model.chunks if reasoning_of(chunk)] == ["What is ", "asked?"]
+    assert [reasoning_of(chunk) for chunk in model.chunks if reasoning_of(chunk)] == [
+        "What is ",
+        "asked?",
+    ]
     assert [chunk.text for chunk in model.chunks if chunk.text] == ["It was l", "it in 18", "44."]
     assert message.usage_metadata is not None
     assert message.usage_metadata["input_tokens"] == 90
@@ -46,9 +57,15 @@ async def test_text_and_thoughts_are_streamed_and_tokens_are_counted(wire: Wire,
 
 
 async def test_an_unstreamed_answer_is_read_too(wire: Wire) -> None:
-    replies = [use(("look", {"word": "a"}), reasoning="Hm.", usage=COUNTED, streams=False), say("Yes.", usage=COUNTED)]
+    replies = [
+        use(("look", {"word": "a"}), reasoning="Hm.", usage=COUNTED, streams=False),
+        say("Yes.", usage=COUNTED),
+    ]
     model = wire(replies)
-    streamed, whole = await model(tools=[TOOL]), await resolve_model("planner", model.context).ainvoke(PROMPT)
+    streamed, whole = (
+        await model(tools=[TOOL]),
+        await resolve_model("planner", model.context).ainvoke(PROMPT),
+    )
     assert called(streamed) == [("look", {"word": "a"})]
     assert reasoning_of(streamed) == "Hm."
     assert model.requests[1].json["stream"] is False
@@ -60,17 +77,39 @@ async def test_an_unstreamed_answer_is_read_too(wire: Wire) -> None:
 @pytest.mark.parametrize(
     "pieces",
     [
-        [piece(0, "look", "a", '{"word": '), piece(0, None, None, '"x"}'), piece(1, "look", "b", '{"word": "y"}')],
+        [
+            piece(0, "look", "a", '{"word": '),
+            piece(0, None, None, '"x"}'),
+            piece(1, "look", "b", '{"word": "y"}'),
+        ],
         [piece(None, "look", "a", '{"word": "x"}'), piece(None, "look", "b", '{"word": "y"}')],
         [piece(None, "look", None, '{"word": "x"}'), piece(None, "look", None, '{"word": "y"}')],
         [piece(0, "look", "a", '{"word": "x"}'), piece(0, "look", "b", '{"word": "y"}')],
-        [piece(0, "look", "a", '{"word": '), piece(0, "look", "a", '"x"}'), piece(1, "look", "a", '{"word": "y"}')],
-        [piece(0, "look", "a", '{"word": '), piece(0, None, "z", '"x"}'), piece(1, "look", None, '{"word": "y"}')],
+        [
+            piece(0, "look", "a", '{"word": '),
+            piece(0, "look", "a", '"x"}'),
+            piece(1, "look", "a", '{"word": "y"}'),
+        ],
+        [
+            piece(0, "look", "a", '{"word": '),
+            piece(0, None, "z", '"x"}'),
+            piece(1, "look", None, '{"word": "y"}'),
+        ],
         [piece(0, "look", "a", {"word": "x"}), piece(1, "look", "", {"word": "y"})],
     ],
-    ids=["as OpenAI does", "no index", "no id", "all the same index", "repeated", "an id for each piece", "objects"],
+    ids=[
+        "as OpenAI does",
+        "no index",
+        "no id",
+        "all the same index",
+        "repeated",
+        "an id for each piece",
+        "objects",
+    ],
 )
-async def test_calls_are_separated_however_they_are_numbered(wire: Wire, pieces: list[dict[str, Any]]) -> None:
+async def test_calls_are_separated_however_they_are_numbered(
+    wire: Wire, pieces: list[dict[str, Any]]
+) -> None:
     message = await wire([stream(*pieces)])(tools=[TOOL])
     assert called(message) == [("look", {"word": "x"}), ("look", {"word": "y"})]
     identifiers = [call["id"] for call in message.tool_calls]
@@ -80,8 +119,14 @@ async def test_calls_are_separated_however_they_are_numbered(wire: Wire, pieces:
 
 async def test_of_token_counts_in_every_chunk_the_last_is_used(wire: Wire) -> None:
     chunks: list[dict[str, Any]] = [
-        {"choices": [{"delta": {"content": "Yes."}}], "usage": {"prompt_tokens": 90, "completion_tokens": 1}},
-        {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 90, "completion_tokens": 10}},
+        {
+            "choices": [{"delta": {"content": "Yes."}}],
+            "usage": {"prompt_tokens": 90, "completion_tokens": 1},
+        },
+        {
+            "choices": [{"delta": {}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 90, "completion_tokens": 10},
+        },
         {"choices": [], "usage": None},
     ]
     lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
@@ -93,8 +138,12 @@ async def test_of_token_counts_in_every_chunk_the_last_is_used(wire: Wire) -> No
 @pytest.mark.fault(22)
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize("responses_api", [False, True])
-@pytest.mark.parametrize("count", [float("nan"), float("inf"), -5, 10**30, "many", None, "unstated"])
-async def test_missing_and_invalid_token_counts_are_estimated(wire: Wire, count: Any, responses_api: bool) -> None:
+@pytest.mark.parametrize(
+    "count", [float("nan"), float("inf"), -5, 10**30, "many", None, "unstated"]
+)
+async def test_missing_and_invalid_token_counts_are_estimated(
+    wire: Wire, count: Any, responses_api: bool
+) -> None:
     counts = {**dict.fromkeys(COUNTED, count), "prompt_tokens_details": {"cached_tokens": count}}
     usage = None if count == "unstated" else counts
     prompt, words = HumanMessage("What is known? " * 400), "It was lit in 1844. " * 20
@@ -107,7 +156,8 @@ async def test_missing_and_invalid_token_counts_are_estimated(wire: Wire, count:
 @pytest.mark.fault(11, 12)
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize(
-    ("arguments", "finish"), [("foo", "length"), ('["a"]', "model_length"), ('{"word": "x', "MAX_TOKENS")]
+    ("arguments", "finish"),
+    [("foo", "length"), ('["a"]', "model_length"), ('{"word": "x', "MAX_TOKENS")],
 )
 async def test_arguments_that_are_not_an_object_make_an_invalid_call_and_truncation_is_reported(
     wire: Wire, arguments: str, finish: str, streams: bool
@@ -119,9 +169,14 @@ async def test_arguments_that_are_not_an_object_make_an_invalid_call_and_truncat
 
 
 @pytest.mark.parametrize("delta", [{"content": "It"}, piece(0, "look", "a", '{"word": "x"}')])
-async def test_a_stream_that_ends_with_done_needs_no_finish_reason(wire: Wire, delta: dict[str, object]) -> None:
+async def test_a_stream_that_ends_with_done_needs_no_finish_reason(
+    wire: Wire, delta: dict[str, object]
+) -> None:
     message = await wire([stream(delta, finish=None)])(tools=[TOOL])
-    assert (message.text, len(message.tool_calls)) == (delta.get("content", ""), "tool_calls" in delta)
+    assert (message.text, len(message.tool_calls)) == (
+        delta.get("content", ""),
+        "tool_calls" in delta,
+    )
 
 
 @pytest.mark.fault(22)
@@ -135,17 +190,24 @@ async def test_a_stream_that_ends_with_done_needs_no_finish_reason(wire: Wire, d
         (send("<html>Sign in</html>", content_type="text/html"), "a web page instead"),
         (send("[[[", content_type="application/json"), "invalid JSON"),
         (send("data: {]\n\n", content_type="text/event-stream"), "invalid JSON"),
-        (send('data: {"choices": []}\n\ndata: [DONE]\n\n', content_type="text/event-stream"), "no answer"),
+        (
+            send('data: {"choices": []}\n\ndata: [DONE]\n\n', content_type="text/event-stream"),
+            "no answer",
+        ),
         (stream({"content": "It"}, finish="error"), "an error"),
     ],
 )
-async def test_anything_but_an_answer_counts_as_a_broken_answer(wire: Wire, reply: Reply, what: str) -> None:
+async def test_anything_but_an_answer_counts_as_a_broken_answer(
+    wire: Wire, reply: Reply, what: str
+) -> None:
     with pytest.raises(AnswerBroken, match=what):
         await wire([reply])()
 
 
 async def test_the_responses_api_streams_summaries_of_thoughts(wire: Wire) -> None:
-    reply = use(("look", {"word": "a"}), text="So be it.", reasoning="What is asked?", usage=COUNTED)
+    reply = use(
+        ("look", {"word": "a"}), text="So be it.", reasoning="What is asked?", usage=COUNTED
+    )
     model = wire([reply], responses_api=True, reasoning=True)
     message = await model(tools=[TOOL], tool_choice="any", max_tokens=50, reasoning_effort="low")
     request = model.requests[0]
@@ -166,10 +228,17 @@ async def test_the_responses_api_streams_summaries_of_thoughts(wire: Wire) -> No
         (say("It was lit in 1844.", ending="cut", after=3), AnswerBroken),
         (Reply(refusal="I cannot."), AnswerRefused),
         (say("It was", finish="content_filter"), AnswerRefused),
-        (send('data: {"type": "error", "message": "boom"}\n\n', content_type="text/event-stream"), AnswerBroken),
+        (
+            send(
+                'data: {"type": "error", "message": "boom"}\n\n', content_type="text/event-stream"
+            ),
+            AnswerBroken,
+        ),
     ],
 )
-async def test_failures_of_the_responses_api_raise_the_same_errors(wire: Wire, reply: Reply, error: Any) -> None:
+async def test_failures_of_the_responses_api_raise_the_same_errors(
+    wire: Wire, reply: Reply, error: Any
+) -> None:
     with pytest.raises(error):
         await wire([reply], responses_api=True)()
 
@@ -188,7 +257,9 @@ def test_thoughts_of_other_providers_are_understood() -> None:
 
 
 @pytest.mark.parametrize("comment", [": OPENROUTER PROCESSING", ":", ": keep-alive\r"])
-async def test_a_keep_alive_comment_of_the_server_yields_an_empty_part(wire: Wire, comment: str) -> None:
+async def test_a_keep_alive_comment_of_the_server_yields_an_empty_part(
+    wire: Wire, comment: str
+) -> None:
     spoken = stream({"content": "Lit in 1844."}, finish="stop")
     model = wire([replace(spoken, body=f"{comment}\n\n" * 3 + str(spoken.body))])
     assert (await model()).text == "Lit in 1844."

@@ -1,4 +1,5 @@
-"""Requests and connections to OpenAI-compatible servers, whose quirks are learned from their refusals."""
+"""Requests and connections to OpenAI-compatible servers, whose quirks are learned from their
+refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ Patch = pytest.MonkeyPatch
 
 
 @pytest.mark.fault("R18")
-async def test_a_request_has_no_unnecessary_fields_and_a_key_that_is_never_printed(wire: Wire) -> None:
+async def test_a_request_has_no_unnecessary_fields_and_a_key_that_is_never_printed(
+    wire: Wire,
+) -> None:
     model = wire([say("Yes."), use(("look", {"word": "a"}))])
     made = resolve_model("planner", model.context)
     await model(max_tokens=50)
@@ -30,14 +33,22 @@ async def test_a_request_has_no_unnecessary_fields_and_a_key_that_is_never_print
     plain, armed = (request.json for request in model.requests)
     assert plain.keys() == {"model", "messages", "stream", "stream_options", "max_tokens"}
     assert armed["tools"] == [TOOL]
-    assert (armed["tool_choice"], armed["max_tokens"], armed["reasoning_effort"]) == ("required", 60, "low")
-    assert plain["messages"][0] == armed["messages"][0] == {"role": "system", "content": "You answer."}
+    assert (armed["tool_choice"], armed["max_tokens"], armed["reasoning_effort"]) == (
+        "required",
+        60,
+        "low",
+    )
+    assert (
+        plain["messages"][0] == armed["messages"][0] == {"role": "system", "content": "You answer."}
+    )
     assert model.requests[0].key == "sk-loopback"
     assert "sk-loopback" not in f"{made!r} {dumps(made)} {made._get_ls_params()}"
 
 
 async def test_thoughts_are_sent_back_only_to_servers_that_require_them(wire: Wire) -> None:
-    complaint = fail(400, "Missing `reasoning_content` field in the assistant message at message index 2.")
+    complaint = fail(
+        400, "Missing `reasoning_content` field in the assistant message at message index 2."
+    )
     thought = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c"}])
     thought.additional_kwargs["reasoning_content"] = "What is asked?"
     bare = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "d"}])
@@ -45,7 +56,10 @@ async def test_thoughts_are_sent_back_only_to_servers_that_require_them(wire: Wi
     model = wire([complaint, say("Yes."), say("Again.")])
     await model(prompt)
     await model(prompt)
-    kept = [[message.get("reasoning_content") for message in request.messages] for request in model.requests]
+    kept = [
+        [message.get("reasoning_content") for message in request.messages]
+        for request in model.requests
+    ]
     # A server may refuse an empty thought beside a call.
     again = [None, None, "What is asked?", None, "", " "]
     assert kept == [[None] * 6, again, again]
@@ -55,7 +69,10 @@ async def test_thoughts_are_sent_back_only_to_servers_that_require_them(wire: Wi
 async def test_characters_that_json_cannot_carry_are_neither_sent_nor_accepted(wire: Wire) -> None:
     model = wire([use(("look", {"word": "a"}), text="lit\x00 in \ud800 1844")])
     message = await model([SystemMessage("You\x00 answer."), HumanMessage("What\ud800 is known?")])
-    assert [each["content"] for each in model.requests[0].messages] == ["You answer.", "What is known?"]
+    assert [each["content"] for each in model.requests[0].messages] == [
+        "You answer.",
+        "What is known?",
+    ]
     assert message.text == "lit in  1844"
 
 
@@ -64,15 +81,25 @@ LESSONS = [
     ("Unsupported parameter: 'parallel_tool_calls' is not supported", "parallel_tool_calls", None),
     ("tool_choice 'required' is not supported", "tool_choice", "auto"),
     ("Thinking may not be enabled when tool_choice forces tool use.", "tool_choice", "auto"),
-    ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_completion_tokens", 50),
+    (
+        "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+        "max_completion_tokens",
+        50,
+    ),
     ("Unknown parameter: reasoning_effort", "reasoning_effort", None),
 ]
 
 
 @pytest.mark.parametrize(("complaint", "name", "value"), LESSONS)
-async def test_a_refused_field_is_left_out_from_then_on(wire: Wire, complaint: str, name: str, value: Any) -> None:
+async def test_a_refused_field_is_left_out_from_then_on(
+    wire: Wire, complaint: str, name: str, value: Any
+) -> None:
     model = wire([fail(400, complaint), say("Yes."), say("Again.")])
-    asked: dict[str, Any] = {"tool_choice": "any", "parallel_tool_calls": False, "reasoning_effort": "low"}
+    asked: dict[str, Any] = {
+        "tool_choice": "any",
+        "parallel_tool_calls": False,
+        "reasoning_effort": "low",
+    }
     for answer in ("Yes.", "Again."):
         assert (await model(tools=[TOOL], max_tokens=50, **asked)).text == answer
     first, *others = (request.json for request in model.requests)
@@ -103,10 +130,14 @@ def test_each_event_loop_has_connections_of_its_own_and_closes_them(wire: Wire) 
     assert answers == ["One.", "Two."]
 
 
-async def test_neither_a_proxy_nor_a_redirect_sends_the_prompt_elsewhere(wire: Wire, monkeypatch: Patch) -> None:
+async def test_neither_a_proxy_nor_a_redirect_sends_the_prompt_elsewhere(
+    wire: Wire, monkeypatch: Patch
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://203.0.113.9:3128")
     monkeypatch.setenv("OPENAI_PROXY", "http://203.0.113.9:3128")
-    away = Reply(status=307, headers={"Location": "http://203.0.113.9/v1/chat/completions"}, body="{}")
+    away = Reply(
+        status=307, headers={"Location": "http://203.0.113.9/v1/chat/completions"}, body="{}"
+    )
     model = wire([say("Yes."), away])
     assert (await model()).text == "Yes."
     with pytest.raises(Exception, match="307"):
@@ -119,21 +150,31 @@ EFFORT = "Unknown parameter: reasoning_effort"
 @pytest.mark.parametrize(
     ("refusal", "kind", "teaches"),
     [
-        *((fail(status, EFFORT), kind, True) for status, kind in ((400, "rejected"), (404, "model"), (500, "down"))),
-        *((fail(status, EFFORT), kind, False) for status, kind in ((401, "key"), (429, "limited"), (408, "slow"))),
+        *(
+            (fail(status, EFFORT), kind, True)
+            for status, kind in ((400, "rejected"), (404, "model"), (500, "down"))
+        ),
+        *(
+            (fail(status, EFFORT), kind, False)
+            for status, kind in ((401, "key"), (429, "limited"), (408, "slow"))
+        ),
         (fail(400, f"{EFFORT}; maximum context length"), "long", False),
         (fail(400, f"{EFFORT}; content filter"), "refused", False),
         (fail(400, f"{EFFORT}; the model does not support tools"), "no_tools", False),
     ],
 )
-async def test_only_a_refused_request_teaches_a_quirk(wire: Wire, refusal: Reply, kind: Any, teaches: bool) -> None:
+async def test_only_a_refused_request_teaches_a_quirk(
+    wire: Wire, refusal: Reply, kind: Any, teaches: bool
+) -> None:
     first: dict[str, Any] = {} if teaches else {"reasoning_effort": "low"}
     model = wire([refusal] * (1 + teaches) + [say("Yes.")])
     with pytest.raises(Exception) as caught:
         await model(**first)
     assert fault_kind(caught.value) == kind
     assert (await model(reasoning_effort="low")).text == "Yes."
-    assert ["reasoning_effort" in request.json for request in model.requests[-2:]] == [not teaches] * 2
+    assert ["reasoning_effort" in request.json for request in model.requests[-2:]] == [
+        not teaches
+    ] * 2
 
 
 @pytest.mark.parametrize(
@@ -148,14 +189,18 @@ async def test_only_a_refused_request_teaches_a_quirk(wire: Wire, refusal: Reply
         ("Requested 20000 output tokens; this endpoint allows 32768 in, 10000 out", 10000),
     ],
 )  # fmt: skip
-async def test_the_output_limit_of_a_server_is_learned_from_its_refusal(wire: Wire, refusal: str, limit: int) -> None:
+async def test_the_output_limit_of_a_server_is_learned_from_its_refusal(
+    wire: Wire, refusal: str, limit: int
+) -> None:
     model = wire([fail(400, refusal), say("Yes."), say("Again."), say("Short.")])
     for tokens in (20_000, 20_000, 100):
         await model(max_tokens=tokens)
     assert [request.json["max_tokens"] for request in model.requests] == [20_000, limit, limit, 100]
 
 
-async def test_a_window_that_leaves_less_room_limits_only_the_answer_to_that_prompt(wire: Wire) -> None:
+async def test_a_window_that_leaves_less_room_limits_only_the_answer_to_that_prompt(
+    wire: Wire,
+) -> None:
     refusal = (
         "'max_tokens' is too large: 20000. This model's maximum context length is 16384 tokens and your request has "
         "384 input tokens (20000 > 16384 - 384)."
@@ -203,16 +248,27 @@ async def test_the_order_of_messages_that_a_server_requires_is_learned(
     await model(prompt)
     await model(prompt)
     for request in model.requests[1:]:
-        contents = [said.get("content") or f"{len(said['tool_calls'])} call" for said in request.messages]
-        assert [f"{said['role']}: {words}" for said, words in zip(request.messages, contents, strict=True)] == sent
+        contents = [
+            said.get("content") or f"{len(said['tool_calls'])} call" for said in request.messages
+        ]
+        assert [
+            f"{said['role']}: {words}"
+            for said, words in zip(request.messages, contents, strict=True)
+        ] == sent
 
 
-async def test_ids_of_calls_are_shortened_for_a_server_that_requires_nine_characters(wire: Wire) -> None:
-    refusal = fail(400, "Tool call id was call_0123456789 but must be a-z, A-Z, 0-9, with a length of 9.")
+async def test_ids_of_calls_are_shortened_for_a_server_that_requires_nine_characters(
+    wire: Wire,
+) -> None:
+    refusal = fail(
+        400, "Tool call id was call_0123456789 but must be a-z, A-Z, 0-9, with a length of 9."
+    )
     prompt = [RULES, ASKED, _call("call_0123456789", "b"), _result("call_0123456789"), _result("b")]
     model = wire([refusal, say("Yes.")])
     await model(prompt)
     *_, asking, first, second = model.requests[1].messages
     called = [call["id"] for call in asking["tool_calls"]]
     assert [first["tool_call_id"], second["tool_call_id"]] == called
-    assert len(set(called)) == 2 and all(re.fullmatch("[a-zA-Z0-9]{9}", identifier) for identifier in called)
+    assert len(set(called)) == 2 and all(
+        re.fullmatch("[a-zA-Z0-9]{9}", identifier) for identifier in called
+    )

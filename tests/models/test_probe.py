@@ -30,9 +30,16 @@ async def ask(model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMe
 
 
 def refusal(message: str, status: int = 400) -> openai.APIStatusError:
-    response = httpx2.Response(status, request=httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions"))
-    kinds: dict[int, type[openai.APIStatusError]] = {400: openai.BadRequestError, 401: openai.AuthenticationError}
-    return kinds.get(status, openai.InternalServerError)(message, response=response, body={"message": message})
+    response = httpx2.Response(
+        status, request=httpx2.Request("POST", "http://127.0.0.1/v1/chat/completions")
+    )
+    kinds: dict[int, type[openai.APIStatusError]] = {
+        400: openai.BadRequestError,
+        401: openai.AuthenticationError,
+    }
+    return kinds.get(status, openai.InternalServerError)(
+        message, response=response, body={"message": message}
+    )
 
 
 NO_TOOLS = refusal("registry.local/library/tiny does not support tools")
@@ -66,18 +73,24 @@ async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str
     assert all(entry.settings["max_tokens"] <= 200 for entry in model.calls)
 
 
-@pytest.mark.parametrize("error", [refusal("no such key", 401), refusal("overloaded", 503), ValueError("a bug")])
+@pytest.mark.parametrize(
+    "error", [refusal("no such key", 401), refusal("overloaded", 503), ValueError("a bug")]
+)
 async def test_errors_that_say_nothing_about_the_rung_are_raised(error: Exception) -> None:
     for earlier in ([], [PROSE], [PROSE, PROSE]):
         with pytest.raises(type(error)):
             await find_ability(ScriptedChatModel(replies=[*earlier, error]), ask)
     # Refusing plain words is no matter of rungs.
     with pytest.raises(openai.BadRequestError):
-        await find_ability(ScriptedChatModel(replies=[NO_TOOLS, NO_SCHEMA, refusal("roles must alternate")]), ask)
+        await find_ability(
+            ScriptedChatModel(replies=[NO_TOOLS, NO_SCHEMA, refusal("roles must alternate")]), ask
+        )
 
 
 async def test_a_class_that_cannot_bind_tools_is_asked_in_text() -> None:
-    assert await find_ability(GenericFakeChatModel(messages=iter([AIMessage(JSON)])), ask) == Ability("schema")
+    assert await find_ability(
+        GenericFakeChatModel(messages=iter([AIMessage(JSON)])), ask
+    ) == Ability("schema")
 
 
 @pytest.mark.fault(11)
@@ -91,6 +104,8 @@ async def test_a_model_that_thinks_at_length_is_given_a_second_try_with_more_tok
     ("answer", "begins_inside"),
     [(f"The user wants it.\n</think>\n\n{PROSE}", True), (f"<think>Hm.</think>{PROSE}", False)],
 )
-async def test_an_answer_that_begins_within_a_thought_is_noticed(answer: str, begins_inside: bool) -> None:
+async def test_an_answer_that_begins_within_a_thought_is_noticed(
+    answer: str, begins_inside: bool
+) -> None:
     found = await find_ability(ScriptedChatModel(replies=[answer, JSON]), ask)
     assert found and found.begins_inside is begins_inside

@@ -10,7 +10,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from kit.engines import PAPERS, RESULT, Answer, Proxy, found, own_authority, proxy, search_api, serving
+from kit.engines import (
+    PAPERS,
+    RESULT,
+    Answer,
+    Proxy,
+    found,
+    own_authority,
+    proxy,
+    search_api,
+    serving,
+)
 from kit.model_calls import Wire
 from kit.openai_server import openai_server, say
 from kit.web import hostile_web
@@ -43,17 +53,25 @@ def bare(monkeypatch: Patch) -> None:
 
 @contextmanager
 def company(folder: Path, monkeypatch: Patch, **urls: str) -> Iterator[Proxy]:
-    """A network whose proxy is the only way to these hosts, with certificates signed by an authority of its own."""
+    """A network whose proxy is the only way to these hosts, with certificates signed by an
+    authority of its own."""
     certificate = own_authority(folder, *HOSTS)
-    with proxy({f"{name}.example": urlsplit(url).port or 0 for name, url in urls.items()}, certificate) as here:
+    with proxy(
+        {f"{name}.example": urlsplit(url).port or 0 for name, url in urls.items()}, certificate
+    ) as here:
         monkeypatch.setenv("HTTPS_PROXY", here.url)
         monkeypatch.setenv("HTTP_PROXY", here.url)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         yield here
 
 
-async def test_a_model_is_reached_by_the_proxy_and_its_certificate_checked(tmp_path: Path, monkeypatch: Patch) -> None:
-    with openai_server([say("Yes.")] * 3) as server, company(tmp_path, monkeypatch, models=server.url) as here:
+async def test_a_model_is_reached_by_the_proxy_and_its_certificate_checked(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    with (
+        openai_server([say("Yes.")] * 3) as server,
+        company(tmp_path, monkeypatch, models=server.url) as here,
+    ):
         model = Wire(monkeypatch)(server)
         monkeypatch.setenv("OPENAI_BASE_URL", "https://models.example/v1")
         assert (await model()).text == "Yes."
@@ -69,11 +87,19 @@ async def test_a_model_is_reached_by_the_proxy_and_its_certificate_checked(tmp_p
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"SSL_CERT_FILE": ""}, "certificate of models.example is not signed by a known authority; set SSL_CERT_FILE"),
-        ({"HTTPS_PROXY": "http://me:hunter22@127.0.0.1:9"}, "proxy http://127.0.0.1:9 failed; check HTTPS_PROXY"),
+        (
+            {"SSL_CERT_FILE": ""},
+            "certificate of models.example is not signed by a known authority; set SSL_CERT_FILE",
+        ),
+        (
+            {"HTTPS_PROXY": "http://me:hunter22@127.0.0.1:9"},
+            "proxy http://127.0.0.1:9 failed; check HTTPS_PROXY",
+        ),
     ],
 )
-async def test_a_bad_proxy_or_certificate_is_named(tmp_path: Path, monkeypatch: Patch, change: Any, named: str) -> None:
+async def test_a_bad_proxy_or_certificate_is_named(
+    tmp_path: Path, monkeypatch: Patch, change: Any, named: str
+) -> None:
     with openai_server([say("Yes.")]) as server, company(tmp_path, monkeypatch, models=server.url):
         model = Wire(monkeypatch)(server)
         for name, value in {"OPENAI_BASE_URL": "https://models.example/v1", **change}.items():
@@ -84,7 +110,12 @@ async def test_a_bad_proxy_or_certificate_is_named(tmp_path: Path, monkeypatch: 
     assert named in message and "hunter22" not in message
 
 
-ARTICLE = {"index": 1, "title": "Light", "fullurl": "https://w.example/Light", "extract": "Lit in 1844."}
+ARTICLE = {
+    "index": 1,
+    "title": "Light",
+    "fullurl": "https://w.example/Light",
+    "extract": "Lit in 1844.",
+}
 
 
 @pytest.mark.parametrize("scheme", ["https", "http"])
@@ -102,11 +133,16 @@ async def test_engines_without_a_key_are_reached_through_the_proxy(
     url = f"{scheme}://search.example{address}"
     monkeypatch.setenv("DUCKDUCKGO_URL", url)
     made: SearchEngine = engine(Context()) if engine is DuckDuckGo else engine(Context(), url)
-    with serving(lambda _: Answer(body=body)) as server, company(tmp_path, monkeypatch, search=server.url) as here:
+    with (
+        serving(lambda _: Answer(body=body)) as server,
+        company(tmp_path, monkeypatch, search=server.url) as here,
+    ):
         [result] = await made.search("light", 1)
         assert "1844" in result.excerpt and len(here.asked) == 1
         monkeypatch.setenv("SSL_CERT_FILE", "")
-        if scheme == "https" and engine is not DuckDuckGo:  # its library reads the authorities once in a process
+        if (
+            scheme == "https" and engine is not DuckDuckGo
+        ):  # its library reads the authorities once in a process
             with pytest.raises(EngineFailed, match="SSL_CERT_FILE"):
                 await made.search("light", 1)
 
@@ -117,9 +153,14 @@ async def test_tavily_is_reached_through_the_proxy(tmp_path: Path, monkeypatch: 
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-test-canary")
         monkeypatch.setenv("TAVILY_BASE_URL", "https://search.example")
         [result] = await Tavily(Context()).search("light", 1)
-        assert (result.address, here.asked) == ("https://a.example/light", ["CONNECT search.example:443"])
+        assert (result.address, here.asked) == (
+            "https://a.example/light",
+            ["CONNECT search.example:443"],
+        )
         monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-        with pytest.raises(EngineFailed, match=r"proxy http://127.0.0.1:9 failed; check HTTPS_PROXY"):
+        with pytest.raises(
+            EngineFailed, match=r"proxy http://127.0.0.1:9 failed; check HTTPS_PROXY"
+        ):
             await Tavily(Context()).search("light", 1)
 
 
@@ -138,12 +179,16 @@ nowhere, inside, outside = at(), at("10.1.2.3"), at("93.184.215.14")
 
 
 @pytest.mark.fault("R6")
-async def test_pages_go_through_a_proxy_only_where_it_is_trusted(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_pages_go_through_a_proxy_only_where_it_is_trusted(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     limits = Limits(page_seconds=5)
     with hostile_web() as web, company(tmp_path, monkeypatch, pages=web.url("/")) as here:
         web.publish("/light", "The Skerry Light was lit in 1844.")
         for scheme, resolve in (("https", nowhere), ("http", nowhere), ("https", outside)):
-            async with Fetcher(Context(trust_proxy=True, robots=False, limits=limits), resolve) as fetcher:
+            async with Fetcher(
+                Context(trust_proxy=True, robots=False, limits=limits), resolve
+            ) as fetcher:
                 assert b"1844" in (await fetcher.fetch(f"{scheme}://pages.example/light")).data
         assert here.asked[:2] == ["CONNECT pages.example:443", "GET http://pages.example/light"]
         count = len(here.asked)
@@ -152,20 +197,26 @@ async def test_pages_go_through_a_proxy_only_where_it_is_trusted(tmp_path: Path,
             (False, nowhere, "without the proxy set by HTTPS_PROXY (trust_proxy)"),
         )
         for is_trusted, resolve, words in refusals:
-            async with Fetcher(Context(trust_proxy=is_trusted, robots=False, limits=limits), resolve) as fetcher:
+            async with Fetcher(
+                Context(trust_proxy=is_trusted, robots=False, limits=limits), resolve
+            ) as fetcher:
                 with pytest.raises(Unread) as caught:
                     await fetcher.fetch("https://pages.example/light")
             assert words in str(caught.value)
         assert len(here.asked) == count
         monkeypatch.setenv("SSL_CERT_FILE", "")
-        async with Fetcher(Context(trust_proxy=True, robots=False, limits=limits), nowhere) as fetcher:
+        async with Fetcher(
+            Context(trust_proxy=True, robots=False, limits=limits), nowhere
+        ) as fetcher:
             with pytest.raises(Unread, match="certificate is not valid"):
                 await fetcher.fetch("https://pages.example/light")
             with pytest.raises(Unread, match=r"refuses it; it was requested through http://127"):
                 await fetcher.fetch("https://other.example/light")
 
 
-async def test_a_proxy_gets_its_password_and_no_page_shows_it(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_proxy_gets_its_password_and_no_page_shows_it(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     with hostile_web() as web, company(tmp_path, monkeypatch, pages=web.url("/")) as here:
         web.publish("/light", "The Skerry Light was lit in 1844.")
         monkeypatch.setenv("HTTPS_PROXY", here.url.replace("://", "://me:p%40ss@"))
@@ -177,10 +228,16 @@ async def test_a_proxy_gets_its_password_and_no_page_shows_it(tmp_path: Path, mo
     assert "me" not in str(caught.value).split() and "ss@" not in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["socks5://127.0.0.1:1080", "http://", "http://proxy:x", "proxy 3128"])
-def test_an_unusable_proxy_address_is_refused_with_a_valid_example(monkeypatch: Patch, address: str) -> None:
+@pytest.mark.parametrize(
+    "address", ["socks5://127.0.0.1:1080", "http://", "http://proxy:x", "proxy 3128"]
+)
+def test_an_unusable_proxy_address_is_refused_with_a_valid_example(
+    monkeypatch: Patch, address: str
+) -> None:
     monkeypatch.setenv("ALL_PROXY", address)
-    with pytest.raises(UnknownSetting, match=r"ALL_PROXY.* must be an address such as http://proxy.example:3128"):
+    with pytest.raises(
+        UnknownSetting, match=r"ALL_PROXY.* must be an address such as http://proxy.example:3128"
+    ):
         usable_proxy("https://models.example/v1")
     assert usable_proxy("http://localhost:11434/v1") is None
 
@@ -188,14 +245,24 @@ def test_an_unusable_proxy_address_is_refused_with_a_valid_example(monkeypatch: 
 def test_hosts_in_no_proxy_are_reached_directly(monkeypatch: Patch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "models.example, .inner.example")
-    direct = ("https://models.example/v1", "https://a.inner.example", "http://other.example", "https://127.0.0.2:8443")
+    direct = (
+        "https://models.example/v1",
+        "https://a.inner.example",
+        "http://other.example",
+        "https://127.0.0.2:8443",
+    )
     assert [proxy_for(address) for address in direct] == [None] * 4
     assert proxy_for("https://other.example") == "http://proxy.example:3128"
 
 
 def test_doctor_says_what_goes_through_the_proxy(monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "proxy.example:3128")
-    for is_trusted, words in ((False, "pages are read without it (trust_proxy)"), (True, "pages too:")):
+    for is_trusted, words in (
+        (False, "pages are read without it (trust_proxy)"),
+        (True, "pages too:"),
+    ):
         found_lines = diagnose(Context(data_dir=tmp_path, trust_proxy=is_trusted))
         [line] = [diagnosis for diagnosis in found_lines if diagnosis.what == "proxy"]
-        assert line.state == "ok" and "http://proxy.example:3128" in line.text and words in line.text
+        assert (
+            line.state == "ok" and "http://proxy.example:3128" in line.text and words in line.text
+        )

@@ -42,7 +42,10 @@ class Run:
     async def __call__(self, start: Start, *, may_repeat: bool = False, model: str = MODEL) -> str:
         text = ""
         stream = self.budget.stream(
-            start, model, may_repeat=lambda: may_repeat, on_wait=lambda *wait: self.shown_waits.append(wait)
+            start,
+            model,
+            may_repeat=lambda: may_repeat,
+            on_wait=lambda *wait: self.shown_waits.append(wait),
         )
         async for part in stream:
             self.restarts += part is None
@@ -159,7 +162,9 @@ async def test_a_silent_call_is_repeated_once() -> None:
 @pytest.mark.fault(5, 6)
 @pytest.mark.behaviour("O-83")
 @pytest.mark.parametrize("ending", ["cut", "broken", "reset"])
-async def test_a_broken_answer_is_requested_once_more_unless_it_was_shown(wire: Wire, ending: Any) -> None:
+async def test_a_broken_answer_is_requested_once_more_unless_it_was_shown(
+    wire: Wire, ending: Any
+) -> None:
     run, broken = Run(), say("It was lit in 1844.", ending=ending, after=3)
     model = wire([broken, broken, say("Yes.")])
     with pytest.raises(Exception, match=r"broke off|Connection error|incomplete answer"):
@@ -186,7 +191,8 @@ class Asks(TypedDict, total=False):
 
 
 async def budgets_of_a_run(*questions: str) -> list[RetryBudget]:
-    """The retry budgets of calls for these questions in one graph run; they are made in an inner graph."""
+    """The retry budgets of calls for these questions in one graph run; they are made in an inner
+    graph."""
     found: list[RetryBudget] = []
 
     async def call(state: Asks) -> Asks:
@@ -195,7 +201,9 @@ async def budgets_of_a_run(*questions: str) -> list[RetryBudget]:
 
     inner = StateGraph(Asks).add_node("call", call).add_edge(START, "call").compile()
     outer = StateGraph(Asks).add_node("inner", inner)
-    outer.add_conditional_edges(START, lambda _: [Send("inner", {"question": question}) for question in questions])
+    outer.add_conditional_edges(
+        START, lambda _: [Send("inner", {"question": question}) for question in questions]
+    )
     await outer.compile().ainvoke({})
     return found
 

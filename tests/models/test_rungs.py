@@ -23,7 +23,11 @@ TEXT_RUNGS: tuple[RungName, ...] = ("schema", "tags")
 CONVERSATION: list[AnyMessage] = [
     SystemMessage("You research."),
     HumanMessage("Look into it."),
-    calls(call("internal_search", id="c1", queries=["a"]), call("internal_search", id="c2", queries=["b"]), text="So."),
+    calls(
+        call("internal_search", id="c1", queries=["a"]),
+        call("internal_search", id="c2", queries=["b"]),
+        text="So.",
+    ),
     ToolMessage("found a", tool_call_id="c1"),
     ToolMessage("found b", tool_call_id="c2"),
     calls(call("think_tool", id="c3", reasoning="Enough?")),
@@ -36,12 +40,25 @@ CONVERSATION: list[AnyMessage] = [
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 def test_a_model_without_tool_calling_is_shown_calls_and_results_as_text(name: RungName) -> None:
     prepared = prepare(name, CONVERSATION, TOOLS, "any")
-    assert [message.type for message in prepared.messages] == ["system", "human", "ai", "human", "ai", "human"]
+    assert [message.type for message in prepared.messages] == [
+        "system",
+        "human",
+        "ai",
+        "human",
+        "ai",
+        "human",
+    ]
     assert not any(getattr(message, "tool_calls", None) for message in prepared.messages)
     _, _, first, results, _, last = (message.text for message in prepared.messages)
     assert first.startswith("So.\n\n")
-    assert called(read(first)) == [("internal_search", {"queries": ["a"]}), ("internal_search", {"queries": ["b"]})]
-    assert results == "Result of call 1, internal_search:\nfound a\n\nResult of call 2, internal_search:\nfound b"
+    assert called(read(first)) == [
+        ("internal_search", {"queries": ["a"]}),
+        ("internal_search", {"queries": ["b"]}),
+    ]
+    assert (
+        results
+        == "Result of call 1, internal_search:\nfound a\n\nResult of call 2, internal_search:\nfound b"
+    )
     assert last == "Result of think_tool:\nNoted.\n\nRound 2."
     assert prepared.tools == []
     assert set(prepared.settings) == ({"response_format"} if name == "schema" else set())
@@ -62,8 +79,12 @@ def test_the_system_prompt_depends_on_the_tools_alone(name: RungName) -> None:
 
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
-@pytest.mark.parametrize(("choice", "words"), [("any", ""), ("auto", "To answer in words"), ("none", "and no call.")])
-def test_the_last_message_says_whether_the_model_may_write_text(name: RungName, choice: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("choice", "words"), [("any", ""), ("auto", "To answer in words"), ("none", "and no call.")]
+)
+def test_the_last_message_says_whether_the_model_may_write_text(
+    name: RungName, choice: str, words: str
+) -> None:
     *_, last = prepare(name, [*CONVERSATION[:2], HumanMessage("Go on.")], TOOLS, choice).messages
     assert words in last.text and last.text.endswith("Go on.")
 
@@ -71,7 +92,10 @@ def test_the_last_message_says_whether_the_model_may_write_text(name: RungName, 
 def test_without_tools_only_earlier_calls_are_rewritten_and_a_native_request_never_is() -> None:
     for name in TEXT_RUNGS:
         prepared = prepare(name, [*CONVERSATION, AIMessage("One."), AIMessage("Two.")], [], "any")
-        assert (prepared.messages[0], prepared.messages[-1].text) == (CONVERSATION[0], "One.\n\nTwo.")
+        assert (prepared.messages[0], prepared.messages[-1].text) == (
+            CONVERSATION[0],
+            "One.\n\nTwo.",
+        )
         assert (prepared.tools, prepared.settings) == ([], {})
     assert prepare("native", CONVERSATION, TOOLS, "any") == (CONVERSATION, TOOLS, {})
 
@@ -86,7 +110,9 @@ def objects_in(schema: Any) -> list[dict[str, Any]]:
 
 
 def test_the_key_of_a_text_says_what_the_text_is_for() -> None:
-    prepared = prepare("schema", CONVERSATION[:2], [GENERATE_PLAN_SCHEMA], "auto", "question_to_user")
+    prepared = prepare(
+        "schema", CONVERSATION[:2], [GENERATE_PLAN_SCHEMA], "auto", "question_to_user"
+    )
     held = prepared.settings["response_format"]["json_schema"]["schema"]
     assert list(held["properties"]) == ["calls", "question_to_user"]
     assert '{"calls": [], "question_to_user": "…"}' in prepared.messages[-1].text
@@ -96,13 +122,19 @@ def test_the_key_of_a_text_says_what_the_text_is_for() -> None:
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 def test_a_model_may_answer_in_text_if_a_call_is_not_forced(name: RungName) -> None:
-    answers = ["Which lighthouse?"] if name != "schema" else ['{"answer": "Which lighthouse?", "calls": []}']
+    answers = (
+        ["Which lighthouse?"]
+        if name != "schema"
+        else ['{"answer": "Which lighthouse?", "calls": []}']
+    )
     for answer in [*answers, "Which lighthouse?"]:
         message = read(answer, [GENERATE_PLAN_SCHEMA])
         assert (message.tool_calls, message.content) == ([], "Which lighthouse?")
     described = prepare(name, CONVERSATION[:2], [GENERATE_PLAN_SCHEMA], "auto").messages[0].text
     assert "It takes no arguments." in described
-    [example] = [line for line in described.splitlines() if "generate_plan" in line and line[0] in "{<"]
+    [example] = [
+        line for line in described.splitlines() if "generate_plan" in line and line[0] in "{<"
+    ]
     assert called(read(example, [GENERATE_PLAN_SCHEMA])) == [("generate_plan", {})]
 
 
@@ -130,7 +162,9 @@ def test_the_example_of_a_call_can_be_parsed(name: RungName, form: type[Form]) -
 
 @pytest.mark.parametrize("form", FORM_CLASSES.values(), ids=FORM_CLASSES)
 def test_the_schema_is_strict_at_every_depth(form: type[Form]) -> None:
-    held = prepare("schema", CONVERSATION[:2], [SCHEMAS[form]], "any").settings["response_format"]["json_schema"]
+    held = prepare("schema", CONVERSATION[:2], [SCHEMAS[form]], "any").settings["response_format"][
+        "json_schema"
+    ]
     assert held["strict"] is True
     assert list(held["schema"]["properties"]) == ["calls"]
     objects = objects_in(held["schema"])
@@ -143,22 +177,35 @@ def test_the_schema_is_strict_at_every_depth(form: type[Form]) -> None:
 
 def test_optional_fields_of_an_object_may_be_null() -> None:
     settings = prepare("schema", CONVERSATION[:2], [SCHEMAS[RecordAnalysis]], "any").settings
-    [step] = [entry for entry in objects_in(settings["response_format"]) if "rationale" in entry["properties"]]
+    [step] = [
+        entry
+        for entry in objects_in(settings["response_format"])
+        if "rationale" in entry["properties"]
+    ]
     assert [option["type"] for option in step["properties"]["title"]["anyOf"]] == ["string", "null"]
     blank = {"title": None, "rationale": "Why?", "requires_search": None}
-    filled = calls(call("record_analysis", id="c1", statements=[], completeness=1, quality=1, next_steps=[blank]))
+    filled = calls(
+        call(
+            "record_analysis", id="c1", statements=[], completeness=1, quality=1, next_steps=[blank]
+        )
+    )
     [(_, arguments)] = called(read_reply(filled, [SCHEMAS[RecordAnalysis]]))
     assert arguments["next_steps"] == [{"rationale": "Why?"}]
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 VALUES = st.recursive(
-    TEXT | st.sampled_from(["</tool>", "<think>a</think>", "</think>x", '"}]', "```", "{", "[TOOL_CALLS]"]),
+    TEXT
+    | st.sampled_from(
+        ["</tool>", "<think>a</think>", "</think>x", '"}]', "```", "{", "[TOOL_CALLS]"]
+    ),
     lambda inner: st.lists(inner, max_size=3),
     max_leaves=4,
 )
 CALLS = st.lists(
-    st.tuples(st.sampled_from(["internal_search", "open_url", "unknown"]), st.dictionaries(TEXT, VALUES)),
+    st.tuples(
+        st.sampled_from(["internal_search", "open_url", "unknown"]), st.dictionaries(TEXT, VALUES)
+    ),
     min_size=1,
     max_size=3,
 )
@@ -166,15 +213,26 @@ CALLS = st.lists(
 
 @pytest.mark.parametrize("name", TEXT_RUNGS)
 @given(wanted=CALLS)
-def test_calls_written_in_the_form_that_was_shown_are_parsed_without_loss(name: RungName, wanted: Asked) -> None:
-    entries = [call(tool, id=f"c{number}") | {"args": arguments} for number, (tool, arguments) in enumerate(wanted)]
-    shown = prepare(name, [HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any").messages[-1].text
+def test_calls_written_in_the_form_that_was_shown_are_parsed_without_loss(
+    name: RungName, wanted: Asked
+) -> None:
+    entries = [
+        call(tool, id=f"c{number}") | {"args": arguments}
+        for number, (tool, arguments) in enumerate(wanted)
+    ]
+    shown = (
+        prepare(name, [HumanMessage("q"), AIMessage("", tool_calls=entries)], TOOLS, "any")
+        .messages[-1]
+        .text
+    )
     message = read_reply(AIMessage(shown), TOOLS)
     assert called(message) == [(tool, clean_nested(arguments)) for tool, arguments in wanted]
     assert message.content == ""
 
 
-WORDS = TEXT | st.sampled_from(["</tool>", '"}]}', "[1]", '{"title": "a"}', "null", "true", "</think>x"])
+WORDS = TEXT | st.sampled_from(
+    ["</tool>", '"}]}', "[1]", '{"title": "a"}', "null", "true", "</think>x"]
+)
 STEPS = st.lists(
     st.fixed_dictionaries(
         {"title": WORDS, "task": WORDS, "requires_search": st.booleans()},
@@ -200,5 +258,7 @@ def test_a_plan_passes_each_rung_unchanged(name: RungName, steps: list[dict[str,
     decided = read_calls(read_reply(shown, tools), ["make_plan"], ())
     assert [entry.arguments for entry in decided.accepted] == [clean_nested({"steps": meant})]
     assert decided.message.content == ""
-    has_words = any(clean_nested(str(step[key])).strip() for step in meant for key in ("title", "task"))
+    has_words = any(
+        clean_nested(str(step[key])).strip() for step in meant for key in ("title", "task")
+    )
     assert not has_words or len(MakePlan.model_validate(decided.accepted[0].arguments).steps) == 2

@@ -10,9 +10,33 @@ from deep_research.core.models.ladder.reply import Piece, ThoughtFilter, split_t
 from deep_research.core.models.ladder.written_calls import CallGuard
 
 PARTS = (
-    *("<think>", "</think>", "<thinking>", "</thinking>", "</reasoning>", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷"),
-    *("<|channel|>analysis<|message|>", "<|channel|>final<|message|>", "<|end|>", "<|start|>assistant", "<|return|>"),
-    *("<tool_call>", "</tool_call>", "<tool name=", "</tool>", "[TOOL_CALLS]", '{"name": "x"}', "<|python_tag|>"),
+    *(
+        "<think>",
+        "</think>",
+        "<thinking>",
+        "</thinking>",
+        "</reasoning>",
+        "[THINK]",
+        "[/THINK]",
+        "◁think▷",
+        "◁/think▷",
+    ),
+    *(
+        "<|channel|>analysis<|message|>",
+        "<|channel|>final<|message|>",
+        "<|end|>",
+        "<|start|>assistant",
+        "<|return|>",
+    ),
+    *(
+        "<tool_call>",
+        "</tool_call>",
+        "<tool name=",
+        "</tool>",
+        "[TOOL_CALLS]",
+        '{"name": "x"}',
+        "<|python_tag|>",
+    ),
     *("`", "``", "```", "```\n", "~~~\n", "\n", "\n\n", " ", "word", "two words"),
     *("<", "<th", "a < b", "[1]", ".", "|>"),
 )
@@ -38,15 +62,26 @@ def words(parts: list[Piece], kind: str) -> str:
         ("<think>\n\n</think>\n\nYes.", "Yes.", ""),
         ("<Think>hm [3].</THINK>Yes.", "Yes.", "hm [3]."),
         ("<thinking>hm</think>Yes.", "Yes.", "hm"),
-        *((f"<{tag}>hm</{tag}>Yes.", "Yes.", "hm") for tag in ("reasoning", "seed:think", "ant:reasoning")),
+        *(
+            (f"<{tag}>hm</{tag}>Yes.", "Yes.", "hm")
+            for tag in ("reasoning", "seed:think", "ant:reasoning")
+        ),
         ("<think>hm</think>\n<answer>\nYes.\n</answer>\n", "Yes.\n\n", "hm"),
         ("<|channel>thought\nhm<channel|>Yes.", "Yes.", "hm"),
         ("Yes.</s><|eot_id|>", "Yes.", ""),
         ("Yes.<end_of_turn>\n<eos>", "Yes.\n", ""),
         ("[THINK]hm[/THINK]Yes.", "Yes.", "hm"),
         ("◁think▷hm◁/think▷Yes.", "Yes.", "hm"),
-        ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "Yes.", "hm"),
-        ("<|start|>assistant<|channel|>analysis<|message|>hm<|channel|>final<|message|>Yes.<|return|>", "Yes.", "hm"),
+        (
+            "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.",
+            "Yes.",
+            "hm",
+        ),
+        (
+            "<|start|>assistant<|channel|>analysis<|message|>hm<|channel|>final<|message|>Yes.<|return|>",
+            "Yes.",
+            "hm",
+        ),
         ("<think>one</think>\n<think>two</think>\nYes.", "Yes.", "one\n\ntwo"),
         ("Yes.\n<think>hm</think>\nNo.", "Yes.\n\nNo.", "hm"),
         ("Yes,<think>hm</think>no.", "Yes,no.", "hm"),
@@ -54,7 +89,10 @@ def words(parts: list[Piece], kind: str) -> str:
         ("<think>one</think></think>Yes.", "Yes.", "one"),
         ("<think>a [/THINK] b</think>Yes.", "Yes.", "a [/THINK] b"),
         # A thought that never ends leaves an empty answer.
-        *((opened, "", "hm") for opened in ("<think>hm", "<|channel|>analysis<|message|>hm", "[THINK]hm")),
+        *(
+            (opened, "", "hm")
+            for opened in ("<think>hm", "<|channel|>analysis<|message|>hm", "[THINK]hm")
+        ),
         ("\n<think>hm", "\n", "hm"),
     ],
 )
@@ -81,12 +119,18 @@ def test_thoughts_are_separated_from_text(text: str, visible: str, thought: str)
     ],
 )
 def test_what_only_looks_like_a_thought_is_text(text: str) -> None:
-    for reader in (ThoughtFilter(), ThoughtFilter(begins_inside=True), ThoughtFilter(hides_calls=True)):
+    for reader in (
+        ThoughtFilter(),
+        ThoughtFilter(begins_inside=True),
+        ThoughtFilter(hides_calls=True),
+    ):
         assert filtered(reader, *text) == (text, "")
 
 
 @given(st.data(), st.booleans(), st.booleans())
-def test_the_chunks_of_a_stream_change_no_result(data: st.DataObject, begins_inside: bool, hides_calls: bool) -> None:
+def test_the_chunks_of_a_stream_change_no_result(
+    data: st.DataObject, begins_inside: bool, hides_calls: bool
+) -> None:
     settings = {"begins_inside": begins_inside, "hides_calls": hides_calls}
     text = data.draw(TEXTS)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
@@ -105,7 +149,11 @@ def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
     ("text", "visible", "thought"),
     [
         ("hm, let me see.\n</think>\n\nYes.", "Yes.", "hm, let me see."),
-        ("hm `x` and\n```\n</think>\n```\nmore\n</think>Yes.", "Yes.", "hm `x` and\n```\n</think>\n```\nmore"),
+        (
+            "hm `x` and\n```\n</think>\n```\nmore\n</think>Yes.",
+            "Yes.",
+            "hm `x` and\n```\n</think>\n```\nmore",
+        ),
         ("hm[/THINK]Yes.", "Yes.", "hm"),
         ("hm</seed:think>Yes.", "Yes.", "hm"),
         ("analysisLet me see.assistantfinalYes.", "Yes.", "analysisLet me see."),
@@ -116,7 +164,9 @@ def test_a_text_without_tags_flows_through_unchanged(text: str) -> None:
         ("Yes.<|end|>", "Yes.", ""),
     ],
 )
-def test_a_text_that_begins_within_a_thought_is_emitted_without_it(text: str, visible: str, thought: str) -> None:
+def test_a_text_that_begins_within_a_thought_is_emitted_without_it(
+    text: str, visible: str, thought: str
+) -> None:
     assert filtered(ThoughtFilter(begins_inside=True), *text) == (visible, thought)
     assert split_thoughts(text)[:2] == (visible, thought)
     assert split_thoughts(text).began_inside == (thought != "")
@@ -134,9 +184,15 @@ def test_a_text_that_begins_within_a_thought_is_emitted_without_it(text: str, vi
         ('<tool name="search">{"q": 1}</tool>\nOne.', "One."),
         ('One.[TOOL_CALLS][{"name": "x"}]', "One."),
         ('One.<|python_tag|>{"name": "x"}', "One."),
-        ("<|tool_calls_section_begin|><|tool_call_begin|>x<|tool_call_end|><|tool_calls_section_end|>One.", "One."),
+        (
+            "<|tool_calls_section_begin|><|tool_call_begin|>x<|tool_call_end|><|tool_calls_section_end|>One.",
+            "One.",
+        ),
         ("<|channel|>commentary to=functions.x<|message|>{}<|call|>One.", "One."),
-        ("A `<tool_call>` is a tag, and a <tool_call> too.", "A `<tool_call>` is a tag, and a <tool_call> too."),
+        (
+            "A `<tool_call>` is a tag, and a <tool_call> too.",
+            "A `<tool_call>` is a tag, and a <tool_call> too.",
+        ),
         ("```\n<tool_call>{}</tool_call>\n```\n", "```\n<tool_call>{}</tool_call>\n```\n"),
     ],
 )
@@ -156,13 +212,24 @@ GUARDED = [
     *("generate_report", "`generate_report()`", "rewrite_sentences(sentences=[])"),
 ]
 PROSE = [
-    *("[1] says so.", "The light was lit in 1844 [1].", "# Light\n", "w", "[", "web", "", "\n\nLight."),
+    *(
+        "[1] says so.",
+        "The light was lit in 1844 [1].",
+        "# Light\n",
+        "w",
+        "[",
+        "web",
+        "",
+        "\n\nLight.",
+    ),
     *('{"name": "Ada Moran", "kept": [1901, 1932]}', "```py\nprint(1)\n```"),
     *("`web_search` is a tool.", "research_agents differ."),
 ]
 
 
-@pytest.mark.parametrize(("text", "is_call"), [*((t, True) for t in GUARDED), *((t, False) for t in PROSE)])
+@pytest.mark.parametrize(
+    ("text", "is_call"), [*((t, True) for t in GUARDED), *((t, False) for t in PROSE)]
+)
 def test_an_answer_in_prose_that_begins_as_a_call_is_withheld(text: str, is_call: bool) -> None:
     for pieces in ([text], [*text]):
         guard = CallGuard()

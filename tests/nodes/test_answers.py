@@ -11,7 +11,9 @@ from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.models.extractive.parts import split_request
 from deep_research.core.records.research import Strategy
 
-BOTH = pytest.mark.parametrize("strategy", ["orchestrated", pytest.param("planned", marks=pytest.mark.slow)])
+BOTH = pytest.mark.parametrize(
+    "strategy", ["orchestrated", pytest.param("planned", marks=pytest.mark.slow)]
+)
 CITIES = {
     "oslo_md": "# Oslo\n\nOslo has 717,710 inhabitants. The city was founded in 1049.\n",
     "bergen_md": "# Bergen\n\nBergen is known for its rain. It lies on seven hills.\n",
@@ -63,16 +65,32 @@ def opening(text: str) -> str:
     [
         ("How many inhabitants does Oslo have? Use bullet points.", CITIES, "717,710"),
         ("Wie viele Einwohner hat Oslo? Bitte mit Quellenangabe.", STAEDTE, "717.710"),
-        ("How many people does Arvo Robotics employ, and who leads Tarn?", COMPANY, "212 people. [1]"),
-        ("Where does Per Moen live?", {"staff_md": STAFF}, "Per Moen is the cook. [1] He lives in Velm. [1]"),
-        ("When did Per Moen join the yard?", {"staff_md": STAFF}, "He joined the yard in 2016. [1]"),
+        (
+            "How many people does Arvo Robotics employ, and who leads Tarn?",
+            COMPANY,
+            "212 people. [1]",
+        ),
+        (
+            "Where does Per Moen live?",
+            {"staff_md": STAFF},
+            "Per Moen is the cook. [1] He lives in Velm. [1]",
+        ),
+        (
+            "When did Per Moen join the yard?",
+            {"staff_md": STAFF},
+            "He joined the yard in 2016. [1]",
+        ),
         (
             "How much is a full service?",
             {"prices_md": PRICES, "minutes_md": MINUTES},
             "| Item | Price | Source |\n| --- | --- | --- |\n| Full service | 1,790 | [",
         ),
         ("What is the payload of the Terne?", {"bikes_md": RECORDS}, "Payload: 180 kg"),
-        ("In which colours do the lamps of Tarn come?", {"lamps_md": LAMPS}, "come in: moss green [1]"),
+        (
+            "In which colours do the lamps of Tarn come?",
+            {"lamps_md": LAMPS},
+            "come in: moss green [1]",
+        ),
         ("中国的首都是哪里？", {"beijing_md": BEIJING}, "北京是中国的首都。 [1]"),
         (
             "To which city was order KX-004712 sent?",
@@ -104,8 +122,12 @@ def test_what_is_in_no_document_is_named_as_missing(
 
 
 @BOTH
-def test_the_newest_of_a_series_answers_before_older_values(tmp_path: Path, strategy: Strategy) -> None:
-    text = ask(tmp_path, "How many robots does the fleet of Arvo Robotics comprise?", strategy, **SERIES)
+def test_the_newest_of_a_series_answers_before_older_values(
+    tmp_path: Path, strategy: Strategy
+) -> None:
+    text = ask(
+        tmp_path, "How many robots does the fleet of Arvo Robotics comprise?", strategy, **SERIES
+    )
     newest, *older = [text.find(value) for value in ("3,120", "1,960", "1,210")]
     assert 0 <= newest < older[0]
     assert all(position < 0 or position > newest for position in older)
@@ -113,11 +135,15 @@ def test_the_newest_of_a_series_answers_before_older_values(tmp_path: Path, stra
 
 @pytest.mark.fault(50)
 @BOTH
-def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path, strategy: Strategy) -> None:
+def test_question_and_report_are_in_one_language_labels_included(
+    tmp_path: Path, strategy: Strategy
+) -> None:
     answered = answer(tmp_path, "Wann ist das Institut geöffnet?", strategy, **INSTITUT)
     assert answered.report.text.startswith("Das Institut ist von 8 bis 18 Uhr geöffnet. [1]")
     assert f"## {labels('de').sources}" in answered.markdown
-    assert answered.markdown.rstrip().endswith(f"## {labels('de').notes}\n\n- {labels('de').is_extract}")
+    assert answered.markdown.rstrip().endswith(
+        f"## {labels('de').notes}\n\n- {labels('de').is_extract}"
+    )
     refused = answer(tmp_path, "Wer leitet das Museum in Quellheim?", strategy, **INSTITUT)
     assert refused.report.text.startswith(labels("de").unanswered)
 
@@ -126,10 +152,24 @@ def test_question_and_report_are_in_one_language_labels_included(tmp_path: Path,
 def test_no_sentence_occurs_twice_and_documents_that_differ_in_one_word_are_both_quoted(
     tmp_path: Path, strategy: Strategy
 ) -> None:
-    gates = {f"{day}_md": f"# {day}s\n\nThe gate of Velm opens on {day}.\n" for day in ("Monday", "Thursday")}
-    text = ask(tmp_path / "staff", "What do we know about Ada Brandt and Per Moen?", strategy, staff_md=STAFF)
+    gates = {
+        f"{day}_md": f"# {day}s\n\nThe gate of Velm opens on {day}.\n"
+        for day in ("Monday", "Thursday")
+    }
+    text = ask(
+        tmp_path / "staff",
+        "What do we know about Ada Brandt and Per Moen?",
+        strategy,
+        staff_md=STAFF,
+    )
     assert "manager" in text
-    assert max(text.count(sentence) for sentence in ("Ada Brandt is the manager.", "Per Moen is the cook.")) == 1
+    assert (
+        max(
+            text.count(sentence)
+            for sentence in ("Ada Brandt is the manager.", "Per Moen is the cook.")
+        )
+        == 1
+    )
     text = ask(tmp_path, "On which day does the gate of Velm open?", "orchestrated", **gates)
     assert all(f"The gate of Velm opens on {day}." in text for day in ("Monday", "Thursday"))
 
@@ -143,17 +183,31 @@ def test_no_sentence_occurs_twice_and_documents_that_differ_in_one_word_are_both
     ],
 )
 def test_an_answer_keeps_to_the_usual_length(tmp_path: Path, request_text: str, most: int) -> None:
-    halls = " ".join(f"Hall {n} of Arvo Robotics was built by Mira Tolonen in {1900 + n}." for n in range(90))
+    halls = " ".join(
+        f"Hall {n} of Arvo Robotics was built by Mira Tolonen in {1900 + n}." for n in range(90)
+    )
     assert 10 < len(ask(tmp_path, request_text, halls_md=f"# Halls\n\n{halls}\n").split()) <= most
 
 
 @pytest.mark.parametrize(
     ("request_text", "parts"),
     [
-        ("Report on Osk:\n1. the kiln\n2. its wharf. Cite your sources.", ["the kiln", "its wharf"]),
-        ("A memo on Osk: trade, the school, and roads and rails.", ["trade", "the school", "roads and rails"]),
-        ("Report on price, security, limits and speed.", ["Report on price, security, limits and speed."]),
-        ("Who runs Osk, and when was it founded? Keep it short.", ["Who runs Osk?", "when was it founded?"]),
+        (
+            "Report on Osk:\n1. the kiln\n2. its wharf. Cite your sources.",
+            ["the kiln", "its wharf"],
+        ),
+        (
+            "A memo on Osk: trade, the school, and roads and rails.",
+            ["trade", "the school", "roads and rails"],
+        ),
+        (
+            "Report on price, security, limits and speed.",
+            ["Report on price, security, limits and speed."],
+        ),
+        (
+            "Who runs Osk, and when was it founded? Keep it short.",
+            ["Who runs Osk?", "when was it founded?"],
+        ),
         ("who runs osk and at what wage", ["who runs osk?", "at what wage?"]),
         ("Compare them?\nWhen was Osk founded?", ["When was Osk founded?"]),
         ("Compare them?\nthe kiln and the wharf", ["the kiln and the wharf"]),

@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 from kit.runs import REPORT, lab, research
-from kit.server import BERTHS, BROKEN, FILES, QUESTION, TARIFF, asked, block, left_of, locked, packed
+from kit.server import (
+    BERTHS,
+    BROKEN,
+    FILES,
+    QUESTION,
+    TARIFF,
+    asked,
+    block,
+    left_of,
+    locked,
+    packed,
+)
 from kit.stored_runs import queried
 from langgraph.types import Command
 
@@ -20,20 +31,36 @@ from deep_research.core.run.context import Context
 PDF = {"type": "file", "data": packed(TARIFF)}
 SHAPES: dict[str, dict[str, Any]] = {
     "LangChain": block("tariff.pdf", TARIFF),
-    "LangChain before": {**PDF, "source_type": "base64", "mime_type": "application/pdf", "filename": "tariff.pdf"},
+    "LangChain before": {
+        **PDF,
+        "source_type": "base64",
+        "mime_type": "application/pdf",
+        "filename": "tariff.pdf",
+    },
     "Agent Chat UI": {**PDF, "mimeType": "application/pdf", "metadata": {"filename": "tariff.pdf"}},
     "OpenAI": {
         "type": "file",
-        "file": {"filename": "tariff.pdf", "file_data": f"data:application/pdf;base64,{packed(TARIFF)}"},
+        "file": {
+            "filename": "tariff.pdf",
+            "file_data": f"data:application/pdf;base64,{packed(TARIFF)}",
+        },
     },
-    "OpenAI's responses": {"type": "input_file", "filename": "tariff.pdf", "file_data": packed(TARIFF)},
+    "OpenAI's responses": {
+        "type": "input_file",
+        "filename": "tariff.pdf",
+        "file_data": packed(TARIFF),
+    },
     "Anthropic": {
         "type": "document",
         "title": "tariff.pdf",
         "source": {"type": "base64", "media_type": "application/pdf", "data": packed(TARIFF)},
     },
     "without a name": {"type": "file", "base64": packed(TARIFF), "mime_type": "application/pdf"},
-    "text": {"type": "text-plain", "text": "The mooring fee at Brannock Pier is 47 crowns a night.", "title": "a.txt"},
+    "text": {
+        "type": "text-plain",
+        "text": "The mooring fee at Brannock Pier is 47 crowns a night.",
+        "title": "a.txt",
+    },
 }
 
 
@@ -44,7 +71,9 @@ def context(folder: Path, **settings: Any) -> Context:
 
 def files(folder: Path) -> list[str]:
     """Names of stored attachments and their indexes."""
-    return sorted(path.name for path in (folder / "data" / "attachments").rglob("*") if path.is_file())
+    return sorted(
+        path.name for path in (folder / "data" / "attachments").rglob("*") if path.is_file()
+    )
 
 
 def text(state: dict[str, Any]) -> str:
@@ -66,7 +95,10 @@ async def test_files_are_cited_or_named_and_go_with_their_thread_and_a_copy_has_
     saver: Any = graph.checkpointer
     state = await graph.ainvoke(asked(QUESTION, *FILES), config, context=settings)
     assert "47 crowns a night" in text(state) and "44" in text(state)
-    cited = {source.title for source in state["report"].cited((await graph.aget_state(config)).values["sources"])}
+    cited = {
+        source.title
+        for source in state["report"].cited((await graph.aget_state(config)).values["sources"])
+    }
     names = {Path(key).name for key in state["report"].sources}
     assert names == {"tariff.pdf", "berths.csv"} and len(cited) == 2
     assert "Not read: torn.pdf (" in text(state)
@@ -77,7 +109,8 @@ async def test_files_are_cited_or_named_and_go_with_their_thread_and_a_copy_has_
     assert kept["tariff.pdf"]["size"] == len(TARIFF)
     unread = {name: bool(file["reason"]) for name, file in kept.items()}
     assert unread == {"tariff.pdf": False, "berths.csv": False, "torn.pdf": True}
-    # No checkpoint contains the bytes, not even the input that LangGraph stores before any node runs.
+    # No checkpoint contains the bytes, not even the input that LangGraph stores before any node
+    # runs.
     assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "database") == []
     assert left_of(TARIFF, BERTHS, BROKEN, folder=tmp_path / "data") != []
     assert {"tariff.pdf", "berths.csv", "torn.pdf", "index.sqlite"} <= {*files(tmp_path)}
@@ -95,11 +128,15 @@ async def test_files_are_cited_or_named_and_go_with_their_thread_and_a_copy_has_
     await hand_over(saver.adelete_thread("copy"), saver.loop)
     assert files(tmp_path) == [] and not [*(tmp_path / "data" / "attachments").iterdir()]
     for table in ("checkpoints", "writes", "store"):
-        assert queried(tmp_path / "database" / "runs.sqlite", f"SELECT count(*) FROM {table}") == [(0,)]
+        assert queried(tmp_path / "database" / "runs.sqlite", f"SELECT count(*) FROM {table}") == [
+            (0,)
+        ]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_shape_of_a_file_is_read_and_not_kept_without_a_thread(shape: str, tmp_path: Path) -> None:
+def test_each_shape_of_a_file_is_read_and_not_kept_without_a_thread(
+    shape: str, tmp_path: Path
+) -> None:
     question = "What is the mooring fee at Brannock Pier?"
     state = build_graph().invoke(asked(question, SHAPES[shape]), context=context(tmp_path))
     assert "47 crowns a night" in text(state)
@@ -114,9 +151,17 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
         block("locked.pdf", locked("a password")),
         block("large.txt", b"x" * 3000, "text/plain"),
         block("archive.zip", b"PK", "application/zip"),
-        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{packed(b'no picture')}"}},
+        {
+            "type": "image_url",
+            "image_url": {"url": f"data:image/png;base64,{packed(b'no picture')}"},
+        },
         *(block(f"note {number}.txt", b"A note.", "text/plain") for number in range(17)),
-        {"type": "image", "mimeType": "image/png", "data": packed(b"none"), "metadata": {"name": "dot.png"}},
+        {
+            "type": "image",
+            "mimeType": "image/png",
+            "data": packed(b"none"),
+            "metadata": {"name": "dot.png"},
+        },
         {"type": "file", "base64": packed(b"none"), "mime_type": "image/png"},
         {"type": "file", "base64": "no base64!", "filename": "odd.pdf"},
         {"type": "file", "file_id": "file-1", "filename": "elsewhere.pdf"},
@@ -139,7 +184,10 @@ async def test_unreadable_and_excess_files_are_named(graph: ResearchGraph, tmp_p
         "recording.wav": "unknown format",
         "late.txt": "too many",
     }
-    assert "Not read: large.txt (3000 bytes are more than 2000 (limit max_document_bytes))." in text(state)
+    assert (
+        "Not read: large.txt (3000 bytes are more than 2000 (limit max_document_bytes))."
+        in text(state)
+    )
 
 
 async def test_a_file_sent_during_research_is_found_by_the_next_question(tmp_path: Path) -> None:
@@ -148,8 +196,9 @@ async def test_a_file_sent_during_research_is_found_by_the_next_question(tmp_pat
     with pytest.raises(OSError, match="gone"):
         await run.ask()
     state = await run.ask(Command(update=asked("And this?", FILES[1])))
-    assert "Not read: berths.csv (it arrived during the research; the next question can search it)." in (
-        state.messages[-1].text.replace("\\", "")
+    assert (
+        "Not read: berths.csv (it arrived during the research; the next question can search it)."
+        in (state.messages[-1].text.replace("\\", ""))
     )
     assert "And this?\n\n(Attached: berths.csv (not read).)" in run.calls("orchestrator")[-1].text
     question = asked("How long is the south berth?")

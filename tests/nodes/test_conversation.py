@@ -43,7 +43,9 @@ SAVING = ("stream", "invoke", "get_state", "get_state_history", "update_state", 
 
 
 @pytest.mark.behaviour("O-89")
-async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(tmp_path: Path) -> None:
+async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
+    tmp_path: Path,
+) -> None:
     run = lab(
         tmp_path,
         clarifier=[CLEAR] * 3,
@@ -64,7 +66,10 @@ async def test_a_follow_up_researches_what_is_missing_and_keeps_the_old_numbers(
     assert not set(spent) & set(state.spending)
     # The first source keeps its number though this report does not cite it.
     state = await run.ask("Where was the keeper born?")
-    assert state.report and (state.report.text, numbers_of(state.report)) == ("Born in Tralee. [2]", {2: "keeper.md"})
+    assert state.report and (state.report.text, numbers_of(state.report)) == (
+        "Born in Tralee. [2]",
+        {2: "keeper.md"},
+    )
     assert "- [2] " in state.messages[-1].text and "- [1] " not in state.messages[-1].text
     # Title of the thread in the list of runs.
     assert (first.run.first_title, state.run.first_title) == ("", "The light")
@@ -78,7 +83,9 @@ def numbers_of(report: Report) -> dict[int, str]:
 
 @pytest.mark.fault(45)
 @pytest.mark.behaviour("O-87")
-async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(tmp_path: Path) -> None:
+async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(
+    tmp_path: Path,
+) -> None:
     call = Hanging()
     run = lab(
         tmp_path,
@@ -96,8 +103,12 @@ async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(
     assert sum(len(model.calls) for model in run.models.values()) == made
     assert (await run.state()).report is None and "message_delta" not in run.types()
     with pytest.raises(EditRefused, match=r"1 of 2 branches have finished.*Command\(update"):
-        await run.graph.aupdate_state(thread_config(run.thread), {"messages": ["Mind the keeper."]}, as_node="plan")
-    state = await run.ask(Command(update={"messages": [HumanMessage("Mind the keeper above all.")]}))
+        await run.graph.aupdate_state(
+            thread_config(run.thread), {"messages": ["Mind the keeper."]}, as_node="plan"
+        )
+    state = await run.ask(
+        Command(update={"messages": [HumanMessage("Mind the keeper above all.")]})
+    )
     assert [finding.text for finding in in_order(state)] == ["Fast. [1]", "Slow. [1]"]
     assert len(run.calls("researcher")) == 3 + 4
     assert "Mind the keeper above all." in run.calls("orchestrator")[1].messages[-2].text
@@ -106,11 +117,18 @@ async def test_a_cancelled_run_calls_nothing_and_goes_on_with_a_message_in_view(
 
 
 @pytest.mark.parametrize("settings", [{}, {"clarify": "off", "clarifier": [FROM_READ]}])
-async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path, settings: dict[str, Any]) -> None:
+async def test_a_follow_up_is_answered_from_what_was_read(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
     scripts: dict[str, Any] = {
         "clarifier": [CLEAR, FROM_READ],
         "planner": ["1. History of the light", "1. Its height"],
-        "orchestrator": [research("When was the Skerry Light lit?"), REPORT, research("How tall is it?"), REPORT],
+        "orchestrator": [
+            research("When was the Skerry Light lit?"),
+            REPORT,
+            research("How tall is it?"),
+            REPORT,
+        ],
         "researcher": {"When was": simple_research(), "How tall": simple_research(TALL)},
         "writer": ["The Skerry Light was lit in 1844. [1]", TALL],
     }
@@ -121,7 +139,9 @@ async def test_a_follow_up_is_answered_from_what_was_read(tmp_path: Path, settin
     state = await run.ask(FOLLOW_UP)
     assert state.report and state.report.text.startswith("It stands 38 metres tall. [1]")
     # No researcher was started and nothing was searched.
-    assert len(run.calls("orchestrator")) == 2 and not {"search_tool_start", "open_url_start"} & {*run.types()}
+    assert len(run.calls("orchestrator")) == 2 and not {"search_tool_start", "open_url_start"} & {
+        *run.types()
+    }
     assert "38 metres tall" in run.calls("clarifier")[-1].text
     assert "38 metres tall" in run.calls("writer")[-1].text
     assert "Answered from what was read for earlier questions" in state.messages[-1].text
@@ -140,14 +160,20 @@ def test_every_method_that_touches_the_saver_runs_on_the_savers_loop(name: str) 
 
 
 @pytest.mark.parametrize("paused", ["", "clarification", "plan"])
-async def test_a_word_to_a_stopped_run_goes_on_although_it_was_paused_before(tmp_path: Path, paused: str) -> None:
+async def test_a_word_to_a_stopped_run_goes_on_although_it_was_paused_before(
+    tmp_path: Path, paused: str
+) -> None:
     clarifier = ["Which light?"] if paused == "clarification" else None
     script = [research("light task"), ValueError("lost"), REPORT]
     run = lab(tmp_path, clarifier=clarifier, orchestrator=script, review_plan=paused == "plan")
     if paused:
         await run.ask()
     with pytest.raises(ValueError, match="lost"):
-        await run.ask(Command(resume="approve" if paused == "plan" else "The Skerry Light") if paused else QUESTION)
+        await run.ask(
+            Command(resume="approve" if paused == "plan" else "The Skerry Light")
+            if paused
+            else QUESTION
+        )
     state = await run.ask("Please hurry.")
     assert state.report
     assert len(run.calls("planner")) == 1
@@ -181,16 +207,24 @@ async def test_a_finding_that_is_cut_off_is_partial(tmp_path: Path) -> None:
 
 def test_how_research_ended_is_never_cut_away() -> None:
     fields: dict[str, Any] = {"question_id": "old", "task": "t", "cycle": 0, "position": 0}
-    partial = Finding(id="a", text="cited [1]. " * 300, ended="partial", reason="its time was over", **fields)
-    failed = Finding(id="b", text="", ended="failed", reason="an error stopped it (ValueError)", **fields)
-    fitted = fit_window(findings_without_call({"a": partial, "b": failed}, []), 10, lambda text, share: "")
+    partial = Finding(
+        id="a", text="cited [1]. " * 300, ended="partial", reason="its time was over", **fields
+    )
+    failed = Finding(
+        id="b", text="", ended="failed", reason="an error stopped it (ValueError)", **fields
+    )
+    fitted = fit_window(
+        findings_without_call({"a": partial, "b": failed}, []), 10, lambda text, share: ""
+    )
     assert results(fitted) == {
         "a": "(Incomplete: its time was over.)\n",
         "b": "The research failed: an error stopped it (ValueError). Try another approach, or go on.",
     }
 
 
-async def test_a_run_that_is_resumed_without_documents_searches_those_it_was_given(tmp_path: Path) -> None:
+async def test_a_run_that_is_resumed_without_documents_searches_those_it_was_given(
+    tmp_path: Path,
+) -> None:
     run, _ = await answered(tmp_path, clarifier=["Which light?"])
     run.settings |= {"docs": (), "data_dir": tmp_path / "another"}
     state = await run.ask(Command(resume="The Skerry Light"))

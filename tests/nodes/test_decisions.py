@@ -33,10 +33,21 @@ async def asking(tmp_path: Path) -> Lab:
 
 
 async def test_clients_are_shown_a_form_of_langchains_type(tmp_path: Path) -> None:
-    plan, question = [requested(await (await kind(tmp_path)).waiting()) for kind in (reviewing, asking)]
-    assert plan["action_requests"][0]["name"] == plan["review_configs"][0]["action_name"] == "research_plan"
+    plan, question = [
+        requested(await (await kind(tmp_path)).waiting()) for kind in (reviewing, asking)
+    ]
+    assert (
+        plan["action_requests"][0]["name"]
+        == plan["review_configs"][0]["action_name"]
+        == "research_plan"
+    )
     assert plan["action_requests"][0]["args"] == {"plan": PLAN}
-    assert plan["review_configs"][0]["allowed_decisions"] == ["approve", "edit", "reject", "respond"]
+    assert plan["review_configs"][0]["allowed_decisions"] == [
+        "approve",
+        "edit",
+        "reject",
+        "respond",
+    ]
     assert question["action_requests"][0]["description"] == ASK
     assert question["review_configs"][0]["allowed_decisions"] == ["approve", "reject", "respond"]
 
@@ -44,14 +55,19 @@ async def test_clients_are_shown_a_form_of_langchains_type(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("reply", "steps"),
     [
-        *((approval, STEPS) for approval in (decided("approve"), "ok", Command(resume={"action": "approve"}))),
+        *(
+            (approval, STEPS)
+            for approval in (decided("approve"), "ok", Command(resume={"action": "approve"}))
+        ),
         *((decided("respond", message=words), STEPS) for words in ("Looks good!", "Ja!")),
         (Command(resume={"action": "edit", "plan": "1. Only the tides"}), ("Only the tides",)),
         (edited("Only the tides"), ("Only the tides",)),
         *((way, TWO) for way in (decided("respond", message=TYPED), TYPED, Command(resume=TYPED))),
     ],
 )
-async def test_an_approved_or_edited_plan_is_carried_out(tmp_path: Path, reply: Any, steps: tuple[str, ...]) -> None:
+async def test_an_approved_or_edited_plan_is_carried_out(
+    tmp_path: Path, reply: Any, steps: tuple[str, ...]
+) -> None:
     run = await reviewing(tmp_path)
     state = await run.ask(reply)
     assert state.report and state.plan
@@ -64,10 +80,15 @@ async def test_an_approved_or_edited_plan_is_carried_out(tmp_path: Path, reply: 
         (decided("reject", message="1. No tides\n2. No ferry"), "1. No tides\n2. No ferry"),
         (decided("reject", message="ok"), "ok"),
         (decided("reject"), "Please make another plan."),
-        *((way, WISH) for way in (WISH, Command(resume={"comment": WISH}), decided("respond", message=WISH))),
+        *(
+            (way, WISH)
+            for way in (WISH, Command(resume={"comment": WISH}), decided("respond", message=WISH))
+        ),
     ],
 )
-async def test_a_rejected_plan_is_written_again_after_any_comment(tmp_path: Path, reply: Any, comment: str) -> None:
+async def test_a_rejected_plan_is_written_again_after_any_comment(
+    tmp_path: Path, reply: Any, comment: str
+) -> None:
     run = await reviewing(tmp_path, "1. The light")
     state = await run.ask(reply)
     assert await run.next() == ("review_plan",)
@@ -76,12 +97,24 @@ async def test_a_rejected_plan_is_written_again_after_any_comment(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "reply", [decided("reject"), decided("reject", message="No."), Command(goto="__end__"), Command(goto=["__end__"])]
+    "reply",
+    [
+        decided("reject"),
+        decided("reject", message="No."),
+        Command(goto="__end__"),
+        Command(goto=["__end__"]),
+    ],
 )
-async def test_an_ended_question_is_over_and_the_next_message_begins_another(tmp_path: Path, reply: Any) -> None:
+async def test_an_ended_question_is_over_and_the_next_message_begins_another(
+    tmp_path: Path, reply: Any
+) -> None:
     run = await asking(tmp_path)
     state = await run.ask(reply)
-    assert (state.run.status, await run.next(), state.messages[-1].text) == ("ended", (), labels("en").ended)
+    assert (state.run.status, await run.next(), state.messages[-1].text) == (
+        "ended",
+        (),
+        labels("en").ended,
+    )
     stop = (await run.replayed())[-1]
     assert stop.type == "stop"
     assert (stop.stop_reason, stop.is_resumable) == ("user_cancelled", False)
@@ -94,7 +127,9 @@ async def test_an_ended_question_is_over_and_the_next_message_begins_another(tmp
     assert state.run.question == "When was it lit?"
 
 
-def test_a_plan_under_review_is_ended_in_a_plain_script_and_listed_as_ended(tmp_path: Path, desk: Desk) -> None:
+def test_a_plan_under_review_is_ended_in_a_plain_script_and_listed_as_ended(
+    tmp_path: Path, desk: Desk
+) -> None:
     desk.data.mkdir()
     run = lab(tmp_path, graph=build_graph(checkpointer=desk.data / "runs.sqlite"), review_plan=True)
     thread = thread_config("tides")
@@ -132,7 +167,9 @@ UNREADABLE: list[tuple[Any, str]] = [
 
 @pytest.mark.fault(46, 49)
 @pytest.mark.parametrize("kind", [reviewing, asking])
-async def test_an_unreadable_answer_keeps_the_question_until_there_is_a_readable_one(tmp_path: Path, kind: Any) -> None:
+async def test_an_unreadable_answer_keeps_the_question_until_there_is_a_readable_one(
+    tmp_path: Path, kind: Any
+) -> None:
     run = await kind(tmp_path)
     asked = await run.waiting()
     for answer, reason in UNREADABLE:

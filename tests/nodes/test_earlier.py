@@ -1,4 +1,5 @@
-"""Earlier research as a source: texts of finished runs are found, cited, and deleted with their run."""
+"""Earlier research as a source: texts of finished runs are found, cited, and deleted with their
+run."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ from deep_research.app.embed import ResearchGraph, build_graph, thread_id
 from deep_research.tools.engine import Found
 
 FACT = "The Skerry Light was lit in 1844."
-WORDS = f"{FACT} " + "Its lamp was seen from twenty miles away, and its keeper wrote down every ship. " * 4
+WORDS = (
+    f"{FACT} "
+    + "Its lamp was seen from twenty miles away, and its keeper wrote down every ship. " * 4
+)
 QUESTION = "When was the Skerry Light lit?"
 ALONE = ("--no-web", "--earlier")
 
@@ -47,9 +51,17 @@ def graph(tmp_path: Path) -> ResearchGraph:
     return build_graph(checkpointer=tmp_path / "runs.sqlite")
 
 
-def on(web: Web, tmp_path: Path, graph: ResearchGraph, thread: str, clock: Day, **settings: Any) -> Lab:
+def on(
+    web: Web, tmp_path: Path, graph: ResearchGraph, thread: str, clock: Day, **settings: Any
+) -> Lab:
     """A run without documents that fetches pages from this web."""
-    given = {"docs": (), "allow_private": (web.netloc,), "robots": False, "clock": clock, **settings}
+    given = {
+        "docs": (),
+        "allow_private": (web.netloc,),
+        "robots": False,
+        "clock": clock,
+        **settings,
+    }
     run = lab(tmp_path, graph=graph, writer=[f"{FACT} [1]"], **given)
     run.thread = thread
     return run
@@ -60,23 +72,39 @@ async def read_before(web: Web, tmp_path: Path, graph: ResearchGraph, **settings
     opened = calls(call("open_url", urls=[web.url("/light")]))
     steps = [calls(call("web_search", queries=["Skerry Light"])), opened, REPORT, f"{FACT} [1]"]
     engine = Shelf("shelf", Found("Skerry Light", web.url("/light"), "Of a light."))
-    run = on(web, tmp_path, graph, "first", Day(2026, 1, 5), engines=(engine,), researcher=steps, **settings)
+    run = on(
+        web,
+        tmp_path,
+        graph,
+        "first",
+        Day(2026, 1, 5),
+        engines=(engine,),
+        researcher=steps,
+        **settings,
+    )
     assert (await run.ask()).report
 
 
-async def test_a_second_run_cites_pages_read_by_the_first(web: Web, tmp_path: Path, graph: ResearchGraph) -> None:
+async def test_a_second_run_cites_pages_read_by_the_first(
+    web: Web, tmp_path: Path, graph: ResearchGraph
+) -> None:
     await read_before(web, tmp_path, graph)
     fetched = len(web.requests)
     again = calls(call("open_url", urls=[web.url("/light")]))
     steps = [search("When was the Skerry Light lit?"), again, REPORT, f"{FACT} [1]"]
-    run = on(web, tmp_path, graph, "second", Day(2026, 1, 9), earlier=True, engines=(), researcher=steps)
+    run = on(
+        web, tmp_path, graph, "second", Day(2026, 1, 9), earlier=True, engines=(), researcher=steps
+    )
     state = await run.ask()
     assert len(web.requests) == fetched and run.all_used()
     [source] = state.report.cited(state.sources) if state.report else []
     assert (source.location, source.title, source.number) == (web.url("/light"), "Skerry Light", 1)
     assert (source.kind, source.read_at, source.is_earlier) == ("web", "2026-01-05T12:00:00", True)
     assert state.report and [claim.verdict for claim in state.report.claims] == ["supported"]
-    assert "read on 2026-01-05" in state.messages[-1].text and f"[1]: <{web.url('/light')}>" in state.messages[-1].text
+    assert (
+        "read on 2026-01-05" in state.messages[-1].text
+        and f"[1]: <{web.url('/light')}>" in state.messages[-1].text
+    )
     # Deleting the reading run removes the page; the citing run keeps its evidence.
     await graph.checkpointer.adelete_thread(thread_id("first"))  # type: ignore[union-attr]
     third = on(web, tmp_path, graph, "third", Day(2026, 1, 9), earlier=True, engines=())
@@ -107,13 +135,18 @@ async def test_an_old_page_is_read_again_where_the_web_is_searched(
     [source] = state.sources.values()
     is_new = later == "changed"
     assert len(web.requests) - fetched == (later in ("changed", "gone"))
-    assert (source.read_at[:10], source.is_earlier) == (("2026-03-05", False) if is_new else ("2026-01-05", True))
+    assert (source.read_at[:10], source.is_earlier) == (
+        ("2026-03-05", False) if is_new else ("2026-01-05", True)
+    )
     assert ("1846" in run.calls("researcher")[1].text) == is_new
-    assert ("(not since 2026-01-05: there is no such page" in state.messages[-1].text) == (later == "gone")
+    assert ("(not since 2026-01-05: there is no such page" in state.messages[-1].text) == (
+        later == "gone"
+    )
 
 
 @pytest.mark.parametrize(
-    "settings", [{"user": "bob"}, {"domains_deny": ("127.0.0.1",)}, {"domains_allow": ("example.org",)}]
+    "settings",
+    [{"user": "bob"}, {"domains_deny": ("127.0.0.1",)}, {"domains_allow": ("example.org",)}],
 )
 async def test_pages_of_others_stay_hidden(
     web: Web, tmp_path: Path, graph: ResearchGraph, settings: dict[str, Any]
@@ -127,10 +160,17 @@ async def test_pages_of_others_stay_hidden(
 
 
 @pytest.mark.parametrize("strategy", ["orchestrated", "planned"])
-def test_what_a_run_has_read_is_searched_and_cited_until_the_run_is_deleted(tmp_path: Path, strategy: str) -> None:
+def test_what_a_run_has_read_is_searched_and_cited_until_the_run_is_deleted(
+    tmp_path: Path, strategy: str
+) -> None:
     desk = desk_in(tmp_path)
     assert desk.call("search", "Skerry Light").out == ""
-    assert desk.call("ask", QUESTION, "--docs", str(desk.docs), "--thread", "first", "--strategy", strategy).code == 0
+    assert (
+        desk.call(
+            "ask", QUESTION, "--docs", str(desk.docs), "--thread", "first", "--strategy", strategy
+        ).code
+        == 0
+    )
     found = desk.call("search", "first lit").out
     assert found.startswith("Skerry Light (read on 20") and "1844" in found
     # The files are deleted; their texts stay stored.
@@ -138,7 +178,10 @@ def test_what_a_run_has_read_is_searched_and_cited_until_the_run_is_deleted(tmp_
         file.unlink()
     asked = desk.call("ask", QUESTION, *ALONE, "--thread", "second", "--strategy", strategy)
     assert asked.code == 0 and "lit for the first time in 1844. [1]" in asked.out
-    assert f"[1]: <{(desk.docs / 'lighthouse.md').as_uri()}>" in asked.out and "read on 20" in asked.out
+    assert (
+        f"[1]: <{(desk.docs / 'lighthouse.md').as_uri()}>" in asked.out
+        and "read on 20" in asked.out
+    )
     assert desk.call("delete", "first", "--yes").code == 0
     assert desk.call("search", "first lit").out == ""
     assert "1844" not in desk.call("ask", QUESTION, *ALONE, "--thread", "third").out

@@ -1,4 +1,5 @@
-"""Researchers and reports that fail or hang never end the run, cost what others found, or leak what errors quote."""
+"""Researchers and reports that fail or hang never end the run, cost what others found, or leak what
+errors quote."""
 
 from __future__ import annotations
 
@@ -44,17 +45,26 @@ async def test_of_three_one_is_cut_at_its_deadline_one_fails_and_all_keep_what_t
 ) -> None:
     hanging = [search("Skerry Light 1844"), Hanging(), "Cut, but lit in 1844. [1]"]
     researchers = {**OTHERS, "light task": hanging, "keeper task": [REPORT, failure]}
-    scripts: Any = {"orchestrator": [THREE, REPORT], "researcher": researchers, "writer": ["Lit [1]; tide [2]."]}
+    scripts: Any = {
+        "orchestrator": [THREE, REPORT],
+        "researcher": researchers,
+        "writer": ["Lit [1]; tide [2]."],
+    }
     limits = {"researcher_seconds_hard": 40, "writing_share": 0.95}
     run, state = await answered(tmp_path, verify="check", limits=limits, **scripts)
     light, keeper, tide = in_order(state)
     assert (light.ended, keeper.ended, tide.ended) == ("partial", "failed", "done")
     assert "researcher_seconds_hard" in light.reason
     assert light.numbered == "Cut, but lit in 1844. [1]"
-    [reminded] = [asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text]
+    [reminded] = [
+        asked.text for asked in run.calls("researcher") if "ended early" in asked.messages[-1].text
+    ]
     assert "researcher_seconds_hard" in reminded
     shown = results(run.calls("orchestrator")[1].messages)
-    assert (shown["l"].splitlines()[-1], shown["t"]) == ("Cut, but lit in 1844. [1]", "5.2 metres. [2]")
+    assert (shown["l"].splitlines()[-1], shown["t"]) == (
+        "Cut, but lit in 1844. [1]",
+        "5.2 metres. [2]",
+    )
     assert shown["k"].startswith("The research failed")
     assert "sk-123" not in repr(state) + repr(run.packets)
     [error] = run.of_type("error")
@@ -99,11 +109,17 @@ async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> No
 
 
 @pytest.mark.fault(36)
-async def test_a_kill_between_a_failure_and_what_is_made_of_it_keeps_the_reason(tmp_path: Path) -> None:
+async def test_a_kill_between_a_failure_and_what_is_made_of_it_keeps_the_reason(
+    tmp_path: Path,
+) -> None:
     """Node and fallback fail; after the kill only LangGraph's record of the error is left."""
     store = FailingStore()
     graph = build_graph(checkpointer=WatchedSaver(serde=StrictSerializer()), store=store)
-    run = lab(tmp_path, graph=graph, researcher=[search("Skerry Light"), store.losing(REPORT, 2, hangs=True)])
+    run = lab(
+        tmp_path,
+        graph=graph,
+        researcher=[search("Skerry Light"), store.losing(REPORT, 2, hangs=True)],
+    )
     await stopped_at(run, store.is_hanging)
     store.mend()
     [finding] = (await run.ask(None)).findings.values()
@@ -112,7 +128,9 @@ async def test_a_kill_between_a_failure_and_what_is_made_of_it_keeps_the_reason(
     assert len(run.calls("researcher")) == 2
 
 
-async def test_researchers_side_by_side_take_the_time_of_the_longest_and_rounds_add_up(tmp_path: Path) -> None:
+async def test_researchers_side_by_side_take_the_time_of_the_longest_and_rounds_add_up(
+    tmp_path: Path,
+) -> None:
     clock, is_writing = HandClock(), asyncio.Event()
 
     async def short(*_: Any) -> str:
@@ -128,7 +146,10 @@ async def test_researchers_side_by_side_take_the_time_of_the_longest_and_rounds_
 
     further = clock.after(2, "Kept by Ada Moran. [1]")
     findings = {"short task.": short, "long task.": long, "further task.": further}
-    researchers = {task: [search("Skerry Light", "Ada Moran"), REPORT, reply] for task, reply in findings.items()}
+    researchers = {
+        task: [search("Skerry Light", "Ada Moran"), REPORT, reply]
+        for task, reply in findings.items()
+    }
     script = [research("short task.", "long task."), research("further task."), REPORT]
     run = lab(tmp_path, clock=clock, orchestrator=script, researcher=researchers)
     state = await run.ask()

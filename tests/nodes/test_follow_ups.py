@@ -1,4 +1,5 @@
-"""Steps that follow up others, and steps of thought alone: what they rest on and what becomes of them."""
+"""Steps that follow up others, and steps of thought alone: what they rest on and what becomes of
+them."""
 
 from __future__ import annotations
 
@@ -63,7 +64,11 @@ def always_further(**more: Any) -> Rule:
 
     def judge(asked: Asked) -> dict[str, Any]:
         title = f"{asked.task} further"
-        return {"completeness": 0.3, "quality": 0.8, "next_steps": [suggestion(title, f"{title} on", **more)]}
+        return {
+            "completeness": 0.3,
+            "quality": 0.8,
+            "next_steps": [suggestion(title, f"{title} on", **more)],
+        }
 
     return judge
 
@@ -77,7 +82,12 @@ def always_further(**more: Any) -> Rule:
         (judged(0.3, 0.4, TIDES), ENOUGH, False, ["1"]),
         (judged(0.3, 0.8, TIDES), ENOUGH, True, ["1"]),
         (judged(0.3, 0.8), ENOUGH, False, ["1"]),
-        (WANTING, judged(0.3, 0.8, suggestion("about  SKERRY light.", "Else")), False, ["1", "1.1"]),
+        (
+            WANTING,
+            judged(0.3, 0.8, suggestion("about  SKERRY light.", "Else")),
+            False,
+            ["1", "1.1"],
+        ),
         (WANTING, judged(0.3, 0.8, suggestion("Else", LIGHT.lower())), False, ["1", "1.1"]),
         (WANTING, WANTING, False, ["1", "1.1"]),
     ],
@@ -91,14 +101,24 @@ async def test_a_step_is_followed_up_if_much_is_missing_what_is_there_is_good_an
 
 
 @pytest.mark.behaviour("A-52", "A-54", "A-57", "A-58")
-async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_cited(tmp_path: Path) -> None:
+async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_cited(
+    tmp_path: Path,
+) -> None:
     def cite_tide(asked: Asked) -> str:
-        [number] = {n for message in asked.messages for n in re.findall(r"5\.2 metres.*?\[(\d+)\]", message.text)}
+        [number] = {
+            n
+            for message in asked.messages
+            for n in re.findall(r"5\.2 metres.*?\[(\d+)\]", message.text)
+        }
         return f"The spring tide reaches 5.2 metres. [{number}]"
 
-    judging = of_task(LIGHT, judged(0.3, 0.8, TIDES, suggestion("Ferry", "ferry")), judged(1.0, 1.0))
+    judging = of_task(
+        LIGHT, judged(0.3, 0.8, TIDES, suggestion("Ferry", "ferry")), judged(1.0, 1.0)
+    )
     thought = of_task(LIGHT, verdict(False, "The tides are missing.", "tide"), verdict(True))
-    run, state = await followed(tmp_path, evaluate_outcome=judging, give_verdict=thought, report=cite_tide)
+    run, state = await followed(
+        tmp_path, evaluate_outcome=judging, give_verdict=thought, report=cite_tide
+    )
     assert [(step.title, step.task, step.depth) for step in state.steps[1:]] == [("Tides", TIDE, 1)]
     assert not run.asked("update_step")
     assert (state.outcomes["1"].completeness, state.outcomes["1"].quality) == (0.3, 0.8)
@@ -108,7 +128,9 @@ async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_ci
     assert own and first.known[: len(own)] == own
     assert state.report
     [cited] = state.report.sources
-    assert {learning.step for learning in state.learnings.values() if learning.source == cited} == {"1.1"}
+    assert {learning.step for learning in state.learnings.values() if learning.source == cited} == {
+        "1.1"
+    }
     assert cited.endswith("tides.html") and "tides.html" in state.messages[-1].text
 
 
@@ -118,23 +140,33 @@ async def test_the_first_suggestion_becomes_a_deeper_step_whose_learnings_are_ci
     [
         (suggestion("", TIDE), {"title": "Tides", "task": "Else"}, ("Tides", TIDE, True)),
         (suggestion("", TIDE, search=False), {"title": " "}, ("Additional research", TIDE, False)),
-        (suggestion("Tides", "", search=False), {"title": "Else", "task": TIDE}, ("Tides", TIDE, False)),
+        (
+            suggestion("Tides", "", search=False),
+            {"title": "Else", "task": TIDE},
+            ("Tides", TIDE, False),
+        ),
         (suggestion("Tides", ""), {"task": " "}, None),
         (suggestion("", TIDE), {"title": "Tides", "is_needed": False}, None),
     ],
 )
 async def test_a_suggestion_that_lacks_words_is_worded_by_one_call_that_may_refuse_it(
-    tmp_path: Path, suggested: dict[str, Any], named: dict[str, Any], made: tuple[str, str, bool] | None
+    tmp_path: Path,
+    suggested: dict[str, Any],
+    named: dict[str, Any],
+    made: tuple[str, str, bool] | None,
 ) -> None:
     judging = of_task(LIGHT, judged(0.3, 0.8, suggested), judged(1.0, 1.0))
     wording: Rule = lambda _: {"is_needed": True, **named}  # noqa: E731 - a rule
     run, state = await followed(tmp_path, evaluate_outcome=judging, update_step=wording)
     [asked] = run.asked("update_step")
     words = suggested["title"] or suggested["rationale"]
-    assert f"A further step was suggested{f': {words}' if words else ', without words'}." in "".join(
-        message.text for message in asked.messages
+    assert (
+        f"A further step was suggested{f': {words}' if words else ', without words'}."
+        in "".join(message.text for message in asked.messages)
     )
-    assert [(step.title, step.task, step.requires_search) for step in state.steps[1:]] == ([made] if made else [])
+    assert [(step.title, step.task, step.requires_search) for step in state.steps[1:]] == (
+        [made] if made else []
+    )
 
 
 @pytest.mark.behaviour("A-18", "A-25", "A-56", "A-60")
@@ -148,10 +180,20 @@ async def test_a_follow_up_has_its_own_id_and_is_searched_after_its_parent_and_b
     parents = {step.id: step.parent for step in state.steps}
     assert parents == {"1": "", "1.1": "1", "2": "", "2.1": "2", "3": ""}
     assert {step.status for step in state.steps} == {"completed"}
-    history = [snapshot.values async for snapshot in run.graph.aget_state_history(thread_config(run.thread))]
-    kept = [step.status for values in reversed(history) for step in values.get("steps", []) if step.id == "1.1"]
+    history = [
+        snapshot.values
+        async for snapshot in run.graph.aget_state_history(thread_config(run.thread))
+    ]
+    kept = [
+        step.status
+        for values in reversed(history)
+        for step in values.get("steps", [])
+        if step.id == "1.1"
+    ]
     assert list(dict.fromkeys(kept)) == ["pending", "in_progress", "completed"]
-    assert {packet["step_id"]: packet["parent_id"] for packet in run.of_type("step_started")} == parents
+    assert {
+        packet["step_id"]: packet["parent_id"] for packet in run.of_type("step_started")
+    } == parents
     assert run.position_of("step_started", "3") > run.position_of("step_done", "1.1")
     order = [learning.step for learning in state.learnings.values()]
     assert order.index("1") < order.index("1.1") and order.index("2") < order.index("2.1")
@@ -159,7 +201,9 @@ async def test_a_follow_up_has_its_own_id_and_is_searched_after_its_parent_and_b
 
 
 @pytest.mark.behaviour("A-29", "A-57", "A-61", "A-66")
-@pytest.mark.parametrize(("limits", "added"), [({}, ["1.1", "2.1", "2.1.1"]), ({"max_follow_ups": 0}, [])])
+@pytest.mark.parametrize(
+    ("limits", "added"), [({}, ["1.1", "2.1", "2.1.1"]), ({"max_follow_ups": 0}, [])]
+)
 async def test_follow_ups_go_one_step_deep_and_below_a_thought_two_whatever_its_verdict(
     tmp_path: Path, limits: dict[str, int], added: list[str]
 ) -> None:
@@ -177,18 +221,27 @@ async def test_follow_ups_go_one_step_deep_and_below_a_thought_two_whatever_its_
 def thinking(*tasks: str, **rules: Any) -> dict[str, Any]:
     """Rules with a plan of one search and thoughts that build on it."""
     steps = plan(step(LIGHT), *(step(task, search=False, after=(1,)) for task in tasks))
-    statements = of_task(JUDGE, lambda _: {"statements": [FIRST_THOUGHT, " "]}, lambda _: {"statements": ["So be it."]})
+    statements = of_task(
+        JUDGE,
+        lambda _: {"statements": [FIRST_THOUGHT, " "]},
+        lambda _: {"statements": ["So be it."]},
+    )
     return {"make_plan": steps, "record_analysis": statements, **rules}
 
 
 def done(run: PlannedLab) -> dict[str, tuple[str, str]]:
     """Final status and reason of each step."""
-    return {packet["step_id"]: (packet["status"], packet["reason"]) for packet in run.of_type("step_done")}
+    return {
+        packet["step_id"]: (packet["status"], packet["reason"])
+        for packet in run.of_type("step_done")
+    }
 
 
 @pytest.mark.behaviour("A-62")
 @pytest.mark.parametrize("before", [[], [step("word0x")]])
-async def test_a_thought_over_nothing_is_skipped(tmp_path: Path, before: list[dict[str, Any]]) -> None:
+async def test_a_thought_over_nothing_is_skipped(
+    tmp_path: Path, before: list[dict[str, Any]]
+) -> None:
     unheard_of = lambda asked: {"queries": [WORDS[asked.number]]}  # noqa: E731 - a rule
     steps = plan(*before, step(JUDGE, search=False), step(COMPARE, search=False, previous=True))
     run, state = await finished(tmp_path, {"make_plan": steps, "choose_queries": unheard_of})
@@ -202,11 +255,17 @@ async def test_a_thought_over_nothing_is_skipped(tmp_path: Path, before: list[di
 
 
 @pytest.mark.behaviour("A-64")
-@pytest.mark.parametrize(("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)])
-async def test_a_sure_thought_is_noted(tmp_path: Path, covered: int, of: int, confidence: float, times: int) -> None:
+@pytest.mark.parametrize(
+    ("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)]
+)
+async def test_a_sure_thought_is_noted(
+    tmp_path: Path, covered: int, of: int, confidence: float, times: int
+) -> None:
     task = " ".join(WORDS[:of])
     rules = thinking(
-        task, record_learnings=holding(covered), record_insights=of_task(task, insights("So."), insights())
+        task,
+        record_learnings=holding(covered),
+        record_insights=of_task(task, insights("So."), insights()),
     )
     rules["evaluate_outcome"] = judged(covered / of, 1.0)
     run, state = await finished(tmp_path, rules)
@@ -239,5 +298,7 @@ async def test_a_thought_knows_contradictions_names_no_source_and_is_untouched_b
     thoughts = [known for known in state.learnings.values() if known.step in ("2", "3")]
     assert [(thought.text, thought.source) for thought in thoughts] == [(learning["text"], "")]
     [report] = run.asked("report")
-    [shown_thought] = [message.text for message in report.messages if learning["text"] in message.text]
+    [shown_thought] = [
+        message.text for message in report.messages if learning["text"] in message.text
+    ]
     assert shown_thought.startswith("Analysis, not a source")

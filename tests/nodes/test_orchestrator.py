@@ -1,4 +1,5 @@
-"""The orchestrator: cycles, precedence, mistakes, limits, an answer to every call; its research memory and analyses."""
+"""The orchestrator: cycles, precedence, mistakes, limits, an answer to every call; its research
+memory and analyses."""
 
 from __future__ import annotations
 
@@ -41,19 +42,37 @@ CONCLUSION = "Nothing speaks against 1844, though only one source says so [1]."
 @pytest.mark.fault("R13")
 @pytest.mark.behaviour("O-19")
 @pytest.mark.parametrize(("reasons", "decisions"), [(False, 7), (True, 3)])
-async def test_the_last_cycle_writes_the_report_without_asking(tmp_path: Path, reasons: bool, decisions: int) -> None:
+async def test_the_last_cycle_writes_the_report_without_asking(
+    tmp_path: Path, reasons: bool, decisions: int
+) -> None:
     script = [research(f"task {number}.") for number in range(decisions)]
     profile: Any = {"reasoning_output": reasons}
-    run, state = await answered(tmp_path, orchestrator=script, researcher=many(decisions), profile=profile)
+    run, state = await answered(
+        tmp_path, orchestrator=script, researcher=many(decisions), profile=profile
+    )
     assert state.report
-    assert (len(run.calls("orchestrator")), len(state.findings), len(run.calls("writer"))) == (decisions, decisions, 1)
+    assert (len(run.calls("orchestrator")), len(state.findings), len(run.calls("writer"))) == (
+        decisions,
+        decisions,
+        1,
+    )
 
 
 @pytest.mark.behaviour("O-20", "O-23", "O-24", "O-25", "O-38", "O-39")
-async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limited(tmp_path: Path) -> None:
+async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limited(
+    tmp_path: Path,
+) -> None:
     thoughts = [think("Look at the tower."), think("Hm.")]
-    first = [thoughts[0], research("task 0."), thoughts[1], research("task 1."), research("task 2.")]
-    run, state = await answered(tmp_path, orchestrator=[*first, *[think("Hm.")] * 4, REPORT], researcher=many(3))
+    first = [
+        thoughts[0],
+        research("task 0."),
+        thoughts[1],
+        research("task 1."),
+        research("task 2."),
+    ]
+    run, state = await answered(
+        tmp_path, orchestrator=[*first, *[think("Hm.")] * 4, REPORT], researcher=many(3)
+    )
     assert state.report and run.all_used()
     assert [finding.thought for finding in in_order(state)] == ["Look at the tower.", "Hm.", ""]
     shown = [packet["reasoning"] for packet in run.of_type("reasoning_delta")]
@@ -73,7 +92,9 @@ async def test_thoughts_cost_no_cycle_belong_to_the_next_research_and_are_limite
 
 
 @pytest.mark.behaviour("O-21", "O-22")
-@pytest.mark.parametrize(("decision", "finding", "goes_on"), [(1800, 0, True), (1801, 0, False), (0, 1801, False)])
+@pytest.mark.parametrize(
+    ("decision", "finding", "goes_on"), [(1800, 0, True), (1801, 0, False), (0, 1801, False)]
+)
 async def test_when_the_clock_is_over_the_round_is_completed_and_the_report_forced(
     tmp_path: Path, decision: int, finding: int, goes_on: bool
 ) -> None:
@@ -89,12 +110,22 @@ async def test_when_the_clock_is_over_the_round_is_completed_and_the_report_forc
 
 
 @pytest.mark.behaviour("O-26", "O-27")
-async def test_silence_first_leads_to_the_plans_steps_and_later_to_the_report(tmp_path: Path) -> None:
+async def test_silence_first_leads_to_the_plans_steps_and_later_to_the_report(
+    tmp_path: Path,
+) -> None:
     script = ["I would rather talk.", "Still talking.", "Enough, I think."]
     steps = ("History of the Skerry Light", "Its keeper Ada Moran", "The harbour beside it")
-    run, state = await answered(tmp_path, orchestrator=script, researcher={step: simple_research() for step in steps})
-    assert ["no effect" in asked.messages[-1].text for asked in run.calls("orchestrator")[:2]] == [False, True]
-    assert state.plan and tuple(finding.task for finding in in_order(state)) == state.plan.steps == steps
+    run, state = await answered(
+        tmp_path, orchestrator=script, researcher={step: simple_research() for step in steps}
+    )
+    assert ["no effect" in asked.messages[-1].text for asked in run.calls("orchestrator")[:2]] == [
+        False,
+        True,
+    ]
+    assert (
+        state.plan
+        and tuple(finding.task for finding in in_order(state)) == state.plan.steps == steps
+    )
     assert every_call_has_one_result(state.transcript)
     assert state.report and run.all_used()
 
@@ -103,8 +134,12 @@ async def test_silence_first_leads_to_the_plans_steps_and_later_to_the_report(tm
 async def test_report_wins_over_thought_thought_over_research_and_that_is_done_beside_unknown_tools(
     tmp_path: Path,
 ) -> None:
-    both = calls(call("research_agent", task="not now", id="r"), call("think_tool", reasoning="hm", id="t"))
-    mixed = calls(call("browse", url="x", id="b"), call("research_agent", task="When was it lit?", id="first"))
+    both = calls(
+        call("research_agent", task="not now", id="r"), call("think_tool", reasoning="hm", id="t")
+    )
+    mixed = calls(
+        call("browse", url="x", id="b"), call("research_agent", task="When was it lit?", id="first")
+    )
     all_three = calls(
         call("research_agent", task="never", id="r2"),
         call("think_tool", reasoning="hm", id="t2"),
@@ -129,7 +164,9 @@ async def test_calls_of_unknown_tools_end_in_the_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("O-31", "O-33", "O-34", "O-43", "O-84", "O-90")
-async def test_branches_are_announced_and_results_and_steps_keep_their_order_and_unique_ids(tmp_path: Path) -> None:
+async def test_branches_are_announced_and_results_and_steps_keep_their_order_and_unique_ids(
+    tmp_path: Path,
+) -> None:
     tasks = (call("research_agent", task=task, id="same") for task in ("slow task", "fast task"))
     script = [calls(call("browse", id="odd"), *tasks), research("task 2.", ids=("same",)), REPORT]
     researchers = {
@@ -137,41 +174,69 @@ async def test_branches_are_announced_and_results_and_steps_keep_their_order_and
         "fast task": [search("tides"), REPORT, "Fast. [1]"],
         "task 2.": simple_research(),
     }
-    run, state = await answered(tmp_path, orchestrator=script, researcher=researchers, writer=["Slow [1], fast [2]."])
+    run, state = await answered(
+        tmp_path, orchestrator=script, researcher=researchers, writer=["Slow [1], fast [2]."]
+    )
     assert set(state.findings) == {"same", "same-2", "same-3"}
     assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [2]
     assert run.types().index("top_level_branching") < run.types().index("research_agent_start")
-    odd, *shown = [m.text for m in run.calls("orchestrator")[1].messages if isinstance(m, ToolMessage)]
+    odd, *shown = [
+        m.text for m in run.calls("orchestrator")[1].messages if isinstance(m, ToolMessage)
+    ]
     assert "no tool 'browse'" in odd and shown == ["Slow. [1]", "Fast. [2]"]
-    kept = [[action.inputs for action in state.findings[name].actions] for name in ("same", "same-2")]
+    kept = [
+        [action.inputs for action in state.findings[name].actions] for name in ("same", "same-2")
+    ]
     assert kept == [[("light",), ("keeper",), ("harbour",)], [("tides",)]]
     assert state.report and len(state.report.sources) == 2
-    deltas = [packet for packet in run.of_type("intermediate_report_delta") if packet["placement"]["turn_index"] == 1]
+    deltas = [
+        packet
+        for packet in run.of_type("intermediate_report_delta")
+        if packet["placement"]["turn_index"] == 1
+    ]
     for tab, text in enumerate(("Slow. [1]", "Fast. [1]")):
-        assert "".join(delta["content"] for delta in deltas if delta["placement"]["tab_index"] == tab) == text
+        assert (
+            "".join(delta["content"] for delta in deltas if delta["placement"]["tab_index"] == tab)
+            == text
+        )
     assert every_call_has_one_result(state.transcript)
 
 
 @pytest.mark.behaviour("O-37")
 async def test_malformed_calls_are_answered_and_never_run(tmp_path: Path) -> None:
     wrong: list[dict[str, Any]] = [{}, {"task": "  "}, {"task": 7}, {"topic": "light"}]
-    without_text = (call("research_agent", id=f"no text {number}", **given) for number, given in enumerate(wrong))
+    without_text = (
+        call("research_agent", id=f"no text {number}", **given)
+        for number, given in enumerate(wrong)
+    )
     broken = (
         broken_call("research_agent", '{"task": "half', id="not valid JSON 1"),
         broken_call("research_agent", '["a"]', id="not valid JSON 2"),
     )
     cut_off = calls(call("research_agent", task="cut o", id="cut off"), finish_reason="length")
-    script = [calls(*without_text, *broken), cut_off, research("When was it lit?", ids=("right",)), REPORT]
+    script = [
+        calls(*without_text, *broken),
+        cut_off,
+        research("When was it lit?", ids=("right",)),
+        REPORT,
+    ]
     run, state = await answered(tmp_path, orchestrator=script)
     answers = results(state.transcript)
-    assert all("`task` has to be a text" in answers[f"no text {number}"] for number in range(len(wrong)))
-    assert all(name.rstrip(" 12") in answers[name] for name in ("cut off", "not valid JSON 1", "not valid JSON 2"))
+    assert all(
+        "`task` has to be a text" in answers[f"no text {number}"] for number in range(len(wrong))
+    )
+    assert all(
+        name.rstrip(" 12") in answers[name]
+        for name in ("cut off", "not valid JSON 1", "not valid JSON 2")
+    )
     assert [*state.findings] == ["right"] and run.all_used()
     assert every_call_has_one_result(state.transcript)
 
 
 @pytest.mark.behaviour("O-40", "O-41")
-@pytest.mark.parametrize(("effort", "researcher", "others"), [("auto", "low", None), ("high", "high", "high")])
+@pytest.mark.parametrize(
+    ("effort", "researcher", "others"), [("auto", "low", None), ("high", "high", "high")]
+)
 async def test_models_that_reason_get_their_own_prompts_no_think_tool_and_low_effort_for_research(
     tmp_path: Path, effort: str, researcher: str, others: str | None
 ) -> None:
@@ -181,7 +246,11 @@ async def test_models_that_reason_get_their_own_prompts_no_think_tool_and_low_ef
     roles: tuple[Role, ...] = ("orchestrator", "researcher", "clarifier", "planner", "writer")
     for role in roles[:2]:
         for asked, has_tool in ((plain.calls(role)[0], True), (run.calls(role)[0], False)):
-            assert ("think_tool" in asked.tools) is ("think_tool" in asked.messages[0].text) is has_tool
+            assert (
+                ("think_tool" in asked.tools)
+                is ("think_tool" in asked.messages[0].text)
+                is has_tool
+            )
     assert "reason" in run.calls("orchestrator")[0].messages[0].text
     for role in roles:
         expected = researcher if role == "researcher" else others
@@ -189,13 +258,19 @@ async def test_models_that_reason_get_their_own_prompts_no_think_tool_and_low_ef
 
 
 @pytest.mark.behaviour("O-42")
-async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(tmp_path: Path) -> None:
+async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(
+    tmp_path: Path,
+) -> None:
     long = "".join(f"On day {day} much was said about the weather. " for day in range(800))
     run, state = await answered(
         tmp_path,
         orchestrator=[research("task 0."), research("task 1."), REPORT],
         researcher={
-            "task 0.": [search("light"), REPORT, f"{long}It was lit in 1844. [1] {long}It is tall. [1]"],
+            "task 0.": [
+                search("light"),
+                REPORT,
+                f"{long}It was lit in 1844. [1] {long}It is tall. [1]",
+            ],
             "task 1.": [search("Ada Moran"), REPORT, "Newest finding. [1] No marker here."],
         },
         window=8000,
@@ -204,8 +279,13 @@ async def test_findings_that_do_not_fit_the_window_shrink_to_what_they_prove(tmp
     )
     assert state.report
     shown = [m.text for m in run.calls("orchestrator")[2].messages if isinstance(m, ToolMessage)]
-    assert shown == ["It was lit in 1844. [1] It is tall. [1]", "Newest finding. [2] No marker here."]
-    assert run.calls("orchestrator")[2].messages[0].text.count("1. History of the Skerry Light") == 1
+    assert shown == [
+        "It was lit in 1844. [1] It is tall. [1]",
+        "Newest finding. [2] No marker here.",
+    ]
+    assert (
+        run.calls("orchestrator")[2].messages[0].text.count("1. History of the Skerry Light") == 1
+    )
     assert "weather" in in_order(state)[0].text
 
 
@@ -214,7 +294,9 @@ async def test_a_report_before_any_research_is_refused_once(tmp_path: Path) -> N
     eager = lab(tmp_path, orchestrator=[REPORT, research("When was it lit?"), REPORT])
     assert (await eager.ask()).report
     assert "hand out the first tasks" in eager.calls("orchestrator")[1].messages[-1].text
-    stubborn = lab(tmp_path, orchestrator=[REPORT, REPORT], researcher=[], writer=["A light is a light. [1]"])
+    stubborn = lab(
+        tmp_path, orchestrator=[REPORT, REPORT], researcher=[], writer=["A light is a light. [1]"]
+    )
     state = await stubborn.ask()
     assert state.messages[-1].text.startswith("*No source was consulted for this text.*")
     assert "no source was consulted" in stubborn.calls("writer")[0].messages[-1].text
@@ -229,12 +311,19 @@ def shown(prompt: str) -> dict[str, Any]:
 
 def finds(finding: str, *missing: str) -> list[Any]:
     """Script of a researcher that finds both documents and writes this finding."""
-    return [search("Skerry Light", "Ada Moran"), calls(call("generate_report", missing=[*missing])), finding]
+    return [
+        search("Skerry Light", "Ada Moran"),
+        calls(call("generate_report", missing=[*missing])),
+        finding,
+    ]
 
 
 async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path) -> None:
     script = [research("task 0."), research("task 1."), calls(call("generate_report", missing=[]))]
-    researchers = {"task 0.": finds(f"{LIT} [1]", OPEN), "task 1.": finds("Alan built it, he says. [1]")}
+    researchers = {
+        "task 0.": finds(f"{LIT} [1]", OPEN),
+        "task 1.": finds("Alan built it, he says. [1]"),
+    }
     run, state = await answered(tmp_path, orchestrator=script, researcher=researchers)
     prompts = [shown(call.messages[-1].text) for call in run.calls("orchestrator")]
     assert prompts == [{}, {"gaps": [OPEN]}, {"gaps": [OPEN]}]
@@ -253,20 +342,36 @@ async def test_what_the_orchestrator_misses_is_reported_once(tmp_path: Path) -> 
     assert OPEN not in run.calls("writer")[0].messages[-1].text
 
 
-async def test_a_declared_contradiction_reaches_orchestrator_writer_and_reader(tmp_path: Path) -> None:
+async def test_a_declared_contradiction_reaches_orchestrator_writer_and_reader(
+    tmp_path: Path,
+) -> None:
     said = {"claim": LIT, "document": 1, "other": OTHER, "other_document": 2, "about": "advice"}
-    useless = [{**said, "document": 9}, {**said, "other_document": 1}, {**said, "other": LIT}, "none"]
+    useless = [
+        {**said, "document": 9},
+        {**said, "other_document": 1},
+        {**said, "other": LIT},
+        "none",
+    ]
     declared = calls(call("generate_report", contradictions=[said, *useless]))
     script = [search("Skerry Light", "Ada Moran"), declared, f"{LIT} [1] {OTHER} [2]"]
-    run, state = await answered(tmp_path, researcher=script, writer=[f"{LIT} [1] Others say 1846. [2]"], verify="off")
-    assert shown(run.calls("orchestrator")[1].messages[-1].text) == {"contradictions": [[LIT, OTHER]]}
+    run, state = await answered(
+        tmp_path, researcher=script, writer=[f"{LIT} [1] Others say 1846. [2]"], verify="off"
+    )
+    assert shown(run.calls("orchestrator")[1].messages[-1].text) == {
+        "contradictions": [[LIT, OTHER]]
+    }
     [finding] = state.findings.values()
     [dispute] = finding.contradictions
     assert (dispute.claims, dispute.about, dispute.resolution) == ((LIT, OTHER), "advice", "open")
     assert dispute.origins == ("own", "own")
     assert f"– but: {OTHER}" in run.calls("writer")[0].messages[-1].text
     table = state.messages[-1].text.partition("## Contradictions")[2].partition("## Sources")[0]
-    assert (table.count(LIT), table.count(OTHER), table.count("[1]"), table.count("[2]")) == (1, 1, 1, 1)
+    assert (table.count(LIT), table.count(OTHER), table.count("[1]"), table.count("[2]")) == (
+        1,
+        1,
+        1,
+        1,
+    )
 
 
 def concluded(*conclusions: str) -> Any:
@@ -285,16 +390,31 @@ async def test_research_comes_before_analyses_which_are_limited_and_whose_conclu
     tmp_path: Path,
 ) -> None:
     both = calls(call("research_agent", task="Who kept it?"), call("analyze_findings", task=TASK))
-    researchers = {"When was": simple_research(), "Who kept": simple_research("Ada Moran kept it. [1]")}
+    researchers = {
+        "When was": simple_research(),
+        "Who kept": simple_research("Ada Moran kept it. [1]"),
+    }
     decisions = [both, ANALYZE, ANALYZE, ANALYZE, REPORT]
     answers = [concluded(CONCLUSION, "It is old [7]."), concluded("It was kept.")]
     run = analyzing(tmp_path, decisions, answers, researcher=researchers)
     state = await run.ask()
-    assert [finding.is_analysis for finding in state.findings.values()] == [False, False, True, True]
+    assert [finding.is_analysis for finding in state.findings.values()] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     asked, _ = [asked for asked in run.calls("orchestrator") if "record_conclusions" in asked.tools]
     assert "It was lit in 1844. [1]" in asked.text and TASK in asked.text
     prompts = [asked.text for asked in run.calls("orchestrator") if "research_agent" in asked.tools]
-    assert ["research comes first" in prompt for prompt in prompts] == [False, False, True, True, True, True]
+    assert ["research comes first" in prompt for prompt in prompts] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
     assert "all 2 analyses were made" in prompts[-1]
     # Numbers that no finding has are removed.
     prompt = run.calls("writer")[0].text
@@ -305,7 +425,9 @@ async def test_research_comes_before_analyses_which_are_limited_and_whose_conclu
 
 
 @pytest.mark.parametrize("answers", [["I would rather not.", "No."], [concluded(), concluded()]])
-async def test_without_conclusions_the_run_goes_on_and_says_so(tmp_path: Path, answers: list[Any]) -> None:
+async def test_without_conclusions_the_run_goes_on_and_says_so(
+    tmp_path: Path, answers: list[Any]
+) -> None:
     run = analyzing(tmp_path, [ANALYZE, REPORT], answers)
     state = await run.ask()
     assert state.report and state.report.text

@@ -1,4 +1,5 @@
-"""A planned run: its memory and final check, what its report rests on, how it ends, and plans as they are edited."""
+"""A planned run: its memory and final check, what its report rests on, how it ends, and plans as
+they are edited."""
 
 from __future__ import annotations
 
@@ -42,15 +43,29 @@ from deep_research.state import ResearchState
 
 LIGHT = "Skerry Light lit"
 TIDE = "spring tide metres"
-THREE = plan(step(LIGHT), step(TIDE), step("Compare them", search=False), step("Judge them", search=False))
+THREE = plan(
+    step(LIGHT), step(TIDE), step("Compare them", search=False), step("Judge them", search=False)
+)
 MARKER = re.compile(r"\[(\d+)\]")
 FIRST, SECOND = "Skerry Light", "Skerry Light keeper"
 TALL, TALLER = "The Skerry Light is 38 metres tall.", "The Skerry Light is 45 metres tall."
-AGED, BUILDER, OIL = "The Skerry Light is old.", "Who built the Skerry Light?", "Which oil did the Skerry Light burn?"
+AGED, BUILDER, OIL = (
+    "The Skerry Light is old.",
+    "Who built the Skerry Light?",
+    "Which oil did the Skerry Light burn?",
+)
 STEPS = [
     PlanStep(id="1", title="The light", task="When was it lit?", requires_search=True),
-    PlanStep(id="2", title="The keeper", task="Who kept it then?", requires_search=True, depends_on=("1",)),
-    PlanStep(id="3", title="The end", task="Compare them.", requires_search=False, depends_on=("1", "2")),
+    PlanStep(
+        id="2",
+        title="The keeper",
+        task="Who kept it then?",
+        requires_search=True,
+        depends_on=("1",),
+    ),
+    PlanStep(
+        id="3", title="The end", task="Compare them.", requires_search=False, depends_on=("1", "2")
+    ),
 ]
 OLD = "The Skerry Light stands 38 metres tall."
 NEW = "The Skerry Light stands 41 metres tall."
@@ -66,21 +81,39 @@ ASKED = "How tall is the Skerry Light?"
 def basis(run: PlannedLab) -> dict[str, str]:
     """Findings in the writer's latest prompt, by task."""
     messages = run.asked("report")[-1].messages
-    made = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
+    made = [
+        call
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+    ]
     tasks = {call["id"]: call["args"]["task"] for call in made}
     return {tasks[m.tool_call_id]: m.text for m in messages if isinstance(m, ToolMessage)}
 
 
 @pytest.mark.behaviour("A-74", "A-75", "A-76", "A-77", "A-79")
-async def test_the_report_rests_on_findings_and_comes_after_main_message_and_sources(tmp_path: Path) -> None:
+async def test_the_report_rests_on_findings_and_comes_after_main_message_and_sources(
+    tmp_path: Path,
+) -> None:
     def learned(asked: Asked) -> Any:
         facts = RULES["record_learnings"](asked)["learnings"]
-        return {"learnings": [*facts, {"text": "The lamp is white.", "document": facts[0]["document"]}, *facts]}
+        return {
+            "learnings": [
+                *facts,
+                {"text": "The lamp is white.", "document": facts[0]["document"]},
+                *facts,
+            ]
+        }
 
     report: Rule = lambda _: "High. [4] Old. [1] Lost. [9]"  # noqa: E731 - a rule
     last: Rule = lambda _: {"statements": ["It is old.", "All say so."]}  # noqa: E731 - a rule
     thought = of_task("Compare them", lambda _: {"statements": ["It is high."]}, last)
-    rules = {"make_plan": THREE, "record_learnings": learned, "record_analysis": thought, "report": report}
+    rules = {
+        "make_plan": THREE,
+        "record_learnings": learned,
+        "record_analysis": thought,
+        "report": report,
+    }
     run, state = await finished(tmp_path, rules, verify="off")
     shown = basis(run)
     assert [*shown] == [LIGHT, TIDE, "Compare them", "Judge them"]
@@ -101,16 +134,22 @@ async def test_the_report_rests_on_findings_and_comes_after_main_message_and_sou
     [listed] = run.of_type("sources")
     assert {document["document_id"] for document in listed["documents"]} == state.sources.keys()
     numbered = [source for source in state.sources.values() if source.number]
-    assert listed["cited"] == [source.key for source in sorted(numbered, key=lambda source: source.number)]
+    assert listed["cited"] == [
+        source.key for source in sorted(numbered, key=lambda source: source.number)
+    ]
     kinds = run.types()
     assert kinds.index("report_framing") < kinds.index("sources") < kinds.index("message_start")
     assert await run.replays_alike()
 
 
 @pytest.mark.behaviour("A-74")
-async def test_the_writer_is_shown_insights_with_their_step_and_each_fact_and_conclusion_once(tmp_path: Path) -> None:
+async def test_the_writer_is_shown_insights_with_their_step_and_each_fact_and_conclusion_once(
+    tmp_path: Path,
+) -> None:
     rules = {
-        "make_plan": plan(step(FIRST), step(SECOND, previous=True), step("Compare them", search=False)),
+        "make_plan": plan(
+            step(FIRST), step(SECOND, previous=True), step("Compare them", search=False)
+        ),
         "record_learnings": of_task(FIRST, facts(TALL), facts(TALL, AGED)),
         "record_insights": of_task(SECOND, insights("It is old."), insights("It is high.")),
         "record_analysis": lambda _: {"statements": ["It is high.", "It will last."]},
@@ -132,9 +171,13 @@ async def test_a_step_that_learned_only_what_another_has_is_left_out(tmp_path: P
     assert "Statements marked as analysis" not in run.asked("report")[0].reminder
 
 
-async def test_a_follow_up_shows_earlier_conclusions_as_such_and_known_facts_with_its_own_steps(tmp_path: Path) -> None:
+async def test_a_follow_up_shows_earlier_conclusions_as_such_and_known_facts_with_its_own_steps(
+    tmp_path: Path,
+) -> None:
     rules: dict[str, Rule] = {
-        "make_plan": in_turn(plan(step(FIRST), step("Compare them", search=False)), plan(step(SECOND))),
+        "make_plan": in_turn(
+            plan(step(FIRST), step("Compare them", search=False)), plan(step(SECOND))
+        ),
         "record_learnings": of_task(FIRST, facts(TALL, AGED), facts(TALL, TALLER)),
         "record_analysis": lambda _: {"statements": ["It is high."]},
     }
@@ -159,27 +202,37 @@ def test_the_report_is_written_by_the_node_of_both_strategies() -> None:
     ("seconds", "reason"),
     [
         (290, "completed"),
-        pytest.param(300, "completed_with_gaps", marks=pytest.mark.fault("R13", logs="WARNING core.writing.turn")),
+        pytest.param(
+            300,
+            "completed_with_gaps",
+            marks=pytest.mark.fault("R13", logs="WARNING core.writing.turn"),
+        ),
     ],
 )
 async def test_at_the_limit_no_step_is_begun_and_the_last_packet_says_how_and_when_the_run_ended(
     tmp_path: Path, seconds: float, reason: str
 ) -> None:
     clock = HandClock()
-    run, _ = await finished(tmp_path, {"make_plan": clock.after(seconds, plan(step(LIGHT)))}, clock=clock)
+    run, _ = await finished(
+        tmp_path, {"make_plan": clock.after(seconds, plan(step(LIGHT)))}, clock=clock
+    )
     [stop] = run.of_type("stop")
     assert run.packets[-1] is stop
     assert (stop["stop_reason"], stop["elapsed_seconds"]) == (reason, seconds)
     assert ("max_seconds_planned" in stop["message"]) is (reason != "completed")
     assert ("step_started" in run.types()) is (reason == "completed")
     [listed] = run.of_type("sources")
-    assert len(listed["cited"]) < len(listed["documents"]), "what was only found is not marked as citable"
+    assert len(listed["cited"]) < len(listed["documents"]), (
+        "what was only found is not marked as citable"
+    )
     assert bool(listed["cited"]) is (reason == "completed")
 
 
 @pytest.mark.fault("R23")
 @pytest.mark.behaviour("A-68")
-async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_its_thread(tmp_path: Path) -> None:
+async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_its_thread(
+    tmp_path: Path,
+) -> None:
     noting = insights(AGED, gaps={BUILDER: 0.9, OIL: 0.5})
     answering: Rule = lambda asked: {**facts("Ada Moran built it.")(asked), "answered_gaps": [1]}  # noqa: E731
     rules = {
@@ -201,7 +254,10 @@ async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_i
         [pair] = contradictions(memory)
         assert {state.learnings[key].text for key in pair.learnings} == {TALL, TALLER}
         assert [state.outcomes[step].confidence for step in ("1", "2")] == [0.88, 0.75]
-        assert f"Not found: {OIL}" in state.messages[-1].text and BUILDER not in state.messages[-1].text
+        assert (
+            f"Not found: {OIL}" in state.messages[-1].text
+            and BUILDER not in state.messages[-1].text
+        )
         assert await first.replays_alike()
         await other.ask()
         await saver.adelete_thread(thread_id("first"))
@@ -214,7 +270,9 @@ async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_i
 
 def read(text: str, most: int = 6) -> list[tuple[str, str, str, bool, tuple[str, ...]]]:
     steps = read_steps(text, most)
-    return [(step.id, step.title, step.task, step.requires_search, step.depends_on) for step in steps]
+    return [
+        (step.id, step.title, step.task, step.requires_search, step.depends_on) for step in steps
+    ]
 
 
 def test_an_edited_plan_keeps_kinds_and_what_builds_on_what_by_the_numbers_in_it() -> None:
@@ -241,8 +299,12 @@ def test_what_a_limit_left_undone_is_pending_again_when_it_holds_no_more() -> No
 @pytest.mark.parametrize("limit", ["max_searches", "max_tool_calls"])
 async def test_a_limit_of_searches_leaves_thought_alone(tmp_path: Path, limit: str) -> None:
     steps = plan(step("Skerry Light"), step("Port Anlow"), step("Judge", search=False))
-    run, state = await finished(tmp_path, {"make_plan": steps}, limits={limit: 2, "max_parallel_researchers": 1})
-    assert [step.status for step in state.steps] == ["completed", "skipped", "completed"], "the first look took one"
+    run, state = await finished(
+        tmp_path, {"make_plan": steps}, limits={limit: 2, "max_parallel_researchers": 1}
+    )
+    assert [step.status for step in state.steps] == ["completed", "skipped", "completed"], (
+        "the first look took one"
+    )
     assert run.asked("record_analysis")
     assert state.run and limit in state.run.stop_reason
     assert limit in state.messages[-1].text
@@ -250,7 +312,10 @@ async def test_a_limit_of_searches_leaves_thought_alone(tmp_path: Path, limit: s
 
 def last_lines(asked: Asked) -> Any:
     """Learn the last line of each result; the first two contradict each other."""
-    learned = [{"text": result["text"].split("\n")[-1], "document": result["document"]} for result in asked.results]
+    learned = [
+        {"text": result["text"].split("\n")[-1], "document": result["document"]}
+        for result in asked.results
+    ]
     if len(learned) < 2:
         return {"learnings": learned}
     first, second, *_ = learned
@@ -259,9 +324,15 @@ def last_lines(asked: Asked) -> Any:
     return {"learnings": learned, "contradictions": [pair]}
 
 
-async def compared(tmp_path: Path, rules: dict[str, Rule] | None = None) -> tuple[PlannedLab, ResearchState]:
+async def compared(
+    tmp_path: Path, rules: dict[str, Rule] | None = None
+) -> tuple[PlannedLab, ResearchState]:
     """A run over `DOCUMENTS` that learns the last line of each."""
-    usual = {"make_plan": plan(step(TASK)), "record_learnings": last_lines, "report": lambda _: f"{OLD} [1]"}
+    usual = {
+        "make_plan": plan(step(TASK)),
+        "record_learnings": last_lines,
+        "report": lambda _: f"{OLD} [1]",
+    }
     run = planned_lab(tmp_path, {**usual, **(rules or {})}, data_dir=tmp_path / "data")
     run.folder = tmp_path / "documents"
     run.folder.mkdir()
@@ -281,21 +352,34 @@ def confirmed(state: ResearchState) -> list[tuple[str, str]]:
 
 
 @pytest.mark.behaviour("A-72", "A-73")
-async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tmp_path: Path) -> None:
+async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(
+    tmp_path: Path,
+) -> None:
     run, state = await compared(tmp_path)
     [pair] = confirmed(state)
     assert set(pair) == {OLD, NEW}
-    assert "\n## Contradictions\n\n| Claim | Other claim | Sources | Dates | Newer |\n" in state.messages[-1].text
+    assert (
+        "\n## Contradictions\n\n| Claim | Other claim | Sources | Dates | Newer |\n"
+        in state.messages[-1].text
+    )
     dates = "2019-03-04 / 2001-05-01"
     assert table_of(state) == [[NEW, OLD, "New guide [1] / Old survey", dates, "New guide [1]"]]
     written = run.asked("report")[0].reminder
     assert all(words in written for words in (OLD, NEW, "2001-05-01", "2019-03-04", "[1] is newer"))
     prose = re.sub(r"<(data-\w+)>.*?</\1>", "", written, flags=re.DOTALL)
-    assert "New guide" not in prose, "a title may hold anything: it stands in the list of sources, as data"
+    assert "New guide" not in prose, (
+        "a title may hold anything: it stands in the list of sources, as data"
+    )
     [packet] = run.of_type("contradictions_found")
     [found] = packet["contradictions"]
-    claims = {found["claim"]: found["document_id"], found["other_claim"]: found["other_document_id"]}
-    assert claims == {OLD: (run.folder / "survey.md").as_uri(), NEW: (run.folder / "guide.html").as_uri()}
+    claims = {
+        found["claim"]: found["document_id"],
+        found["other_claim"]: found["other_document_id"],
+    }
+    assert claims == {
+        OLD: (run.folder / "survey.md").as_uri(),
+        NEW: (run.folder / "guide.html").as_uri(),
+    }
     assert found["newer_document_id"] == claims[NEW]
     assert {found["claim"]: found["date"], found["other_claim"]: found["other_date"]} == {
         OLD: "2001-05-01",
@@ -308,7 +392,9 @@ async def test_a_contradiction_of_two_documents_stands_in_the_report_as_a_row(tm
 
 
 @pytest.mark.behaviour("A-72")
-async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_kept(tmp_path: Path) -> None:
+async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_kept(
+    tmp_path: Path,
+) -> None:
     useless: list[Any] = [numbered(1, 1), numbered(1, 99), numbered(0, 2), {"document": 2}, "none"]
     twice = [numbered(3, 1), {**numbered(1, 3), "about": "advice"}]
     rules: dict[str, Rule] = {
@@ -366,11 +452,18 @@ async def test_the_most_relevant_learnings_are_checked_within_the_window(tmp_pat
 
 
 @pytest.mark.behaviour("A-72")
-async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check(tmp_path: Path) -> None:
-    insights = {"insights": [], "gaps": [{"question": "Who kept the Skerry Light?", "relevance": 0.9}]}
+async def test_a_gap_that_another_step_has_answered_is_closed_by_the_final_check(
+    tmp_path: Path,
+) -> None:
+    insights = {
+        "insights": [],
+        "gaps": [{"question": "Who kept the Skerry Light?", "relevance": 0.9}],
+    }
     rules = {
         "make_plan": plan(step("Skerry Light"), step("Ada Moran")),
-        "record_insights": lambda asked: insights if asked.task == "Skerry Light" else {"insights": []},
+        "record_insights": lambda asked: (
+            insights if asked.task == "Skerry Light" else {"insights": []}
+        ),
         "record_contradictions": lambda asked: {
             "contradictions": [],
             "answered_gaps": [1 + asked.knowledge["gaps"].index("Who kept the Skerry Light?")],

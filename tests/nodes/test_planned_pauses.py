@@ -1,4 +1,5 @@
-"""Planned runs that pause, stop, break, are steered or asked further: nothing that is over is paid for again."""
+"""Planned runs that pause, stop, break, are steered or asked further: nothing that is over is paid
+for again."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ GONE = failing(OSError("gone"))
 async def test_a_rejected_plan_is_written_again_and_an_edited_one_keeps_its_steps_and_searches_others(
     tmp_path: Path,
 ) -> None:
-    run, state = await finished(tmp_path, {"make_plan": in_turn(plan(step(HARBOUR)), STEPS)}, review_plan=True)
+    run, state = await finished(
+        tmp_path, {"make_plan": in_turn(plan(step(HARBOUR)), STEPS)}, review_plan=True
+    )
     assert await run.next() == ("review_plan",)
     assert state.plan and state.messages[-1].text == state.plan.text
     assert (await run.waiting())["steps"] == list(state.plan.steps)
@@ -65,7 +68,10 @@ async def test_a_rejected_plan_is_written_again_and_an_edited_one_keeps_its_step
         ("The tides of Port Anlow", "independent"),
         ("About Compare them", "dependent"),
     ]
-    assert [asked.task for asked in run.asked("choose_queries")] == [LIGHT, "The tides of Port Anlow"]
+    assert [asked.task for asked in run.asked("choose_queries")] == [
+        LIGHT,
+        "The tides of Port Anlow",
+    ]
     assert len(run.asked("make_plan")) == 2
     # No reply to a plan is taken for a message during research.
     assert all(SAID_MORE not in asked.reminder for asked in run.asked("update_plan"))
@@ -74,7 +80,9 @@ async def test_a_rejected_plan_is_written_again_and_an_edited_one_keeps_its_step
 
 
 @pytest.mark.behaviour("A-24", "A-25")
-async def test_a_message_during_research_reaches_the_plan_and_repeats_no_step(tmp_path: Path) -> None:
+async def test_a_message_during_research_reaches_the_plan_and_repeats_no_step(
+    tmp_path: Path,
+) -> None:
     usual = RULES["choose_queries"]
     late = in_turn(failing(RateLimited("Wait an hour.")), usual)
     rules: dict[str, Rule] = {
@@ -89,8 +97,17 @@ async def test_a_message_during_research_reaches_the_plan_and_repeats_no_step(tm
     adapting = run.asked("update_plan")[0]
     assert SAID_MORE in adapting.reminder
     assert [message.text for message in adapting.messages[1:3]] == [QUESTION, "Mind the tides."]
-    assert statuses(state) == {"1": "completed", "2": "completed", "3": "completed", "4": "completed"}
-    assert [len(run.asked("record_learnings", task)) for task in (LIGHT, HARBOUR, TIDE)] == [1, 1, 1]
+    assert statuses(state) == {
+        "1": "completed",
+        "2": "completed",
+        "3": "completed",
+        "4": "completed",
+    }
+    assert [len(run.asked("record_learnings", task)) for task in (LIGHT, HARBOUR, TIDE)] == [
+        1,
+        1,
+        1,
+    ]
     assert run.begun.index("4") < run.begun.index("3"), "what searches comes before thought"
     assert any(message.text == "Mind the tides." for message in run.asked("report")[0].messages)
     assert sum(SAID_MORE in asked.reminder for asked in run.asked("update_plan")) == 1
@@ -111,7 +128,9 @@ async def test_a_follow_up_is_planned_and_builds_on_the_learnings(tmp_path: Path
     assert [step.task for step in state.steps] == [height]
     asked = run.asked("choose_queries", height)[0]
     assert set(asked.known) <= {learning.text for learning in first.learnings.values()}
-    assert "elements" not in asked.knowledge, "what was noticed for the first question is not mixed in"
+    assert "elements" not in asked.knowledge, (
+        "what was noticed for the first question is not mixed in"
+    )
     numbers = {key: source.number for key, source in first.sources.items() if source.number}
     assert all(state.sources[key].number == number for key, number in numbers.items())
     assert first.learnings.keys() <= state.learnings.keys()
@@ -123,7 +142,10 @@ async def test_a_follow_up_is_planned_and_builds_on_the_learnings(tmp_path: Path
 async def test_a_missing_plan_and_a_failed_report_can_be_resumed_without_repeating_a_step(
     tmp_path: Path, failure: Rule, kind: type[Exception], times: int
 ) -> None:
-    rules: dict[str, Rule] = {"generate_plan": lambda _: "Which light?", "make_plan": at_first(times, failure, TWO)}
+    rules: dict[str, Rule] = {
+        "generate_plan": lambda _: "Which light?",
+        "make_plan": at_first(times, failure, TWO),
+    }
     run = planned_lab(tmp_path, {**rules, "report": at_first(1, GONE, RULES["report"])})
     await run.ask(QUESTION)
     with pytest.raises(kind):
@@ -147,16 +169,23 @@ async def test_a_missing_plan_and_a_failed_report_can_be_resumed_without_repeati
 
 @pytest.mark.behaviour("A-67", "A-84")
 @pytest.mark.parametrize("times", [1, 1000])
-async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(tmp_path: Path, times: int) -> None:
+async def test_a_store_that_loses_texts_costs_the_step_that_needed_them(
+    tmp_path: Path, times: int
+) -> None:
     store = FailingStore()
-    chosen = of_task(TOWER, lambda _: store.losing({"queries": [TOWER]}, times)(), RULES["choose_queries"])
+    chosen = of_task(
+        TOWER, lambda _: store.losing({"queries": [TOWER]}, times)(), RULES["choose_queries"]
+    )
     graph = build_graph("planned", checkpointer=InMemorySaver(), store=store)
 
     def mended(asked: Asked) -> Any:
         store.mend()
         return RULES["record_contradictions"](asked)
 
-    rules: dict[str, Rule] = {"make_plan": plan(step(TOWER), step(MORAN, after=(1,))), "choose_queries": chosen}
+    rules: dict[str, Rule] = {
+        "make_plan": plan(step(TOWER), step(MORAN, after=(1,))),
+        "choose_queries": chosen,
+    }
     run, state = await finished(tmp_path, {**rules, "record_contradictions": mended}, graph=graph)
     statuses = [step.status for step in state.steps]
     assert statuses == (["failed", "completed"] if times == 1 else ["failed", "failed"])

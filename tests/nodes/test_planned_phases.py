@@ -1,4 +1,5 @@
-"""Planned runs: the order of the steps, what each is given, and what is left out when the time runs out."""
+"""Planned runs: the order of the steps, what each is given, and what is left out when the time runs
+out."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ def said(asked: Asked) -> dict[str, Any]:
 
 
 @pytest.mark.behaviour("A-13", "A-14", "A-18", "A-20", "A-22", "A-23", "A-26", "A-85")
-async def test_searches_come_first_then_what_builds_on_them_then_thoughts_in_turn(tmp_path: Path) -> None:
+async def test_searches_come_first_then_what_builds_on_them_then_thoughts_in_turn(
+    tmp_path: Path,
+) -> None:
     inside: list[str] = []
 
     async def alone(asked: Asked) -> Any:
@@ -66,10 +69,16 @@ async def test_searches_come_first_then_what_builds_on_them_then_thoughts_in_tur
     independent = dict.fromkeys("126", "independent")
     assert kinds == {**independent, "3": "hybrid", "4": "dependent", "5": "dependent"}
     assert state.plan
-    shown = [line.rpartition(" (")[2] for line in state.plan.text.splitlines() if line.endswith(")")]
+    shown = [
+        line.rpartition(" (")[2] for line in state.plan.text.splitlines() if line.endswith(")")
+    ]
     assert shown == ["builds on 1, 2)", "thought alone)", "thought alone; builds on 1, 2, 3, 4)"]
-    assert run.begun == ["1", "2", "6", "3", "4", "5"], "the hybrid phase begins when all independent steps are done"
-    assert state.steps[2].depends_on == ("1", "2"), "a step that names nothing builds on all before it"
+    assert run.begun == ["1", "2", "6", "3", "4", "5"], (
+        "the hybrid phase begins when all independent steps are done"
+    )
+    assert state.steps[2].depends_on == ("1", "2"), (
+        "a step that names nothing builds on all before it"
+    )
     for before, after in (("1", "3"), ("3", "4"), ("4", "5")):
         assert run.position_of("step_done", before) < run.position_of("step_started", after)
     assert set(statuses(state).values()) == {"completed"}
@@ -77,7 +86,10 @@ async def test_searches_come_first_then_what_builds_on_them_then_thoughts_in_tur
     for form in ("choose_queries", "record_learnings", "give_verdict"):
         assert FACT in run.asked(form, KEEPER)[0].known
     assert all(FACT not in asked.known for asked in run.asked("choose_queries", HARBOUR))
-    [weighed], [compared] = run.asked("record_analysis", WEIGH), run.asked("record_analysis", COMPARE)
+    [weighed], [compared] = (
+        run.asked("record_analysis", WEIGH),
+        run.asked("record_analysis", COMPARE),
+    )
     found = {learning.text for learning in state.learnings.values() if learning.source}
     assert set(weighed.known) == found, "also what shares no word with the task"
     assert said(weighed)["statements"][0] in compared.known
@@ -106,17 +118,26 @@ async def test_independent_steps_are_at_work_up_to_the_limit_and_the_next_starts
         inside.remove(asked.task)
         return RULES["choose_queries"](asked)
 
-    rules = {"make_plan": plan(*map(step, (LIGHT, KEEPER, HARBOUR, TIDE, HEIGHT))), "choose_queries": work}
+    rules = {
+        "make_plan": plan(*map(step, (LIGHT, KEEPER, HARBOUR, TIDE, HEIGHT))),
+        "choose_queries": work,
+    }
     run, state = await finished(tmp_path, rules)
     assert most == 3
     assert {packet["kind"] for packet in run.of_type("step_started")} == {"independent"}
     assert [packet["num_parallel_branches"] for packet in run.of_type("top_level_branching")] == [5]
     assert set(statuses(state).values()) == {"completed"}
     last_begun = run.position_of("step_started", "5")
-    assert run.position_of("step_done", "1") > last_begun > min(run.position_of("step_done", key) for key in "234")
+    assert (
+        run.position_of("step_done", "1")
+        > last_begun
+        > min(run.position_of("step_done", key) for key in "234")
+    )
     assert {learning.step for learning in state.learnings.values()} >= {"1", "2", "3", "4", "5"}
     for form in ("choose_queries", "give_verdict"):
-        assert run.asked(form, HEIGHT)[0].known == [], "what its siblings have brought is not in the snapshot"
+        assert run.asked(form, HEIGHT)[0].known == [], (
+            "what its siblings have brought is not in the snapshot"
+        )
 
 
 @pytest.mark.behaviour("A-15", "A-18", "A-24", "A-28")
@@ -131,11 +152,23 @@ async def test_every_step_is_begun_at_most_once_and_ends_in_a_final_status(tmp_p
         "update_plan": lambda asked: needless if asked.number == 1 else {},
     }
     run, state = await finished(tmp_path, rules)
-    done = {"1": "failed", "2": "completed", "3": "completed", "4": "failed", "5": "skipped", "6": "completed"}
+    done = {
+        "1": "failed",
+        "2": "completed",
+        "3": "completed",
+        "4": "failed",
+        "5": "skipped",
+        "6": "completed",
+    }
     assert statuses(state) == done
     assert max(Counter(run.begun).values()) == 1
-    ended = {packet["step_id"]: (packet["status"], packet["reason"]) for packet in run.of_type("step_done")}
-    assert {key: status for key, (status, _) in ended.items()} == {k: s for k, s in done.items() if k != "5"}
+    ended = {
+        packet["step_id"]: (packet["status"], packet["reason"])
+        for packet in run.of_type("step_done")
+    }
+    assert {key: status for key, (status, _) in ended.items()} == {
+        k: s for k, s in done.items() if k != "5"
+    }
     assert ended["1"] == ("failed", "an error stopped it (ValueError)")
     assert state.run and state.run.status == "completed_with_gaps"
     assert state.report and state.report.sources
@@ -148,7 +181,11 @@ async def test_every_step_is_begun_at_most_once_and_ends_in_a_final_status(tmp_p
 async def test_a_hybrid_step_is_given_its_parents_thoughts_once(tmp_path: Path) -> None:
     thought, foreign = "Who made the lamp is not said.", "The ferry has no name."
     hybrid = {**step(KEEPER, after=(1,)), "description": "Finds the keeper."}
-    verdicts = of_task(HARBOUR, verdict(True, foreign), verdict(False, "A date of birth is missing.", "Tralee 1870"))
+    verdicts = of_task(
+        HARBOUR,
+        verdict(True, foreign),
+        verdict(False, "A date of birth is missing.", "Tralee 1870"),
+    )
     rules = {
         "make_plan": plan(step(LIGHT), hybrid, step(HARBOUR)),
         "give_verdict": of_task(LIGHT, verdict(True, thought, "whale oil"), verdicts),
@@ -163,7 +200,9 @@ async def test_a_hybrid_step_is_given_its_parents_thoughts_once(tmp_path: Path) 
         assert len(elements) == len(set(elements))
     assert "A date of birth is missing." in str(asked[2].messages[-3])
     assert state.steps[1].description == "Finds the keeper."
-    assert {packet["task"] for packet in run.of_type("step_started") if packet["step_id"] == "2"} == {KEEPER}
+    assert {
+        packet["task"] for packet in run.of_type("step_started") if packet["step_id"] == "2"
+    } == {KEEPER}
 
 
 @pytest.mark.behaviour("A-24", "A-28")
@@ -176,12 +215,17 @@ async def test_a_plan_of_thoughts_alone_is_given_a_search_for_the_question(tmp_p
 
 
 @pytest.mark.behaviour("A-24")
-async def test_a_plan_whose_steps_name_themselves_each_other_or_nobody_comes_to_its_end(tmp_path: Path) -> None:
+async def test_a_plan_whose_steps_name_themselves_each_other_or_nobody_comes_to_its_end(
+    tmp_path: Path,
+) -> None:
     steps = (step(LIGHT, after=(1, 3)), step(KEEPER, after=(3, 2, 9)), step(HARBOUR, after=(1, -1)))
     run, state = await finished(tmp_path, {"make_plan": plan(*steps)})
     assert set(statuses(state).values()) == {"completed"}
     assert sorted(run.begun) == ["1", "2", "3"]
-    assert all(set(step.depends_on) < {"1", "2", "3"} and step.id not in step.depends_on for step in state.steps)
+    assert all(
+        set(step.depends_on) < {"1", "2", "3"} and step.id not in step.depends_on
+        for step in state.steps
+    )
 
 
 @pytest.mark.behaviour("A-16", "A-21", "A-71", "A-28")
@@ -195,7 +239,9 @@ async def test_a_plan_whose_steps_name_themselves_each_other_or_nobody_comes_to_
         ("record_analysis", COMPARE, {"5"}),
     ],
 )
-async def test_time_up_leaves_out_steps_not_begun(tmp_path: Path, form: str, task: str, undone: set[str]) -> None:
+async def test_time_up_leaves_out_steps_not_begun(
+    tmp_path: Path, form: str, task: str, undone: set[str]
+) -> None:
     clock = HandClock()
     rules: dict[str, Rule] = {**RULES, "make_plan": PHASES}
     rules[form] = of_task(task, clock.after(300, rules[form]), rules[form])
@@ -220,7 +266,9 @@ async def test_time_up_leaves_out_steps_not_begun(tmp_path: Path, form: str, tas
 @pytest.mark.parametrize(
     ("form", "task", "cut"), [("record_learnings", KEEPER, "2"), ("record_analysis", COMPARE, "3")]
 )
-async def test_a_call_that_outlasts_the_time_is_cut(tmp_path: Path, form: str, task: str, cut: str) -> None:
+async def test_a_call_that_outlasts_the_time_is_cut(
+    tmp_path: Path, form: str, task: str, cut: str
+) -> None:
     clock = HandClock()
     judged = RULES["evaluate_outcome"]
     rules = {
@@ -233,7 +281,8 @@ async def test_a_call_that_outlasts_the_time_is_cut(tmp_path: Path, form: str, t
     assert statuses(state)[cut] == "failed"
     assert set(statuses(state).values()) <= {"completed", "failed"}
     assert state.report and state.report.sources
-    assert f"Not researched to the end: {task}: the time of the plan was over (max_seconds_planned)." in (
-        state.messages[-1].text
+    assert (
+        f"Not researched to the end: {task}: the time of the plan was over (max_seconds_planned)."
+        in (state.messages[-1].text)
     )
     assert await run.replays_alike()

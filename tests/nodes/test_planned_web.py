@@ -38,7 +38,12 @@ def page(name: str) -> str:
 
 
 def on_the_web(
-    tmp_path: Path, web: Web, rules: dict[str, Rule] | None = None, *, has_documents: bool = False, **settings: Any
+    tmp_path: Path,
+    web: Web,
+    rules: dict[str, Rule] | None = None,
+    *,
+    has_documents: bool = False,
+    **settings: Any,
 ) -> PlannedLab:
     """A run of one step by default, over the web and, with `has_documents`, the documents."""
     usual: dict[str, Rule] = {"make_plan": PLAN, "choose_queries": queries(QUERY), **(rules or {})}
@@ -48,7 +53,12 @@ def on_the_web(
 
 def finds(api: SearchApi, web: Web, query: str, *names: str) -> None:
     """Let the engine return these pages."""
-    api.on(query, Answer([found(web.url(f"/{name}"), name.title(), f"A lamp, page {name}.") for name in names]))
+    api.on(
+        query,
+        Answer(
+            [found(web.url(f"/{name}"), name.title(), f"A lamp, page {name}.") for name in names]
+        ),
+    )
 
 
 def opened(web: Web) -> list[str]:
@@ -76,7 +86,11 @@ async def test_a_step_reads_the_best_page_of_each_query_once_and_none_that_was_n
     results = run.asked("record_learnings")[0].results
     read = {result["title"]: PADDING.strip() in result["text"] for result in results}
     assert read == {"One": True, "Two": True, "Three": False}
-    shown = [document["link"] for packet in run.of_type("open_url_documents") for document in packet["documents"]]
+    shown = [
+        document["link"]
+        for packet in run.of_type("open_url_documents")
+        for document in packet["documents"]
+    ]
     assert sorted(shown) == [web.url("/one"), web.url("/two")]
     assert {learning.source for learning in state.learnings.values()} <= state.sources.keys()
     assert state.report and web.url("/one") in state.messages[-1].text
@@ -98,14 +112,18 @@ async def test_searches_keep_to_the_limit(
 
 
 @pytest.mark.fault("R8")
-async def test_what_a_query_quotes_of_the_users_documents_is_not_sent(tmp_path: Path, api: SearchApi, web: Web) -> None:
+async def test_what_a_query_quotes_of_the_users_documents_is_not_sent(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
     finds(api, web, QUERY, "one")
     run = on_the_web(tmp_path, web, {"choose_queries": queries(QUOTE, QUERY)}, has_documents=True)
     state = await run.ask()
     # Queries run in parallel, in no order; only words of the question and everyday words are left.
     assert {*api.queries[1:]} == {"Skerry Light lit first time", QUERY}
     assert len(api.queries) == 3
-    searches = {packet["is_internet_search"]: packet for packet in run.of_type("search_tool_start")[2:]}
+    searches = {
+        packet["is_internet_search"]: packet for packet in run.of_type("search_tool_start")[2:]
+    }
     assert set(searches) == {False, True}
     assert "stand only in the user's documents" in problems(state)
     assert {"web", "document"} == {source.kind for source in state.sources.values()}
@@ -137,7 +155,9 @@ async def test_a_failed_page_or_search_costs_itself(
     assert "could not be opened, search excerpt only" in str(state.messages[-1].content)
 
 
-async def test_without_engine_and_documents_the_run_can_be_resumed(tmp_path: Path, api: SearchApi, web: Web) -> None:
+async def test_without_engine_and_documents_the_run_can_be_resumed(
+    tmp_path: Path, api: SearchApi, web: Web
+) -> None:
     api.on(QUERY, refused(432), refused(432), Answer([found(web.url("/one"), "One", "A lamp.")]))
     run = on_the_web(tmp_path, web)
     with pytest.raises(SearchFailed):

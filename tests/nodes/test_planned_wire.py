@@ -1,4 +1,5 @@
-"""Planned runs over real sockets: kills between steps repeat no finished one, refused results are left out."""
+"""Planned runs over real sockets: kills between steps repeat no finished one, refused results are
+left out."""
 
 from __future__ import annotations
 
@@ -27,9 +28,14 @@ from deep_research.state import ResearchState
 LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"
 THOUGHT = step(WEIGHED, search=False)
 STEPS: dict[str, Rule] = {
-    "make_plan": plan(step(LIGHT), *(step(task, previous=True) for task in (KEEPER, HARBOUR)), THOUGHT),
+    "make_plan": plan(
+        step(LIGHT), *(step(task, previous=True) for task in (KEEPER, HARBOUR)), THOUGHT
+    ),
     "record_learnings": lambda asked: {
-        "learnings": [fact(f"{asked.task}: see {result['title']}.", result["document"]) for result in asked.results]
+        "learnings": [
+            fact(f"{asked.task}: see {result['title']}.", result["document"])
+            for result in asked.results
+        ]
     },
     "record_insights": lambda _: {"insights": ["It is old."], "gaps": []},
 }
@@ -39,15 +45,24 @@ FURTHER = "spring tide Port Anlow"
 """Checklist item that the draft leaves open."""
 CHECKED: dict[str, Rule] = {
     **STEPS,
-    "make_plan": lambda asked: {**STEPS["make_plan"](asked), "requirements": ["Its height", "The tides beside it"]},
+    "make_plan": lambda asked: {
+        **STEPS["make_plan"](asked),
+        "requirements": ["Its height", "The tides beside it"],
+    },
     "grade_report": lambda asked: {
         "grades": [{"number": 2, "verdict": "not answered", "missing": FURTHER, "task": FURTHER}]
         if asked.number == 1
         else [{"number": 1, "verdict": "answered"}]
     },
-    "add_to_report": lambda _: {"additions": [{"after": 1, "text": "The tides are told of, too. [1]"}]},
+    "add_to_report": lambda _: {
+        "additions": [{"after": 1, "text": "The tides are told of, too. [1]"}]
+    },
 }
-IN_THE_ROUND: tuple[Point, ...] = (("grade_report", ""), ("record_round", FURTHER), ("add_to_report", ""))
+IN_THE_ROUND: tuple[Point, ...] = (
+    ("grade_report", ""),
+    ("record_round", FURTHER),
+    ("add_to_report", ""),
+)
 SHIFTS = (0, -3600, 3600, -3600, 0)
 """Clock shift of each command, in seconds: each has another time of day, as in `test_wire_kill`."""
 
@@ -71,7 +86,17 @@ def kill(desk: Desk, forms: Forms, point: Point, *arguments: str, **environment:
 def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, rules: Mapping[str, Rule], points: Sequence[Point]
 ) -> None:
-    ask = ("ask", QUESTION, "--thread", "light", "--strategy", "planned", "--docs", str(desk.docs), "--yes")
+    ask = (
+        "ask",
+        QUESTION,
+        "--thread",
+        "light",
+        "--strategy",
+        "planned",
+        "--docs",
+        str(desk.docs),
+        "--yes",
+    )
     with form_server(rules) as (server, forms):
         chosen = {"DEEP_RESEARCH_MODELS": "openai:fake-1", "DEEP_RESEARCH_TOOL_CALLS": "native"}
         for name, value in {**server.environment, **chosen}.items():
@@ -87,7 +112,9 @@ def test_a_planned_run_that_is_killed_between_steps_repeats_no_step_that_is_over
         assert not [key for key, count in forms.paid.items() if count > 1]
         again = paid - forms.paid
         # Fences around judged text are random, so these calls always differ.
-        assert sorted(key[:2] for key in again.elements() if key[0] != "judge_units") == sorted(points)
+        assert sorted(key[:2] for key in again.elements() if key[0] != "judge_units") == sorted(
+            points
+        )
         assert not [key for key in forms.paid - paid if key[0] != "judge_units"]
 
 
@@ -102,8 +129,15 @@ async def run(
     with form_server(rules) as (server, _):
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-        given: Any = {"models": "openai:fake-1", "tool_calls": "native", "engines": (), "data_dir": tmp_path / "data"}
-        context = settings(docs=(write_documents(tmp_path / "docs"),), limits={"whole_characters": 0}, **given)
+        given: Any = {
+            "models": "openai:fake-1",
+            "tool_calls": "native",
+            "engines": (),
+            "data_dir": tmp_path / "data",
+        }
+        context = settings(
+            docs=(write_documents(tmp_path / "docs"),), limits={"whole_characters": 0}, **given
+        )
         packets = [packet async for packet in apackets(graph, QUESTION, "light", context=context)]
         values = (await graph.aget_state(thread_config("light"))).values
     return packets, ResearchState(**values)
@@ -121,17 +155,25 @@ def blocked(word: str, form: str, answer: Any = None) -> dict[str, Rule]:
 
 @pytest.mark.behaviour("A-84")
 @pytest.mark.fault(10)
-async def test_refused_results_are_reported_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_refused_results_are_reported_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packets, state = await run(tmp_path, monkeypatch, blocked("38 metres", "record_learnings"))
     errors = [getattr(packet, "message", "") for packet in packets if packet.type == "error"]
     assert any("record_round was filled in without some results" in error for error in errors)
-    assert any("without some results" in failure for finding in state.findings.values() for failure in finding.failures)
+    assert any(
+        "without some results" in failure
+        for finding in state.findings.values()
+        for failure in finding.failures
+    )
     assert state.report and state.report.text
 
 
 @pytest.mark.behaviour("A-84")
 @pytest.mark.fault(10)
-async def test_what_the_writer_may_not_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_the_writer_may_not_read_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, state = await run(tmp_path, monkeypatch, blocked("Ada Moran", "report", REPORT))
     assert state.run and state.run.status == "completed_with_gaps"
     [withheld] = [finding for finding in state.findings.values() if finding.is_withheld]

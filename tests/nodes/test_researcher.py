@@ -36,13 +36,21 @@ UNCITED = "Since the forties of that century ships have seen it."
 def citing(tmp_path: Path, findings: list[str], reports: list[str]) -> Lab:
     """A run whose researcher and writer give these texts, one per request."""
     script = [search("Skerry Light"), REPORT, *findings]
-    return lab(tmp_path, orchestrator=[research("task 0."), REPORT], researcher=script, writer=reports, verify="off")
+    return lab(
+        tmp_path,
+        orchestrator=[research("task 0."), REPORT],
+        researcher=script,
+        writer=reports,
+        verify="off",
+    )
 
 
 async def test_uncited_text_gets_the_numbers_of_sources_that_say_the_same(tmp_path: Path) -> None:
     run = citing(tmp_path, [f"{LIT} It is thought to be pretty."], [LIT])
     state = await run.ask()
-    assert [finding.text for finding in in_order(state)] == [f"{LIT} [1] It is thought to be pretty."]
+    assert [finding.text for finding in in_order(state)] == [
+        f"{LIT} [1] It is thought to be pretty."
+    ]
     assert state.report and state.report.text == f"{LIT} [1]" and len(state.report.sources) == 1
     assert (len(run.calls("researcher")), len(run.calls("writer"))) == (3, 1)
 
@@ -53,7 +61,9 @@ async def test_text_whose_sources_are_unclear_is_requested_once_more(tmp_path: P
     *_, first, second = run.calls("researcher")
     assert AGAIN not in first.text and AGAIN in second.messages[-1].text
     assert second.messages[-2].text == UNCITED
-    assert [(finding.text, len(finding.sources) > 0) for finding in in_order(state)] == [(f"{UNCITED} [1]", True)]
+    assert [(finding.text, len(finding.sources) > 0) for finding in in_order(state)] == [
+        (f"{UNCITED} [1]", True)
+    ]
     assert run.words("intermediate_report_delta") == UNCITED
     [cited] = run.of_type("intermediate_report_cited_docs")
     assert len(cited["cited_docs"]) == 1
@@ -70,27 +80,40 @@ async def test_passages_stand_in_for_text_that_cites_nothing_again(tmp_path: Pat
     run = citing(tmp_path, [made_up, made_up], ["It is lit.", "It is lit, I think."])
     state = await run.ask()
     [finding] = in_order(state)
-    assert made_up not in finding.text and "lit for the first time in 1844" in finding.text and "[1]" in finding.text
+    assert (
+        made_up not in finding.text
+        and "lit for the first time in 1844" in finding.text
+        and "[1]" in finding.text
+    )
     assert (finding.ended, "cited no source" in finding.reason) == ("partial", True)
     assert len(run.calls("writer")) == 2
     assert state.report and "lit for the first time in 1844" in state.report.text
     assert "Its report is replaced by quotations" in " ".join(report_notes(state))
 
 
-FILLER = "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. " * 30
+FILLER = (
+    "The gulls of the coast are many, and nobody has ever counted all of them by day or by night. "
+    * 30
+)
 NAMES = ("Skerry", "Anlow", "Tralee", "Moran", "Ostvik", "Holm")
 
 
 @pytest.mark.fault("R10", "R11")
 @pytest.mark.behaviour("O-02", "O-03", "O-44", "O-54", "O-56")
-async def test_a_researcher_gets_its_task_alone_its_own_tools_caps_and_text_fenced_as_data(tmp_path: Path) -> None:
+async def test_a_researcher_gets_its_task_alone_its_own_tools_caps_and_text_fenced_as_data(
+    tmp_path: Path,
+) -> None:
     run, _ = await answered(tmp_path, orchestrator=[TASK, REPORT])
     control = {"generate_report", "think_tool"}
     assert {*run.calls("clarifier")[0].tools} == {"generate_plan"}
     assert {*run.calls("orchestrator")[0].tools} == {"analyze_findings", "research_agent", *control}
     decision, with_result, finding = run.calls("researcher")
     assert {*decision.tools} == {"internal_search", "open_url", "calculate", *control}
-    assert [type(message) for message in decision.messages] == [SystemMessage, HumanMessage, HumanMessage]
+    assert [type(message) for message in decision.messages] == [
+        SystemMessage,
+        HumanMessage,
+        HumanMessage,
+    ]
     assert decision.messages[1].text == "Find out when the light was lit."
     assert "kept the light" not in decision.text
     [result] = results(with_result.messages).values()
@@ -105,9 +128,17 @@ async def test_a_researcher_gets_its_task_alone_its_own_tools_caps_and_text_fenc
 
 
 @pytest.mark.behaviour("O-45", "O-46", "O-55")
-async def test_after_eight_rounds_without_counting_thoughts_the_finding_is_written(tmp_path: Path) -> None:
-    rounds = [message for n in range(8) for message in (think(f"a {n}"), think(f"b {n}"), search(f"query {n}"))]
-    run, state = await answered(tmp_path, orchestrator=[TASK, REPORT], researcher=[*rounds, "What there is. [1]"])
+async def test_after_eight_rounds_without_counting_thoughts_the_finding_is_written(
+    tmp_path: Path,
+) -> None:
+    rounds = [
+        message
+        for n in range(8)
+        for message in (think(f"a {n}"), think(f"b {n}"), search(f"query {n}"))
+    ]
+    run, state = await answered(
+        tmp_path, orchestrator=[TASK, REPORT], researcher=[*rounds, "What there is. [1]"]
+    )
     finding = in_order(state)[0]
     assert (len(finding.actions), finding.ended) == (8, "partial")
     assert "max_iterations" in finding.reason
@@ -166,7 +197,9 @@ async def test_calls_of_the_first_tool_run_together_and_what_is_opened_then_keep
 
 @pytest.mark.fault("R10")
 @pytest.mark.behaviour("O-50", "O-51", "O-53")
-async def test_silence_unknown_and_failing_tools_are_answered_and_the_researcher_goes_on(tmp_path: Path) -> None:
+async def test_silence_unknown_and_failing_tools_are_answered_and_the_researcher_goes_on(
+    tmp_path: Path,
+) -> None:
     unknown = calls(call("browse", id="b"), call("shell", id="s"))
     wrong = calls(call("open_url", urls=["docs:nowhere/x.md"], id="w"))
     bad_arguments = calls(call("internal_search", text=["x"], id="a"))
@@ -185,37 +218,65 @@ async def test_silence_unknown_and_failing_tools_are_answered_and_the_researcher
     assert "docs:nowhere/x.md" in answers["w"]
     assert "arguments are wrong" in answers["a"]
     finding = in_order(state)[0]
-    assert (finding.ended, len(finding.actions), finding.numbered) == ("done", 3, "Lit in 1844. [1]")
+    assert (finding.ended, len(finding.actions), finding.numbered) == (
+        "done",
+        3,
+        "Lit in 1844. [1]",
+    )
 
 
 @pytest.mark.fault("R14")
 @pytest.mark.behaviour("O-74")
-async def test_an_address_that_stays_unknown_is_never_cited_and_findings_are_shown_as_written(tmp_path: Path) -> None:
-    wanted, report = "True. [1, 2] Invented. [9]", "It was lit for the first time in 1844. [1] Invented. [9]"
+async def test_an_address_that_stays_unknown_is_never_cited_and_findings_are_shown_as_written(
+    tmp_path: Path,
+) -> None:
+    wanted, report = (
+        "True. [1, 2] Invented. [9]",
+        "It was lit for the first time in 1844. [1] Invented. [9]",
+    )
     script = [search("Skerry Light 1844"), REPORT, wanted]
     run, state = await answered(tmp_path, researcher=script, writer=[report])
     finding = in_order(state)[0]
     assert finding.numbered == "True. [1, 2] Invented."
     assert finding.dropped_markers == 1
     assert run.words("intermediate_report_delta") == wanted
-    assert run.words("message_delta").rstrip() == "It was lit for the first time in 1844. [1] Invented."
+    assert (
+        run.words("message_delta").rstrip()
+        == "It was lit for the first time in 1844. [1] Invented."
+    )
     assert state.report
-    assert state.report.text == "It was lit for the first time in 1844. [1] Invented. *(not verified)*"
+    assert (
+        state.report.text == "It was lit for the first time in 1844. [1] Invented. *(not verified)*"
+    )
     assert state.report.audit and state.report.audit.removed_markers == 1
 
 
-async def test_older_results_shrink_to_what_bears_on_the_task_and_the_prefix_stays(tmp_path: Path) -> None:
+async def test_older_results_shrink_to_what_bears_on_the_task_and_the_prefix_stays(
+    tmp_path: Path,
+) -> None:
     page = f"# {{0}}\n\n{FILLER}\n\nThe light of {{0}} was lit in 1844.\n\n{FILLER}"
-    docs = (written(tmp_path / "pages", {f"{name.lower()}_md": page.format(name) for name in NAMES}),)
-    opened = (calls(call("open_url", urls=[f"docs:pages/{name.lower()}.md"], id=name)) for name in NAMES)
+    docs = (
+        written(tmp_path / "pages", {f"{name.lower()}_md": page.format(name) for name in NAMES}),
+    )
+    opened = (
+        calls(call("open_url", urls=[f"docs:pages/{name.lower()}.md"], id=name)) for name in NAMES
+    )
     script = [search("light"), *opened, REPORT, "It was lit in 1844. [1]"]
-    run, state = await answered(tmp_path, docs=docs, researcher=script, limits={"results_tokens": 2_500})
+    run, state = await answered(
+        tmp_path, docs=docs, researcher=script, limits={"results_tokens": 2_500}
+    )
     prompts = [[message.text for message in call.messages[:-1]] for call in run.calls("researcher")]
-    breaks = [number for number, (before, after) in enumerate(pairwise(prompts)) if after[: len(before)] != before]
+    breaks = [
+        number
+        for number, (before, after) in enumerate(pairwise(prompts))
+        if after[: len(before)] != before
+    ]
     assert len(breaks) == 2
     last = results(run.calls("researcher")[-1].messages)
     shown = [len(last[name]) for name in NAMES]
     assert max(shown[:2]) < 1_300 < 2_500 < min(shown[-1:])
     assert all("was lit in 1844" in last[name] for name in NAMES)
-    assert prompts[-1][: len(prompts[-2])] == prompts[-2], "the finding is written from what was in view"
+    assert prompts[-1][: len(prompts[-2])] == prompts[-2], (
+        "the finding is written from what was in view"
+    )
     assert in_order(state)[0].ended == "done"

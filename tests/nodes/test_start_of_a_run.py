@@ -32,18 +32,28 @@ async def test_a_window_that_is_too_small_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("O-04")
-async def test_a_run_with_nothing_to_search_is_refused_with_the_settings_that_help(tmp_path: Path) -> None:
+async def test_a_run_with_nothing_to_search_is_refused_with_the_settings_that_help(
+    tmp_path: Path,
+) -> None:
     run = lab(tmp_path, docs=(), engines=())
-    with pytest.raises(NoSearchTool, match=r"--docs.*DEEP_RESEARCH_DOCS.*--engine.*DEEP_RESEARCH_ENGINES"):
+    with pytest.raises(
+        NoSearchTool, match=r"--docs.*DEEP_RESEARCH_DOCS.*--engine.*DEEP_RESEARCH_ENGINES"
+    ):
         await run.ask()
     assert not run.calls("clarifier")
 
 
 @pytest.mark.behaviour("O-05", "O-06")
-async def test_only_the_setting_and_a_clarification_that_was_the_last_word_spare_the_next(tmp_path: Path) -> None:
+async def test_only_the_setting_and_a_clarification_that_was_the_last_word_spare_the_next(
+    tmp_path: Path,
+) -> None:
     assert (await lab(tmp_path, clarifier=[], clarify="off").ask()).report
     answered = lab(tmp_path, clarifier=[])
-    history = [HumanMessage("The light?"), marked(ASK, "clarification"), HumanMessage("Skerry Light")]
+    history = [
+        HumanMessage("The light?"),
+        marked(ASK, "clarification"),
+        HumanMessage("Skerry Light"),
+    ]
     assert (await answered.ask({"messages": history})).report
     older = lab(tmp_path)
     history = [*history, AIMessage("A plain answer."), HumanMessage("And its keeper?")]
@@ -62,7 +72,9 @@ async def test_only_the_setting_and_a_clarification_that_was_the_last_word_spare
         decided("respond", message="The Skerry Light"),
     ],
 )
-async def test_a_question_back_pauses_the_run_once_until_any_answer(tmp_path: Path, reply: Any) -> None:
+async def test_a_question_back_pauses_the_run_once_until_any_answer(
+    tmp_path: Path, reply: Any
+) -> None:
     run, state = await answered(tmp_path, clarifier=[ASK])
     assert await run.next() == ("ask_user",)
     assert state.run and state.run.status == "waiting"
@@ -71,12 +83,20 @@ async def test_a_question_back_pauses_the_run_once_until_any_answer(tmp_path: Pa
     assert "deep_research_plan_start" not in run.types()
     assert (await run.ask(reply)).report
     assert len(run.calls("clarifier")) == 1
-    assert [m.text for m in run.calls("planner")[0].messages[1:4]] == [QUESTION, ASK, "The Skerry Light"]
+    assert [m.text for m in run.calls("planner")[0].messages[1:4]] == [
+        QUESTION,
+        ASK,
+        "The Skerry Light",
+    ]
 
 
 @pytest.mark.behaviour("O-08", "O-10", "O-13", "O-14", "O-15")
-async def test_the_plan_of_a_clear_question_is_requested_without_tools_and_streamed(tmp_path: Path) -> None:
-    run, state = await answered(tmp_path, clarifier=[calls(PLANNED, text="Sure, let me plan this.")])
+async def test_the_plan_of_a_clear_question_is_requested_without_tools_and_streamed(
+    tmp_path: Path,
+) -> None:
+    run, state = await answered(
+        tmp_path, clarifier=[calls(PLANNED, text="Sure, let me plan this.")]
+    )
     assert not any("let me plan" in message.text for message in state.messages)
     asked = run.calls("planner")[0]
     assert asked.tools == ()
@@ -87,10 +107,15 @@ async def test_the_plan_of_a_clear_question_is_requested_without_tools_and_strea
     assert run.types().count("message_start") == 1, "nothing was said before the report"
     end = run.types().index("section_end")
     beside = {"chat_heartbeat", "documents_indexed", "call_finished"}
-    assert set(run.types()[:end]) - beside == {"deep_research_plan_start", "deep_research_plan_delta"}
+    assert set(run.types()[:end]) - beside == {
+        "deep_research_plan_start",
+        "deep_research_plan_delta",
+    }
 
 
-async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_stated(tmp_path: Path) -> None:
+async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_stated(
+    tmp_path: Path,
+) -> None:
     run = lab(tmp_path, clarifier=["Which light do you mean?"], graph=build_graph())
     result = await run.graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, context=run.context)
     assert "open: Which light do you mean?" in result["messages"][-1].text
@@ -99,7 +124,9 @@ async def test_without_a_checkpointer_nothing_is_asked_and_the_assumption_is_sta
 
 
 @pytest.mark.parametrize("clarify", ["ask", "assume"])
-async def test_a_clarifier_that_answers_instead_of_asking_is_not_heard(tmp_path: Path, clarify: str) -> None:
+async def test_a_clarifier_that_answers_instead_of_asking_is_not_heard(
+    tmp_path: Path, clarify: str
+) -> None:
     statement = "The Skerry Light was lit in 1790 by order of the king."
     run, state = await answered(tmp_path, clarifier=[statement], clarify=clarify)
     assert state.report and not state.run.assumptions
@@ -111,12 +138,16 @@ async def test_clarifier_and_orchestrator_see_the_last_five_messages_and_every_r
     tmp_path: Path,
 ) -> None:
     questions = [f"斯凯里灯塔是什么时候点亮的？ {number}" for number in range(8)]
-    history = [message for text in questions for message in (HumanMessage(text), AIMessage("An answer."))]
+    history = [
+        message for text in questions for message in (HumanMessage(text), AIMessage("An answer."))
+    ]
     run = lab(tmp_path)
     await run.ask({"messages": history[:-1]})
     expected = {"researcher": [], "writer": questions}
     for role in ("clarifier", "planner", "orchestrator", "researcher", "writer"):
-        shown = [message.text for message in run.calls(role)[0].messages if message.text in questions]
+        shown = [
+            message.text for message in run.calls(role)[0].messages if message.text in questions
+        ]
         assert shown == expected.get(role, questions[3:]), role
         assert all("Chinese" in request.messages[0].text for request in run.calls(role)), role
 
@@ -130,7 +161,9 @@ async def test_clarifier_and_orchestrator_see_the_last_five_messages_and_every_r
         ({"engines": ("wikipedia",), "docs": ()}, ""),
     ],
 )
-async def test_documents_are_mentioned(tmp_path: Path, settings: dict[str, Any], words: str) -> None:
+async def test_documents_are_mentioned(
+    tmp_path: Path, settings: dict[str, Any], words: str
+) -> None:
     run, _ = await answered(tmp_path, clarifier=[ASK], **settings)
     [asked] = run.calls("clarifier")
     assert words in asked.messages[0].text
@@ -138,12 +171,16 @@ async def test_documents_are_mentioned(tmp_path: Path, settings: dict[str, Any],
 
 
 @pytest.mark.behaviour("O-16")
-async def test_an_empty_plan_is_asked_for_once_more_and_one_of_more_than_six_steps_is_cut(tmp_path: Path) -> None:
+async def test_an_empty_plan_is_asked_for_once_more_and_one_of_more_than_six_steps_is_cut(
+    tmp_path: Path,
+) -> None:
     never = lab(tmp_path, planner=["", "  "])
     with pytest.raises(NoPlan, match="another model"):
         await never.ask()
     assert await never.next() == ("plan",)
-    run, state = await answered(tmp_path, planner=["", "\n".join(f"{n}. Step {n}" for n in range(1, 10))])
+    run, state = await answered(
+        tmp_path, planner=["", "\n".join(f"{n}. Step {n}" for n in range(1, 10))]
+    )
     assert "last answer was empty" in run.calls("planner")[1].messages[-1].text
     assert state.plan and state.plan.steps == tuple(f"Step {n}" for n in range(1, 7))
     assert "Step 7" not in state.plan.text
@@ -154,13 +191,26 @@ async def test_an_empty_plan_is_asked_for_once_more_and_one_of_more_than_six_ste
 
 
 @pytest.mark.parametrize("make", [lab, planned_lab])
-async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings(tmp_path: Path, make: Any) -> None:
+async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings(
+    tmp_path: Path, make: Any
+) -> None:
     run = make(tmp_path, instructions="Be brief.")
-    state = await run.ask({"messages": [SystemMessage("Write for sailors."), HumanMessage(QUESTION)]})
-    made = [call for model in {id(model): model for model in run.models.values()}.values() for call in model.calls]
-    systems = [[message.text for message in call.messages if isinstance(message, SystemMessage)] for call in made]
+    state = await run.ask(
+        {"messages": [SystemMessage("Write for sailors."), HumanMessage(QUESTION)]}
+    )
+    made = [
+        call
+        for model in {id(model): model for model in run.models.values()}.values()
+        for call in model.calls
+    ]
+    systems = [
+        [message.text for message in call.messages if isinstance(message, SystemMessage)]
+        for call in made
+    ]
     assert all(len(texts) == 1 for texts in systems)
-    assert sum("Be brief.\nWrite for sailors." in text for [text] in systems) >= 2, "the planner and the writer"
+    assert sum("Be brief.\nWrite for sailors." in text for [text] in systems) >= 2, (
+        "the planner and the writer"
+    )
     assert state.run.question == QUESTION
 
 
@@ -181,5 +231,13 @@ async def test_a_system_message_becomes_house_rules_behind_those_of_the_settings
 )
 def test_where_a_message_enters(entry: Any, review: Any, next_node: str) -> None:
     plan = Plan(text="1. a", steps=("a",), review=review) if review else None
-    run = Run(id="q", question="Q?", date="", language="English", is_resumable=True, version="0", entry=entry)
+    run = Run(
+        id="q",
+        question="Q?",
+        date="",
+        language="English",
+        is_resumable=True,
+        version="0",
+        entry=entry,
+    )
     assert route_after_begin(ResearchState(run=run, plan=plan)) == next_node

@@ -35,7 +35,12 @@ from kit.runs import QUESTION
 from deep_research.core.records.plan import FINAL_CHECK
 from deep_research.state import ResearchState
 
-LIGHT, KEEPER, JUDGE, TIDE = "Skerry Light", "Ada Moran keeper", "Judge the Skerry Light", "spring tide Port Anlow"
+LIGHT, KEEPER, JUDGE, TIDE = (
+    "Skerry Light",
+    "Ada Moran keeper",
+    "Judge the Skerry Light",
+    "spring tide Port Anlow",
+)
 SUMMARY, REWORDED = "The user asks for the light.", "Judge the Skerry Light and its keeper"
 TALL, TALLER = "The Skerry Light is 38 metres tall.", "The Skerry Light is 45 metres tall."
 KEPT = "The keeper of the Skerry Light was Ada Moran."
@@ -48,13 +53,18 @@ NOTES = insights(OLD, gaps={OPEN: 0.9})
 
 
 def all_forms() -> dict[str, Rule]:
-    """A run that needs every form: a question back, three kinds of steps, a follow-up, a contradiction."""
+    """A run that needs every form: a question back, three kinds of steps, a follow-up, a
+    contradiction."""
     wanting = judged(0.3, 0.8, suggestion("", TIDE))
     return {
         "generate_plan": lambda _: "Which light?",
-        "make_plan": plan(step(LIGHT), step(KEEPER, after=(1,)), step(JUDGE, search=False, after=(1,))),
+        "make_plan": plan(
+            step(LIGHT), step(KEEPER, after=(1,)), step(JUDGE, search=False, after=(1,))
+        ),
         "record_summary": lambda _: {"summary": SUMMARY},
-        "record_learnings": of_task(LIGHT, CONTRARY, of_task(KEEPER, facts(KEPT), RULES["record_learnings"])),
+        "record_learnings": of_task(
+            LIGHT, CONTRARY, of_task(KEEPER, facts(KEPT), RULES["record_learnings"])
+        ),
         "give_verdict": of_task(KEEPER, verdict(False), verdict(True)),
         "record_insights": NOTES,
         "evaluate_outcome": of_task(KEEPER, wanting, judged(1.0, 1.0)),
@@ -66,11 +76,15 @@ def all_forms() -> dict[str, Rule]:
 def parts(run: PlannedLab, state: ResearchState) -> set[str]:
     """Parts that a run has, by the form that brings them."""
     known = list(state.learnings.values())
-    iterations = [iteration for outcome in state.outcomes.values() for iteration in outcome.iterations]
+    iterations = [
+        iteration for outcome in state.outcomes.values() for iteration in outcome.iterations
+    ]
     queries = {query for iteration in iterations for query in iteration.queries}
     thoughts = [verdict.reasoning for iteration in iterations for verdict in iteration.verdicts]
     sourced = {learning.step for learning in known if learning.source}
-    judged_steps = {step for step, outcome in state.outcomes.items() if outcome.completeness is not None}
+    judged_steps = {
+        step for step, outcome in state.outcomes.items() if outcome.completeness is not None
+    }
     has_verdicts = not any(thought.startswith("No verdict") for thought in thoughts)
     has_queries = queries.isdisjoint(step.title for step in state.steps)
     assert state.report
@@ -80,13 +94,19 @@ def parts(run: PlannedLab, state: ResearchState) -> set[str]:
         "update_step": "2.1" in {step.id for step in state.steps},
         "update_plan": REWORDED in {step.task for step in state.steps},
         "record_analysis": any(not learning.source for learning in known),
-        "record_contradictions": any(noticed.step == FINAL_CHECK for noticed in state.memory.values()),
+        "record_contradictions": any(
+            noticed.step == FINAL_CHECK for noticed in state.memory.values()
+        ),
         "report": bool(state.report.sources),
     }
     return {form for form, is_there in has.items() if is_there}
 
 
-FORMS = {name: form for name, form in ALL_FORMS.items() if name not in ("judge_units", "rewrite_sentences")}
+FORMS = {
+    name: form
+    for name, form in ALL_FORMS.items()
+    if name not in ("judge_units", "rewrite_sentences")
+}
 ALL = {*FORMS} - {"make_plan"} | {"report"}
 LOST_FOR_GOOD = {"record_round": ALL - {"record_summary"}}
 """Parts lost if a form is never filled in, where more than its own."""
@@ -112,15 +132,23 @@ def wrong_arguments(asked: Asked) -> Any:
     return {field: {"nonsense": 7}}
 
 
-FAILURES = {"error": failing(OSError("gone")), "words": lambda _: "I would rather talk.", "arguments": wrong_arguments}
+FAILURES = {
+    "error": failing(OSError("gone")),
+    "words": lambda _: "I would rather talk.",
+    "arguments": wrong_arguments,
+}
 
 
 @pytest.mark.behaviour("A-84")
 @pytest.mark.parametrize("how", ["", "words", "arguments"])
-async def test_every_form_brings_its_part_also_if_it_has_to_be_asked_for_once_more(tmp_path: Path, how: str) -> None:
+async def test_every_form_brings_its_part_also_if_it_has_to_be_asked_for_once_more(
+    tmp_path: Path, how: str
+) -> None:
     rules = {form: at_first(1, FAILURES[how], usual(form)) for form in FORMS} if how else {}
     run, state = await whole_run(tmp_path, **rules)
-    others = {asked.form for asked in run.model.asked} - {part for parts in PARTS.values() for part in parts}
+    others = {asked.form for asked in run.model.asked} - {
+        part for parts in PARTS.values() for part in parts
+    }
     assert {*FORMS, "generate_plan", "report", "judge_units"} <= others | {*PARTS}
     assert parts(run, state) == ALL
     assert not run.of_type("error")
@@ -129,7 +157,9 @@ async def test_every_form_brings_its_part_also_if_it_has_to_be_asked_for_once_mo
 
 @pytest.mark.behaviour("A-49", "A-84")
 @pytest.mark.parametrize("form", sorted({*FORMS} - {"make_plan"}))
-async def test_a_form_that_fails_costs_no_more_than_what_rests_on_it_and_is_reported(tmp_path: Path, form: str) -> None:
+async def test_a_form_that_fails_costs_no_more_than_what_rests_on_it_and_is_reported(
+    tmp_path: Path, form: str
+) -> None:
     run, state = await whole_run(tmp_path, **{form: at_first(1, FAILURES["error"], usual(form))})
     assert ALL - parts(run, state) == {form}
     [error] = run.of_type("error")
@@ -144,7 +174,9 @@ async def test_a_form_that_fails_costs_no_more_than_what_rests_on_it_and_is_repo
 
 @pytest.mark.behaviour("A-49", "A-84")
 @pytest.mark.parametrize("how", FAILURES)
-async def test_where_no_form_but_the_plan_is_ever_filled_in_there_still_is_a_report(tmp_path: Path, how: str) -> None:
+async def test_where_no_form_but_the_plan_is_ever_filled_in_there_still_is_a_report(
+    tmp_path: Path, how: str
+) -> None:
     rules = dict.fromkeys({*FORMS} - {"make_plan"}, FAILURES[how])
     run, state = await whole_run(tmp_path, **rules)
     assert parts(run, state) == set()
@@ -169,15 +201,23 @@ async def second_step(tmp_path: Path, **rules: Any) -> tuple[PlannedLab, list[As
 
 
 @pytest.mark.behaviour("A-32", "A-34", "A-36", "A-69", "A-70")
-async def test_queries_are_chosen_with_all_in_view_that_earlier_steps_have_left(tmp_path: Path) -> None:
+async def test_queries_are_chosen_with_all_in_view_that_earlier_steps_have_left(
+    tmp_path: Path,
+) -> None:
     notes = insights("Whales sing.", OLD, gaps={OPEN: 0.9})
     _, [first, *_] = await second_step(tmp_path, record_insights=notes)
     assert first.form == "choose_queries"
     assert first.known == [TALL, TALLER]
     assert first.knowledge["gaps"] == [OPEN]
-    assert shown(first, "contradiction") in ([f"{TALL} – but: {TALLER}"], [f"{TALLER} – but: {TALL}"])
+    assert shown(first, "contradiction") in (
+        [f"{TALL} – but: {TALLER}"],
+        [f"{TALLER} – but: {TALL}"],
+    )
     assert shown(first, "reasoning") == [THOUGHT, "builder"]
-    given = {element["content"]: (element["kind"], element["relevance"]) for element in first.knowledge["elements"]}
+    given = {
+        element["content"]: (element["kind"], element["relevance"])
+        for element in first.knowledge["elements"]
+    }
     assert (given["Whales sing."], given["builder"]) == (("insight", 0.0), ("reasoning", 0.0))
     assert given[OLD] == ("insight", 0.67)
     kinds = [(element["kind"], element["step"]) for element in first.knowledge["elements"]]
@@ -189,7 +229,9 @@ async def test_nothing_is_given_twice_however_many_iterations_there_are(tmp_path
     learning = of_task(FIRST, CONTRARY, new_each_time)
     verdicts = of_task(FIRST, verdict(True, THOUGHT), verdict(False, THOUGHT.upper()))
     again = of_task(FIRST, NOTES, insights(OLD.upper(), gaps={OPEN.lower(): 0.9}))
-    run, asked = await second_step(tmp_path, record_learnings=learning, give_verdict=verdicts, record_insights=again)
+    run, asked = await second_step(
+        tmp_path, record_learnings=learning, give_verdict=verdicts, record_insights=again
+    )
     assert len([request for request in asked if request.form == "record_learnings"]) == 5
     for request in asked:
         given = [element["content"] for element in request.knowledge["elements"]]

@@ -38,24 +38,37 @@ from deep_research.graph.handlers import end_step
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")
 ANY_QUERY = queries("Skerry Light")
 FACT = Learning(text="It was lit in 1844.", source="file:///light.md", step="1", question_id="q")
-SURE = Iteration(number=1, learnings=(FACT.id,), verdicts=(Verdict(query="light", is_complete=True, reasoning="All."),))
+SURE = Iteration(
+    number=1,
+    learnings=(FACT.id,),
+    verdicts=(Verdict(query="light", is_complete=True, reasoning="All."),),
+)
 
 
 @pytest.mark.behaviour("A-30", "A-39", "A-40", "A-42")
 async def test_a_step_that_is_never_complete_ends_after_five_iterations(tmp_path: Path) -> None:
     task, other = "Which lamp had the Skerry Light?", "Ada Moran"
-    rules = {"give_verdict": INCOMPLETE, "record_learnings": new_each_time, "evaluate_outcome": judged(0.5, 0.5)}
+    rules = {
+        "give_verdict": INCOMPLETE,
+        "record_learnings": new_each_time,
+        "evaluate_outcome": judged(0.5, 0.5),
+    }
     rules["make_plan"] = plan(step(task), step(other))
     run, state = await finished(tmp_path, rules, clock=HandClock())
     assert [step.status for step in state.steps] == ["completed", "completed"]
     for step_id, outcome in state.outcomes.items():
         assert [iteration.number for iteration in outcome.iterations] == [1, 2, 3, 4, 5]
         own = [learning.id for learning in state.learnings.values() if learning.step == step_id]
-        assert own == [key for iteration in outcome.iterations for key in iteration.learnings] and len(own) == 5
+        assert (
+            own == [key for iteration in outcome.iterations for key in iteration.learnings]
+            and len(own) == 5
+        )
         assert not outcome.is_complete
     assert [len(asked.known) for asked in run.asked("record_learnings", other)] == [0, 1, 2, 3, 4]
     known = [learning for learning in state.learnings.values() if learning.step == "1"]
-    expected = [confidence(task, known[:number], state.sources, number, 0.5) for number in range(1, 6)]
+    expected = [
+        confidence(task, known[:number], state.sources, number, 0.5) for number in range(1, 6)
+    ]
     iterations = state.outcomes["1"].iterations
     assert [iteration.confidence for iteration in iterations] == expected
     assert expected == sorted(expected, reverse=True) and len(set(expected)) == 5
@@ -66,10 +79,14 @@ async def test_a_step_that_is_never_complete_ends_after_five_iterations(tmp_path
 
 @pytest.mark.behaviour("A-31")
 @pytest.mark.parametrize("broken", ["", "choose_queries", "record_learnings", "give_verdict"])
-async def test_each_iteration_is_announced_by_one_of_five_wordings(tmp_path: Path, broken: str) -> None:
+async def test_each_iteration_is_announced_by_one_of_five_wordings(
+    tmp_path: Path, broken: str
+) -> None:
     rules: dict[str, Any] = {"give_verdict": INCOMPLETE, "record_learnings": new_each_time}
     # Every run checks that no block is left open.
-    run, state = await finished(tmp_path, {**rules, **({broken: failing(OSError("gone"))} if broken else {})})
+    run, state = await finished(
+        tmp_path, {**rules, **({broken: failing(OSError("gone"))} if broken else {})}
+    )
     activities = [packet for packet in run.of_type("activity") if packet["icon"] == "globe"]
     assert len(activities) == len(state.outcomes["1"].iterations) >= 2
     assert {packet["text"] for packet in activities} <= set(wordings_of("search"))
@@ -81,8 +98,17 @@ async def test_failed_queries_and_verdicts_are_reported_and_the_step_goes_on_unt
     tmp_path: Path,
 ) -> None:
     broken = failing(OSError("gone")), lambda _: "I would rather talk.", lambda _: "Still."
-    choices = in_turn(*broken, queries("Ada Moran", "ADA MORAN"), queries("ada MORAN", "Tralee"), queries("TRALEE"))
-    rules = {"choose_queries": choices, "give_verdict": INCOMPLETE, "record_learnings": new_each_time}
+    choices = in_turn(
+        *broken,
+        queries("Ada Moran", "ADA MORAN"),
+        queries("ada MORAN", "Tralee"),
+        queries("TRALEE"),
+    )
+    rules = {
+        "choose_queries": choices,
+        "give_verdict": INCOMPLETE,
+        "record_learnings": new_each_time,
+    }
     run, state = await finished(tmp_path, rules)
     # Queries of the step, without those of the orientation.
     shown = [packet["queries"] for packet in run.of_type("search_tool_queries_delta")][1:]
@@ -112,9 +138,13 @@ async def test_a_step_stops_when_its_time_is_over_and_keeps_its_learnings(tmp_pa
 
 
 @pytest.mark.behaviour("A-51", "A-52")
-async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_not_found(tmp_path: Path) -> None:
+async def test_a_step_that_finds_nothing_ends_without_verdicts_and_is_named_as_not_found(
+    tmp_path: Path,
+) -> None:
     steps = plan(step("Skerry Light"), step(COVERED))
-    unheard_of = of_task(COVERED, lambda asked: {"queries": [WORDS[asked.number]]}, queries("Skerry Light"))
+    unheard_of = of_task(
+        COVERED, lambda asked: {"queries": [WORDS[asked.number]]}, queries("Skerry Light")
+    )
     run, state = await finished(tmp_path, {"make_plan": steps, "choose_queries": unheard_of})
     assert {asked.form for asked in run.model.asked if asked.task == COVERED} == {"choose_queries"}
     assert {learning.step for learning in state.learnings.values()} == {"1"}
@@ -127,19 +157,32 @@ def of_words(covered: int, of: int, **more: Any) -> dict[str, Any]:
     """Rules of a step with `of` words whose only fact covers `covered` of them."""
     steps = plan(step(" ".join(WORDS[:of])))
     rules = {"make_plan": steps, "choose_queries": ANY_QUERY, "record_learnings": holding(covered)}
-    return {**rules, "evaluate_outcome": judged(covered / of, 1.0), "record_insights": insights("It is old."), **more}
+    return {
+        **rules,
+        "evaluate_outcome": judged(covered / of, 1.0),
+        "record_insights": insights("It is old."),
+        **more,
+    }
 
 
 @pytest.mark.behaviour("A-41", "A-48")
-@pytest.mark.parametrize(("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)])
+@pytest.mark.parametrize(
+    ("covered", "of", "confidence", "times"), [(5, 8, 0.6, 0), (13, 20, 0.61, 1)]
+)
 async def test_only_what_is_sure_is_noted_and_changes_the_plan(
     tmp_path: Path, covered: int, of: int, confidence: float, times: int
 ) -> None:
-    rules = of_words(covered, of, make_plan=plan(step(" ".join(WORDS[:of])), step("Ada Moran", after=(1,))))
+    rules = of_words(
+        covered, of, make_plan=plan(step(" ".join(WORDS[:of])), step("Ada Moran", after=(1,)))
+    )
     rules["record_insights"] = in_turn(insights("It is old."), insights())
     run, state = await finished(tmp_path, rules)
     assert [iteration.confidence for iteration in state.outcomes["1"].iterations] == [confidence]
-    noted = [noticed for noticed in state.memory.values() if noticed.kind == "insight" and noticed.step == "1"]
+    noted = [
+        noticed
+        for noticed in state.memory.values()
+        if noticed.kind == "insight" and noticed.step == "1"
+    ]
     assert (len(noted), len(run.asked("update_plan"))) == (times, times)
 
 
@@ -153,7 +196,9 @@ async def test_insights_are_noted_only_where_something_new_was_learned(tmp_path:
     # A verdict or a lack of news ends a step; confidence does not.
     assert [len(iteration.learnings) for iteration in iterations] == [1, 0, 0]
     assert [iteration.confidence for iteration in iterations] == [0.75, 0.73, 0.71]
-    assert [noticed.text for noticed in state.memory.values() if noticed.kind == "insight"] == ["It is old."]
+    assert [noticed.text for noticed in state.memory.values() if noticed.kind == "insight"] == [
+        "It is old."
+    ]
 
 
 @pytest.mark.behaviour("A-43", "A-44", "A-46", "A-47")
@@ -161,19 +206,30 @@ async def test_each_round_reports_all_it_has_learned_and_its_verdict_and_the_ste
     tmp_path: Path,
 ) -> None:
     long = f"The Skerry Light was lit in 1844, {'and it shone ' * 60}until today."
-    verdicts = in_turn(verdict(False, "Verdict 1.", "lamp"), verdict(True, "Verdict 2.", "height", "metres"))
+    verdicts = in_turn(
+        verdict(False, "Verdict 1.", "lamp"), verdict(True, "Verdict 2.", "height", "metres")
+    )
     # What was searched for is not searched for again.
     choices = in_turn(queries(*THREE), queries("port ANLOW", "Tralee"))
     rules = {"choose_queries": choices, "record_learnings": in_turn(facts(long), new_each_time)}
     run, state = await finished(tmp_path, {**rules, "give_verdict": verdicts})
     learned = [(packet["step_id"], packet["iteration"]) for packet in run.of_type("step_learnings")]
     assert learned == [("1", 1), ("1", 2)]
-    shown = [learning for packet in run.of_type("step_learnings") for learning in packet["learnings"]]
+    shown = [
+        learning for packet in run.of_type("step_learnings") for learning in packet["learnings"]
+    ]
     kept = [(known.id, known.text, known.source) for known in state.learnings.values()]
-    assert [(learning["id"], learning["text"], learning["document_id"]) for learning in shown] == kept
-    assert shown[0]["text"] == long and {learning["document_id"] for learning in shown} <= state.sources.keys()
+    assert [
+        (learning["id"], learning["text"], learning["document_id"]) for learning in shown
+    ] == kept
+    assert (
+        shown[0]["text"] == long
+        and {learning["document_id"] for learning in shown} <= state.sources.keys()
+    )
     fields = ("query", "is_complete", "reasoning", "key_elements")
-    assert [tuple(packet[field] for field in fields) for packet in run.of_type("step_assessed")] == [
+    assert [
+        tuple(packet[field] for field in fields) for packet in run.of_type("step_assessed")
+    ] == [
         (", ".join(THREE), False, "Verdict 1.", ["lamp"]),
         ("Tralee", True, "Verdict 2.", ["height", "metres"]),
     ]
@@ -222,7 +278,12 @@ async def test_a_step_that_cannot_be_judged_keeps_its_learnings_and_its_verdict(
     graph = StateGraph(StepState, context_schema=Context, output_schema=StepOutput)
     graph.add_node("evaluate", evaluate, error_handler=end_step)
     graph.add_edge(START, "evaluate")
-    known = {"learnings": {FACT.id: FACT}, "iterations": [SURE], "numbered": [FACT.source], "failures": ["before"]}
+    known = {
+        "learnings": {FACT.id: FACT},
+        "iterations": [SURE],
+        "numbered": [FACT.source],
+        "failures": ["before"],
+    }
     given: Any = {"given": [task], "turn": 3, **known}
     heard: dict[str, list[Any]] = {"custom": [], "values": []}
     async for mode, part in graph.compile().astream(given, stream_mode=["custom", "values"]):
@@ -232,7 +293,11 @@ async def test_a_step_that_cannot_be_judged_keeps_its_learnings_and_its_verdict(
     assert packets[1]["status"] == "completed"
     assert brought["learnings"] == {FACT.id: FACT}
     outcome = brought["outcomes"]["1"]
-    assert (outcome.iterations, outcome.is_complete, outcome.verdict.reasoning) == ((SURE,), True, "All.")
+    assert (outcome.iterations, outcome.is_complete, outcome.verdict.reasoning) == (
+        (SURE,),
+        True,
+        "All.",
+    )
     [finding] = brought["findings"].values()
     assert finding.text == "It was lit in 1844. [1]"
     assert finding.failures == ("before", "an error stopped it (OSError)")

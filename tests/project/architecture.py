@@ -19,14 +19,37 @@ CORE = {"records", "evidence", "run", "models", "reading", "library", "writing"}
 EXTRAS = ("deep_research_bench", "deep_research_evaluation")
 """Packages in `extras/`, which use only the public API, as a user would."""
 CLIENTS = (
-    *("aiohttp", "ddgs", "http.client", "httpcore", "httpx", "httpx2", "langchain_community", "langchain_openai"),
-    *("langgraph_sdk", "openai", "requests", "socket", "tavily", "urllib.request", "urllib3", "websockets"),
+    *(
+        "aiohttp",
+        "ddgs",
+        "http.client",
+        "httpcore",
+        "httpx",
+        "httpx2",
+        "langchain_community",
+        "langchain_openai",
+    ),
+    *(
+        "langgraph_sdk",
+        "openai",
+        "requests",
+        "socket",
+        "tavily",
+        "urllib.request",
+        "urllib3",
+        "websockets",
+    ),
 )
-FOR_EXTRAS = ("deep_research.core.run.store.database.", "deep_research.core.evidence.citations.labels.")
-"""What extras may import beside the public names: the saver as the server opens it, and the labels of reports."""
+FOR_EXTRAS = (
+    "deep_research.core.run.store.database.",
+    "deep_research.core.evidence.citations.labels.",
+)
+"""What extras may import beside the public names: the saver as the server opens it, and the labels
+of reports."""
 MAY_CONNECT = {"models", "reading", "tools", "app"}
 HOW_TO_CONNECT = "core.run.network"
-"""Reads for all of them what the environment says on proxies and authorities, and opens no connection."""
+"""Reads for all of them what the environment says on proxies and authorities, and opens no
+connection."""
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNSPECIFIC = {"one", "place", "told", "telling", "knowing"}
 """Names that do not say what they hold."""
@@ -60,11 +83,15 @@ def read_package(root: Path) -> list[Module]:
 
 
 def _read(root: Path, paths: Iterable[Path]) -> list[Module]:
-    return [Module(".".join(path.relative_to(root).with_suffix("").parts), path.read_text("utf-8")) for path in paths]
+    return [
+        Module(".".join(path.relative_to(root).with_suffix("").parts), path.read_text("utf-8"))
+        for path in paths
+    ]
 
 
 def imports(module: Module) -> Iterator[str]:
-    """Everything that is imported anywhere in the file, as `module` or `module.name`, of this package in full."""
+    """Everything that is imported anywhere in the file, as `module` or `module.name`, of this
+    package in full."""
     package = [PACKAGE, *module.name.split(".")[:-1]]
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
@@ -73,7 +100,11 @@ def imports(module: Module) -> Iterator[str]:
             base = package[: len(package) - node.level + 1] if node.level else []
             name = ".".join([*base, *([node.module] if node.module else [])])
             yield from (f"{name}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).endswith("import_module")
+            and node.args
+        ):
             argument = node.args[0]
             if isinstance(argument, ast.Constant):
                 yield str(argument.value)
@@ -81,22 +112,37 @@ def imports(module: Module) -> Iterator[str]:
 
 def upward_imports(module: Module) -> list[str]:
     """Imports against the order of the folders, from within one level, or by a bare name."""
-    return [f"{module.name} imports {target}" for target in imports(module) if not _may_import(module, target)]
+    return [
+        f"{module.name} imports {target}"
+        for target in imports(module)
+        if not _may_import(module, target)
+    ]
 
 
 def absolute_imports(module: Module) -> list[str]:
     """Imports of this package by its name, which an editor resolves in an installed checkout only."""
     own = [node for node in ast.walk(module.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     return [
-        f"{module.name}: {ast.unparse(node)}" for node in own if ast.unparse(node).split()[1].split(".")[0] == PACKAGE
+        f"{module.name}: {ast.unparse(node)}"
+        for node in own
+        if ast.unparse(node).split()[1].split(".")[0] == PACKAGE
     ]
 
 
 def private_imports(extra: Path) -> list[str]:
     """Imports by an extra of what is not public."""
     modules = _read(extra, extra.rglob("*.py"))
-    found = [(module.name, target) for module in modules for target in imports(module) if target.count(".") > 1]
-    private = [pair for pair in found if pair[1].startswith(f"{PACKAGE}.") and not pair[1].startswith(FOR_EXTRAS)]
+    found = [
+        (module.name, target)
+        for module in modules
+        for target in imports(module)
+        if target.count(".") > 1
+    ]
+    private = [
+        pair
+        for pair in found
+        if pair[1].startswith(f"{PACKAGE}.") and not pair[1].startswith(FOR_EXTRAS)
+    ]
     return [f"{name} imports {target}" for name, target in private]
 
 
@@ -109,7 +155,11 @@ def foreign_private_imports(module: Module) -> list[str]:
     if module.name == PRIVATE_NAMES:
         return []
     foreign = [target for target in imports(module) if not target.startswith(f"{PACKAGE}.")]
-    return [f"{module.name} imports {target}" for target in foreign if any(map(_is_private, target.split(".")))]
+    return [
+        f"{module.name} imports {target}"
+        for target in foreign
+        if any(map(_is_private, target.split(".")))
+    ]
 
 
 def _is_private(name: str) -> bool:
@@ -121,7 +171,9 @@ def circles(modules: Iterable[Module]) -> list[list[str]]:
     names = {f"{PACKAGE}.{module.name}".removesuffix(".__init__"): module for module in modules}
     graph: dict[str, set[str]] = {}
     for name, module in names.items():
-        found = {target if target in names else target.rpartition(".")[0] for target in imports(module)}
+        found = {
+            target if target in names else target.rpartition(".")[0] for target in imports(module)
+        }
         graph[name] = (found & names.keys()) - {name}
     while leaves := [name for name, targets in graph.items() if not targets]:
         graph = {name: targets - {*leaves} for name, targets in graph.items() if name not in leaves}
@@ -133,13 +185,20 @@ NAMESAKES = ("app.cli", "app.server.routes", "core.models.extractive.roles")
 
 
 def repeated_names(modules: Iterable[Module]) -> list[str]:
-    """Public classes, functions and constants of one name in several modules; not those of `NAMESAKES` or programs."""
+    """Public classes, functions and constants of one name in several modules; not those of
+    `NAMESAKES` or programs."""
     homes: dict[str, list[str]] = {}
     for module in modules:
-        names = [name for name in _defined(module.tree) if not name.startswith("_") and name not in ("main", "logger")]
+        names = [
+            name
+            for name in _defined(module.tree)
+            if not name.startswith("_") and name not in ("main", "logger")
+        ]
         for name in () if module.name in NAMESAKES else names:
             homes.setdefault(name, []).append(module.name)
-    return [f"{name}: {', '.join(names)}" for name, names in sorted(homes.items()) if len(names) > 1]
+    return [
+        f"{name}: {', '.join(names)}" for name, names in sorted(homes.items()) if len(names) > 1
+    ]
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
@@ -148,9 +207,14 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             value = node.value
-            is_parameter = isinstance(value, ast.Call) and getattr(value.func, "id", "") in ("TypeVar", "ParamSpec")
+            is_parameter = isinstance(value, ast.Call) and getattr(value.func, "id", "") in (
+                "TypeVar",
+                "ParamSpec",
+            )
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (name.id for name in targets if isinstance(name, ast.Name) and not is_parameter)
+            yield from (
+                name.id for name in targets if isinstance(name, ast.Name) and not is_parameter
+            )
 
 
 def _may_import(module: Module, target: str) -> bool:
@@ -167,7 +231,11 @@ def misplaced_graphs(module: Module) -> list[str]:
     """Uses of `StateGraph` outside `graph/`."""
     names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(module.tree)}
     names |= {target.split(".")[-1] for target in imports(module)}
-    return [f"{module.name} uses StateGraph"] if module.folder != "graph" and "StateGraph" in names else []
+    return (
+        [f"{module.name} uses StateGraph"]
+        if module.folder != "graph" and "StateGraph" in names
+        else []
+    )
 
 
 def misplaced_clients(module: Module) -> list[str]:
@@ -175,7 +243,11 @@ def misplaced_clients(module: Module) -> list[str]:
     if module.folder in MAY_CONNECT or module.name == HOW_TO_CONNECT:
         return []
     clients = tuple(f"{client}." for client in CLIENTS)
-    return [f"{module.name} imports {target}" for target in imports(module) if f"{target}.".startswith(clients)]
+    return [
+        f"{module.name} imports {target}"
+        for target in imports(module)
+        if f"{target}.".startswith(clients)
+    ]
 
 
 def misplaced_prints(module: Module) -> list[str]:
@@ -216,11 +288,24 @@ def misnamed_prompts(prompts: Iterable[str], nodes: Iterable[str]) -> list[str]:
 
 
 def unspecific_names(root: Path) -> list[str]:
-    """Variables, parameters, attributes, functions and classes with a name that does not say what they hold."""
+    """Variables, parameters, attributes, functions and classes with a name that does not say what
+    they hold."""
     folders = ("app", "core", "graph", "nodes", "prompts", "tools", "tests", "extras", "docs")
-    paths = [*root.glob("*.py"), *(path for folder in folders for path in sorted((root / folder).rglob("*.py")))]
-    nodes = ((path.relative_to(root), node) for path in paths for node in ast.walk(ast.parse(path.read_text("utf-8"))))
-    return [f"{path}:{line}: {name}" for path, node in nodes for name, line in _bound(node) if name in UNSPECIFIC]
+    paths = [
+        *root.glob("*.py"),
+        *(path for folder in folders for path in sorted((root / folder).rglob("*.py"))),
+    ]
+    nodes = (
+        (path.relative_to(root), node)
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+    )
+    return [
+        f"{path}:{line}: {name}"
+        for path, node in nodes
+        for name, line in _bound(node)
+        if name in UNSPECIFIC
+    ]
 
 
 def _bound(node: ast.AST) -> Iterator[tuple[str, int]]:

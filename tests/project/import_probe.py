@@ -1,4 +1,5 @@
-"""Imports the modules it is given and prints, as JSON, what work that did; run as a script by a test."""
+"""Imports the modules it is given and prints, as JSON, what work that did; run as a script by a
+test."""
 
 from __future__ import annotations
 
@@ -26,13 +27,16 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def watch_environment(root: Path) -> None:
-    """Write down each variable that is read by the package's own code, or by settings made at import."""
+    """Write down each variable that is read by the package's own code, or by settings made at
+    import."""
     environment: Any = type(os.environ)
     read = environment.__getitem__
 
     def watched(self: Mapping[str, str], name: str) -> Any:
         frame: FrameType | None = sys._getframe(1)
-        while frame and ("frozen" in frame.f_code.co_filename or Path(frame.f_code.co_filename).name in PLUMBING):
+        while frame and (
+            "frozen" in frame.f_code.co_filename or Path(frame.f_code.co_filename).name in PLUMBING
+        ):
             frame = frame.f_back
         reader = Path(frame.f_code.co_filename if frame else "")
         # The package's own files, not those of a library installed below it.

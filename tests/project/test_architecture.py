@@ -35,8 +35,12 @@ def test_the_package_keeps_to_its_rules(check: Check) -> None:
 
 
 def test_extras_use_the_public_api_and_no_files_import_each_other() -> None:
-    folders = [ROOT / "extras" / extra.removeprefix("deep_research_") for extra in architecture.EXTRAS]
-    assert [complaint for folder in folders for complaint in architecture.private_imports(folder)] == []
+    folders = [
+        ROOT / "extras" / extra.removeprefix("deep_research_") for extra in architecture.EXTRAS
+    ]
+    assert [
+        complaint for folder in folders for complaint in architecture.private_imports(folder)
+    ] == []
     assert architecture.circles(MODULES) == []
 
 
@@ -67,16 +71,30 @@ def probe(tmp_path: Path, root: Path, modules: list[str]) -> dict[str, list[str]
     folders = [tmp_path / "home", tmp_path / "work"]
     for folder in folders:
         folder.mkdir()
-    script = [sys.executable, "-P", "-B", str(ROOT / "tests" / "project" / "import_probe.py"), str(root), *modules]
+    script = [
+        sys.executable,
+        "-P",
+        "-B",
+        str(ROOT / "tests" / "project" / "import_probe.py"),
+        str(root),
+        *modules,
+    ]
     environment = {**os.environ, "HOME": str(folders[0])}
-    result = subprocess.run(script, cwd=folders[1], env=environment, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        script, cwd=folders[1], env=environment, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
-    return {**json.loads(result.stdout), "files": [path.name for folder in folders for path in folder.iterdir()]}
+    return {
+        **json.loads(result.stdout),
+        "files": [path.name for folder in folders for path in folder.iterdir()],
+    }
 
 
 @pytest.mark.slow
 def test_importing_does_no_work(tmp_path: Path) -> None:
-    report = probe(tmp_path, ROOT, [f"{PACKAGE}.{module.name}".removesuffix(".__init__") for module in MODULES])
+    report = probe(
+        tmp_path, ROOT, [f"{PACKAGE}.{module.name}".removesuffix(".__init__") for module in MODULES]
+    )
     assert report["done"] == []
     assert report["files"] == []
     assert LEVELS.keys().isdisjoint(report["modules"])
@@ -89,8 +107,12 @@ def test_importing_does_no_work(tmp_path: Path) -> None:
         ("app.commands", {"openai", "langchain_openai", "aiohttp", "tavily"}),
     ],
 )
-def test_a_process_starts_without_what_it_may_never_need(tmp_path: Path, module: str, libraries: set[str]) -> None:
-    loaded = {name.partition(".")[0] for name in probe(tmp_path, ROOT, [f"{PACKAGE}.{module}"])["modules"]}
+def test_a_process_starts_without_what_it_may_never_need(
+    tmp_path: Path, module: str, libraries: set[str]
+) -> None:
+    loaded = {
+        name.partition(".")[0] for name in probe(tmp_path, ROOT, [f"{PACKAGE}.{module}"])["modules"]
+    }
     assert loaded.isdisjoint(libraries)
 
 
@@ -117,12 +139,28 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
     [
         (architecture.upward_imports, "core.run.clock", "import deep_research.core.models.caller"),
         (architecture.upward_imports, "state", "def late():\n    from .core.run import limits"),
-        (architecture.misplaced_graphs, "nodes.plan", "from langgraph.graph import StateGraph as Graph"),
-        (architecture.misplaced_clients, "nodes.plan", "def late():\n    from urllib import request"),
+        (
+            architecture.misplaced_graphs,
+            "nodes.plan",
+            "from langgraph.graph import StateGraph as Graph",
+        ),
+        (
+            architecture.misplaced_clients,
+            "nodes.plan",
+            "def late():\n    from urllib import request",
+        ),
         (architecture.misplaced_prints, "nodes.plan", "def plan():\n    print('plan')"),
         (architecture.absolute_imports, "nodes.plan", "from deep_research.state import Plan"),
-        (architecture.foreign_private_imports, "app.embed", "from langgraph._internal._config import ensure_config"),
-        (architecture.foreign_private_imports, "state", "from langgraph.graph.message import _messages_delta_reducer"),
+        (
+            architecture.foreign_private_imports,
+            "app.embed",
+            "from langgraph._internal._config import ensure_config",
+        ),
+        (
+            architecture.foreign_private_imports,
+            "state",
+            "from langgraph.graph.message import _messages_delta_reducer",
+        ),
         (architecture.vague_name, "nodes.utils", ""),
         (architecture.without_docstring, "nodes.plan", "x = 1"),
         (architecture.misnamed_node, "nodes.plan", "def plan(): ...\nasync def write(): ..."),

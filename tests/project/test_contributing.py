@@ -56,16 +56,21 @@ def module(number: int, package: str) -> dict[str, Any]:
 
 
 def test_the_engine_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    body = json.dumps({"results": [{"title": "A", "url": "https://a.example/", "content": "Words."}]})
+    body = json.dumps(
+        {"results": [{"title": "A", "url": "https://a.example/", "content": "Words."}]}
+    )
     with serving(lambda _: Answer(body=body)) as server:
         monkeypatch.setenv("SEARXNG_URL", server.url)
         engine = module(SEARCHES, "deep_research.tools.engines")["SearXNG"](Context())
-        assert asyncio.run(engine.search("tides", 5)) == [Found("A", "https://a.example/", "Words.")]
+        assert asyncio.run(engine.search("tides", 5)) == [
+            Found("A", "https://a.example/", "Words.")
+        ]
     assert server.requests[0].target == "/search?q=tides&format=json"
 
 
 def with_node(folder: Path) -> Path:
-    """A checkout in which the node that is shown stands between the report and its check; the folder to import from."""
+    """A checkout in which the node that is shown stands between the report and its check; the
+    folder to import from."""
     package = folder / "deep_research"
     for name in ("nodes", "graph", "prompts"):
         shutil.copytree(ROOT / name, package / name)
@@ -79,7 +84,10 @@ def with_node(folder: Path) -> Path:
         state = state.replace(line, f"{line}    overview: str{own}\n")
     (package / "state.py").write_text(state, "utf-8")
     edge = 'graph.add_edge("write_report", "grade_report")'
-    edges = edge.replace("grade_report", "summarize_findings"), edge.replace("write_report", "summarize_findings")
+    edges = (
+        edge.replace("grade_report", "summarize_findings"),
+        edge.replace("write_report", "summarize_findings"),
+    )
     imported = "from ..nodes.verify_report import verify_report"
     for graph in (package / "graph" / "orchestrated.py", package / "graph" / "planned.py"):
         lines = ['graph.add_node("summarize_findings", summarize_findings)', *edges]
@@ -90,14 +98,20 @@ def with_node(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_node_between_the_report_and_its_check_has_the_turn_between_theirs(tmp_path: Path) -> None:
+def test_a_node_between_the_report_and_its_check_has_the_turn_between_theirs(
+    tmp_path: Path,
+) -> None:
     paths = os.pathsep.join([str(with_node(tmp_path / "copy")), str(ROOT / "tests")])
     asked = [sys.executable, "-c", ASK, str(tmp_path / "runs" / "lab")]
     environment = {**os.environ, "PYTHONPATH": paths}
     printed = subprocess.check_output(asked, cwd=tmp_path, env=environment, text=True)
     checked, unchecked, planned = json.loads(printed.splitlines()[-1])
     for packets in (checked, planned):
-        report = max(packet["placement"]["turn_index"] for packet in packets if packet["type"] == "message_start")
+        report = max(
+            packet["placement"]["turn_index"]
+            for packet in packets
+            if packet["type"] == "message_start"
+        )
         turns = [(packet["type"], packet["placement"]["turn_index"]) for packet in packets]
         after = [turn for kind, turn in turns if kind == "activity" and turn > report]
         assert (after, dict(turns)["stop"]) == ([report + 1, report + 2], report + 2)
@@ -118,7 +132,9 @@ def with_format(folder: Path) -> Path:
     (exports / "ris.py").write_text(block(FORMAT), "utf-8")
     records = (exports / "formats.py").read_text("utf-8")
     before, end, after = records.partition("\n)\n")
-    (exports / "formats.py").write_text(f"{before}\n    {block(RECORD).rstrip()},{end}{after}", "utf-8")
+    (exports / "formats.py").write_text(
+        f"{before}\n    {block(RECORD).rstrip()},{end}{after}", "utf-8"
+    )
     return folder
 
 
@@ -153,7 +169,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.slow
-def test_an_export_format_is_written_by_the_command_line_and_sent_by_a_server(served: Served) -> None:
+def test_an_export_format_is_written_by_the_command_line_and_sent_by_a_server(
+    served: Served,
+) -> None:
     written = (served.folder / "written.ris").read_text("utf-8")
     assert written.startswith(RIS) and written.rstrip().endswith("ER  -")
     assert (served.folder / "printed.ris").read_text("utf-8") == written

@@ -1,4 +1,5 @@
-"""What the docs take from the code, packets above all, is up to date, and every promise is shown by a test."""
+"""What the docs take from the code, packets above all, is up to date, and every promise is shown by
+a test."""
 
 from __future__ import annotations
 
@@ -10,7 +11,10 @@ from generated_docs import BEHAVIOUR, DOCS, FAULTS, PAGES, Promises, packet_clas
 from deep_research.core.run.events.packets import Packet
 
 # The page to get started holds the report of a run.
-NAMES = [pytest.param(name, marks=[pytest.mark.slow] if name == "get-started.md" else []) for name in PAGES]
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.slow] if name == "get-started.md" else [])
+    for name in PAGES
+]
 ON_BOTH_PAGES = pytest.mark.parametrize("promises", [BEHAVIOUR, FAULTS], ids=["behaviour", "fault"])
 
 
@@ -68,7 +72,9 @@ def test_every_packet_is_in_the_schema_with_all_its_fields_and_on_the_page() -> 
     classes = set(packet_classes())
     assert classes == set(Packet.__subclasses__())
     assert {packet.model_fields["type"].default for packet in classes} == by_type().keys()
-    assert all(set(packet["required"]) == set(packet["properties"]) for packet in by_type().values())
+    assert all(
+        set(packet["required"]) == set(packet["properties"]) for packet in by_type().values()
+    )
     page = (DOCS / "reference" / "packets.md").read_text("utf-8")
     assert all(f"\n| `{wire}` |" in page for wire in by_type())
 
@@ -77,7 +83,9 @@ def test_names_and_fields_that_clients_know_are_never_changed() -> None:
     packets = by_type()
     for wire, fields in KEPT.items():
         types = {name: entry.get("type") for name, entry in packets[wire]["properties"].items()}
-        assert {name: kind for name, kind in types.items() if name not in ("type", "placement")} == fields
+        assert {
+            name: kind for name, kind in types.items() if name not in ("type", "placement")
+        } == fields
     assert packets.keys() >= WIDER
     placement = packet_schema()["$defs"]["Placement"]["properties"]
     assert list(placement) == ["turn_index", "tab_index", "sub_turn_index", "model_index"]

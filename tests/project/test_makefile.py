@@ -21,7 +21,13 @@ def copy(tmp_path: Path) -> Path:
     """The files that `make` needs, in a folder with a space in its name."""
     tree = tmp_path / "a copy"
     shutil.copytree(ROOT / ".ci", tree / ".ci")
-    for name in ("Makefile", "pyproject.toml", "setup.py", "requirements.lock", "requirements-dev.lock"):
+    for name in (
+        "Makefile",
+        "pyproject.toml",
+        "setup.py",
+        "requirements.lock",
+        "requirements-dev.lock",
+    ):
         shutil.copy(ROOT / name, tree)
     for project in (ROOT / "extras").glob("*/pyproject.toml"):
         shutil.copytree(project.parent, tree / project.parent.relative_to(ROOT))
@@ -31,9 +37,13 @@ def copy(tmp_path: Path) -> Path:
 def make(tree: Path, *arguments: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run make there, free of the settings of a make above."""
     inherited = ("PYTHON", "MAKE", "MFLAGS")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(inherited)}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(inherited)
+    }
     environment["PATH"] = os.pathsep.join([*([str(path)] if path else []), os.environ["PATH"]])
-    return subprocess.run(["make", *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["make", *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +65,9 @@ def test_a_python_that_cannot_be_used_is_named_with_what_to_install(
         script.write_text(f'#!/bin/sh\nPYTHONPATH="{copy}/shadow" exec "{sys.executable}" "$@"\n')
         script.chmod(0o755)
     result = make(copy, target, path=copy / "bin")
-    [line] = [line for line in result.stderr.splitlines() if not line.startswith(("make:", "make["))]
+    [line] = [
+        line for line in result.stderr.splitlines() if not line.startswith(("make:", "make["))
+    ]
     assert result.returncode != 0 and words in line
     assert not (copy / ".venv").exists()
 

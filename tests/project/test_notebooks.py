@@ -20,8 +20,12 @@ def read(path: Path) -> Any:
 
 
 def printed(notebook: Any) -> list[list[str]]:
-    """Return the lines that each cell prints, sorted: those of researchers at work together come in any order."""
-    texts = ["".join(output.get("text", "") for output in cell.get("outputs", [])) for cell in notebook.cells]
+    """Return the lines that each cell prints, sorted: those of researchers at work together come in
+    any order."""
+    texts = [
+        "".join(output.get("text", "") for output in cell.get("outputs", []))
+        for cell in notebook.cells
+    ]
     return [sorted(text.splitlines()) for text in texts]
 
 
@@ -31,7 +35,9 @@ def printed(notebook: Any) -> list[list[str]]:
 def test_a_notebook_prints_what_is_kept_with_it(path: Path, tmp_path: Path) -> None:
     kept, notebook = read(path), read(path)
     resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=600, coalesce_streams=True, record_timing=False, resources=resources).execute()
+    NotebookClient(
+        notebook, timeout=600, coalesce_streams=True, record_timing=False, resources=resources
+    ).execute()
     if os.environ.get("UPDATE_GOLDEN"):
         nbformat.write(notebook, path)  # type: ignore[no-untyped-call] # nbformat has no types
     assert printed(notebook) == printed(kept)

@@ -26,10 +26,21 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 OPTIONAL = [name for name in PROJECT["project"]["optional-dependencies"] if name != "dev"]
 PACKAGES: list[str] = PROJECT["tool"]["setuptools"]["packages"]
-EXTRAS = [tomllib.loads(path.read_text("utf-8"))["project"] for path in sorted(ROOT.glob("extras/*/pyproject.toml"))]
-LOCKS = {name: (ROOT / name).read_text("utf-8") for name in ("requirements.lock", "requirements-dev.lock")}
+EXTRAS = [
+    tomllib.loads(path.read_text("utf-8"))["project"]
+    for path in sorted(ROOT.glob("extras/*/pyproject.toml"))
+]
+LOCKS = {
+    name: (ROOT / name).read_text("utf-8")
+    for name in ("requirements.lock", "requirements-dev.lock")
+}
 FLOORS = {
-    **{"langgraph": "1.2", "langgraph-checkpoint": "4.3", "langgraph-checkpoint-sqlite": "3.1", "langgraph-sdk": "0.4"},
+    **{
+        "langgraph": "1.2",
+        "langgraph-checkpoint": "4.3",
+        "langgraph-checkpoint-sqlite": "3.1",
+        "langgraph-sdk": "0.4",
+    },
     **{"langchain-core": "1.7", "langchain-openai": "1.7", "brotli": "1.2.0"},
 }
 """The first versions in which the holes are closed that were known when they were chosen."""
@@ -38,13 +49,22 @@ EXTRAS_OF = {
     **{"app.mcp": ("mcp", "serve"), "app.server": ("serve",)},
     **{"core.reading.browser_worker": ("browser",), "core.run.store.postgres": ("postgres",)},
 }
-"""Modules that are loaded only where an extra is installed; whatever the others import at once is always installed."""
+"""Modules that are loaded only where an extra is installed; whatever the others import at once is
+always installed."""
 NON_PUBLIC = {
     *("aiosqlite", "langchain-openai", "langgraph", "langgraph-api", "langgraph-checkpoint"),
-    *("langgraph-checkpoint-postgres", "langgraph-checkpoint-sqlite", "mcp", "openai", "python-docx"),
+    *(
+        "langgraph-checkpoint-postgres",
+        "langgraph-checkpoint-sqlite",
+        "mcp",
+        "openai",
+        "python-docx",
+    ),
 }
 """Packages of whose parts we use some that are not public."""
-BUILD = "import setuptools.build_meta as b, sys; print(getattr(b, 'build_' + sys.argv[1])(sys.argv[2]))"
+BUILD = (
+    "import setuptools.build_meta as b, sys; print(getattr(b, 'build_' + sys.argv[1])(sys.argv[2]))"
+)
 
 
 def folder_of(package: str) -> Path:
@@ -53,9 +73,14 @@ def folder_of(package: str) -> Path:
 
 def wanted_files() -> set[str]:
     """The package as it should be installed, by the tree."""
-    files = {f"deep_research/{name}" for name in ("__init__.py", "state.py", "py.typed", "langgraph.json")}
+    files = {
+        f"deep_research/{name}"
+        for name in ("__init__.py", "state.py", "py.typed", "langgraph.json")
+    }
     for package in PACKAGES[1:]:
-        files |= {f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")}
+        files |= {
+            f"{package.replace('.', '/')}/{path.name}" for path in folder_of(package).glob("*.py")
+        }
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
     data += (ROOT / "app" / "lighthouses").iterdir()
     data += (ROOT / "core").glob("*/*/*.toml")
@@ -76,7 +101,9 @@ def build(kind: str, tree: Path, target: Path) -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel from an sdist of a copy of the tree in which strays lie about."""
     root = tmp_path_factory.mktemp("build")
-    ignored = shutil.ignore_patterns(".*_cache", ".venv*", ".git", ".hypothesis", "__pycache__", "*.egg-info", "build")
+    ignored = shutil.ignore_patterns(
+        ".*_cache", ".venv*", ".git", ".hypothesis", "__pycache__", "*.egg-info", "build"
+    )
     tree = shutil.copytree(ROOT, root / "a tree", symlinks=True, ignore=ignored)
     for stray in ("stray.py", "conftest.py"):
         (tree / stray).write_text("raise SystemExit('not a part of the package')\n")
@@ -93,12 +120,25 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     metadata = {name for name in names if ".dist-info/" in name}
     assert names - metadata == wanted_files()
-    assert {name.split("/", 1)[1] for name in metadata} >= {"METADATA", "entry_points.txt", "licenses/LICENSE"}
+    assert {name.split("/", 1)[1] for name in metadata} >= {
+        "METADATA",
+        "entry_points.txt",
+        "licenses/LICENSE",
+    }
 
 
 @pytest.mark.slow
 def test_an_installed_wheel_runs_outside_the_repository(wheel: Path, tmp_path: Path) -> None:
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--target",
+    ]
     subprocess.run([*install, str(tmp_path / "site"), str(wheel)], check=True, capture_output=True)
     program = (
         "import deep_research, deep_research.state, deep_research.prompts; print(deep_research.__file__); "
@@ -114,7 +154,11 @@ def test_an_installed_wheel_runs_outside_the_repository(wheel: Path, tmp_path: P
 def test_every_folder_of_code_is_listed_as_a_package() -> None:
     found = {path.parent.relative_to(ROOT) for path in ROOT.glob("*/**/__init__.py")}
     listed = {folder_of(package).relative_to(ROOT) for package in PACKAGES[1:]}
-    code = {folder for folder in found if folder.parts[0] not in NOT_PACKAGES and not folder.parts[0].startswith(".")}
+    code = {
+        folder
+        for folder in found
+        if folder.parts[0] not in NOT_PACKAGES and not folder.parts[0].startswith(".")
+    }
     assert code == listed
 
 
@@ -132,7 +176,10 @@ def operators(requirement: Requirement) -> set[str]:
 def requirements(*extras: str) -> list[str]:
     """The declared dependencies, with those of extras."""
     project = PROJECT["project"]
-    return [*project["dependencies"], *(text for extra in extras for text in project["optional-dependencies"][extra])]
+    return [
+        *project["dependencies"],
+        *(text for extra in extras for text in project["optional-dependencies"][extra]),
+    ]
 
 
 def pins(lock: str) -> dict[str, set[str]]:
@@ -144,21 +191,32 @@ def pins(lock: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.fault("R30")
-@pytest.mark.parametrize(("lock", "extras"), [("requirements.lock", ()), ("requirements-dev.lock", ("dev",))])
+@pytest.mark.parametrize(
+    ("lock", "extras"), [("requirements.lock", ()), ("requirements-dev.lock", ("dev",))]
+)
 def test_a_lock_pins_what_is_declared(lock: str, extras: tuple[str, ...]) -> None:
     locked = pins(LOCKS[lock])
-    beside = [text for extra in EXTRAS for text in extra["dependencies"] if extras and "deep-research" not in text]
+    beside = [
+        text
+        for extra in EXTRAS
+        for text in extra["dependencies"]
+        if extras and "deep-research" not in text
+    ]
     for text in [*requirements(*extras), *PROJECT["dependency-groups"]["build"], *beside]:
         requirement = Requirement(text)
         versions = locked.get(canonicalize_name(requirement.name), set())
-        assert versions and all(requirement.specifier.contains(version) for version in versions), text
+        assert versions and all(requirement.specifier.contains(version) for version in versions), (
+            text
+        )
 
 
 @pytest.mark.fault("R30")
 @pytest.mark.parametrize("lock", LOCKS.values(), ids=LOCKS)
 def test_a_lock_holds_versions_and_hashes_and_nothing_else(lock: str) -> None:
     entries = re.split(r"\n(?=\S)", lock.strip())
-    unusual = [entry for entry in entries if not re.match(r"[\w.-]+==[\w.]+( ; [^\n]*)? \\\n", entry)]
+    unusual = [
+        entry for entry in entries if not re.match(r"[\w.-]+==[\w.]+( ; [^\n]*)? \\\n", entry)
+    ]
     assert unusual == []
     hashes = [line.strip(" \\") for entry in entries for line in entry.splitlines()[1:]]
     assert [line for line in hashes if not re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", line)] == []
@@ -172,7 +230,9 @@ def test_both_locks_agree_and_neither_holds_a_version_with_known_holes() -> None
         locked = pins(lock)
         assert set(FLOORS) - {"brotli"} <= set(locked)
         present = FLOORS.keys() & locked.keys()
-        assert [name for name in present if min(map(Version, locked[name])) < Version(FLOORS[name])] == []
+        assert [
+            name for name in present if min(map(Version, locked[name])) < Version(FLOORS[name])
+        ] == []
 
 
 OWNERS = cache(metadata.packages_distributions)
@@ -185,15 +245,27 @@ def distribution_of(module: str) -> str:
     owners = sorted(set(OWNERS()[module.split(".")[0]]))
     path = module.replace(".", "/")
     wanted = {f"{path}.py", f"{path}/__init__.py"}
-    own = [owner for owner in owners if len(owners) == 1 or not wanted.isdisjoint(map(str, FILES(owner) or ()))]
+    own = [
+        owner
+        for owner in owners
+        if len(owners) == 1 or not wanted.isdisjoint(map(str, FILES(owner) or ()))
+    ]
     return canonicalize_name(own[0])
 
 
 def imported(module: Module, nodes: Iterable[ast.AST]) -> dict[str, str]:
     """The packages that these statements of a module import, each with the module."""
     own = (*sys.stdlib_module_names, "deep_research")
-    found = (node.names[0].name if isinstance(node, ast.Import) else node.module for node in nodes if is_absolute(node))
-    return {distribution_of(name): module.name for name in found if name and name.split(".")[0] not in own}
+    found = (
+        node.names[0].name if isinstance(node, ast.Import) else node.module
+        for node in nodes
+        if is_absolute(node)
+    )
+    return {
+        distribution_of(name): module.name
+        for name in found
+        if name and name.split(".")[0] not in own
+    }
 
 
 def is_absolute(node: ast.AST) -> TypeGuard[ast.Import | ast.ImportFrom]:
@@ -207,13 +279,25 @@ def test_every_package_that_is_imported_is_declared_where_it_is_needed() -> None
 
     missing = dict[str, str]()
     for module in read_package(ROOT):
-        extras = [extra for name, needed in EXTRAS_OF.items() if module.name.startswith(name) for extra in needed]
-        for known, nodes in ((declared(*extras), module.tree.body), (declared(*OPTIONAL), ast.walk(module.tree))):
-            missing |= {name: where for name, where in imported(module, nodes).items() if name not in known}
+        extras = [
+            extra
+            for name, needed in EXTRAS_OF.items()
+            if module.name.startswith(name)
+            for extra in needed
+        ]
+        for known, nodes in (
+            (declared(*extras), module.tree.body),
+            (declared(*OPTIONAL), ast.walk(module.tree)),
+        ):
+            missing |= {
+                name: where for name, where in imported(module, nodes).items() if name not in known
+            }
     assert missing == {}
 
 
 @pytest.mark.fault("R30")
 def test_packages_whose_inner_parts_are_used_have_an_upper_bound() -> None:
     declared = map(Requirement, requirements(*OPTIONAL))
-    assert {canonicalize_name(part.name) for part in declared if "<" in operators(part)} >= NON_PUBLIC
+    assert {
+        canonicalize_name(part.name) for part in declared if "<" in operators(part)
+    } >= NON_PUBLIC

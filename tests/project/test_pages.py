@@ -1,4 +1,5 @@
-"""The README and the pages of docs/: their scripts run as they stand, their links and commands exist."""
+"""The README and the pages of docs/: their scripts run as they stand, their links and commands
+exist."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def test_links_lead_to_files_and_headings_that_exist() -> None:
 
 
 def test_extras_are_named_as_they_can_be_installed_and_exist() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
     text = "\n".join(page.read_text("utf-8") for page in PAGES)
     assert "deep-research[" not in text
     named = set(re.findall(r'pip install "\.\[(\w+)\]"', text))

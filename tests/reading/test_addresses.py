@@ -1,4 +1,5 @@
-"""Which web addresses may be read: their syntax, the networks they lead to, and what settings and robots.txt allow."""
+"""Which web addresses may be read: their syntax, the networks they lead to, and what settings and
+robots.txt allow."""
 
 from __future__ import annotations
 
@@ -8,22 +9,70 @@ import re
 import pytest
 
 from deep_research.core.reading.addresses import ADDRESS_CHARACTERS, join_address, parse_address
-from deep_research.core.reading.policy import NEVER, NOT_PUBLIC, Network, Policy, Robots, domains_of, is_public
+from deep_research.core.reading.policy import (
+    NEVER,
+    NOT_PUBLIC,
+    Network,
+    Policy,
+    Robots,
+    domains_of,
+    is_public,
+)
 from deep_research.core.reading.records import Unread
 from deep_research.core.run.context import Context
 from deep_research.core.run.errors import UnknownSetting
 
 NOT_READ = [
-    *("0.0.0.0", "10.0.0.1", "100.64.0.1", "127.0.0.1", "168.63.129.16", "169.254.169.254", "172.31.255.255"),
-    *("192.168.1.1", "240.0.0.1", "255.255.255.255", "::", "::1", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:8.8.8.8"),
-    *("::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::1", "2002:a9fe:a9fe::", "2001::1"),
-    *("2001:0:4136:e378:8000:63bf:3fff:fdd2", "fd00:ec2::254", "fe80::1", "ff02::1", "4000::1", "3ffe::1"),
+    *(
+        "0.0.0.0",
+        "10.0.0.1",
+        "100.64.0.1",
+        "127.0.0.1",
+        "168.63.129.16",
+        "169.254.169.254",
+        "172.31.255.255",
+    ),
+    *(
+        "192.168.1.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::127.0.0.1",
+        "::ffff:127.0.0.1",
+        "::ffff:8.8.8.8",
+    ),
+    *(
+        "::ffff:0:127.0.0.1",
+        "64:ff9b::7f00:1",
+        "64:ff9b::808:808",
+        "64:ff9b:1::1",
+        "2002:a9fe:a9fe::",
+        "2001::1",
+    ),
+    *(
+        "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+        "fd00:ec2::254",
+        "fe80::1",
+        "ff02::1",
+        "4000::1",
+        "3ffe::1",
+    ),
 ]
-PUBLIC = ["1.1.1.1", "100.63.255.255", "172.32.0.1", "192.0.1.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1"]
+PUBLIC = [
+    "1.1.1.1",
+    "100.63.255.255",
+    "172.32.0.1",
+    "192.0.1.1",
+    "223.255.255.255",
+    "2606:4700::1111",
+    "2a00:1450::1",
+]
 
 
 def refusal(address: str, context: Context | None = None, *ips: str) -> str:
-    """The code of the refusal of an address whose name has these IP addresses; empty if it is allowed."""
+    """The code of the refusal of an address whose name has these IP addresses; empty if it is
+    allowed."""
     policy = Policy(context or Context())
     try:
         parts = parse_address(address)
@@ -36,7 +85,8 @@ def refusal(address: str, context: Context | None = None, *ips: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [*((number, "private") for number in NOT_READ), *((number, "") for number in PUBLIC)]
+    ("number", "code"),
+    [*((number, "private") for number in NOT_READ), *((number, "") for number in PUBLIC)],
 )
 @pytest.mark.fault("R3")
 def test_no_address_outside_the_public_internet_is_read(number: str, code: str) -> None:
@@ -53,26 +103,100 @@ def test_both_ends_of_every_network_of_the_tables_are_refused(network: Network) 
 
 
 NO_ADDRESSES = [
-    *("ftp://a.example/", "file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "//a.example/", "a.example"),
-    *("http:a.example", "http:/a.example", "http://", "http:///x", "http://:80/", "http://?x", "https://#x", "\x01"),
-    *("http://user@a.example/", "http://user:word@a.example/", "http://a.example@127.0.0.1/", "http://@a.example/"),
-    *("http://a.example\\@127.0.0.1/", "http:\\\\a.example", "http://a.example/\\x", " http://a.example/"),
-    *("http://a.example/ x", "http://a.exa\tmple/", "http://a.example/\r\nHost: b", "http://a.example/\x00"),
-    *("http://a.example./", "http://localhost./", "http://127.0.0.1./", "http://a..example/", "http://.example/"),
-    *("http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/", "http://[::1", "http://::1/", "http://[1.2.3.4]/"),
-    *("http://a.example:0/", "http://a.example:65536/", "http://a.example:/", "http://a.example:８０/"),
-    *("http://a.example:80:80/", "http://a%2eexample/", "http://127%2e0%2e0%2e1/", "http://-a.example/"),
-    *("http://a_.-.example/", "http://" + "a" * 64 + ".example/", "http://" + "a." * 130 + "example/"),
-    *("http://a.example/" + "x" * 1984, "http://a.example/" + "é" * 331, "http://a.example/" + "😀" * 166),
+    *(
+        "ftp://a.example/",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "//a.example/",
+        "a.example",
+    ),
+    *(
+        "http:a.example",
+        "http:/a.example",
+        "http://",
+        "http:///x",
+        "http://:80/",
+        "http://?x",
+        "https://#x",
+        "\x01",
+    ),
+    *(
+        "http://user@a.example/",
+        "http://user:word@a.example/",
+        "http://a.example@127.0.0.1/",
+        "http://@a.example/",
+    ),
+    *(
+        "http://a.example\\@127.0.0.1/",
+        "http:\\\\a.example",
+        "http://a.example/\\x",
+        " http://a.example/",
+    ),
+    *(
+        "http://a.example/ x",
+        "http://a.exa\tmple/",
+        "http://a.example/\r\nHost: b",
+        "http://a.example/\x00",
+    ),
+    *(
+        "http://a.example./",
+        "http://localhost./",
+        "http://127.0.0.1./",
+        "http://a..example/",
+        "http://.example/",
+    ),
+    *(
+        "http://[fe80::1%25eth0]/",
+        "http://[fe80::1%eth0]/",
+        "http://[::1",
+        "http://::1/",
+        "http://[1.2.3.4]/",
+    ),
+    *(
+        "http://a.example:0/",
+        "http://a.example:65536/",
+        "http://a.example:/",
+        "http://a.example:８０/",
+    ),
+    *(
+        "http://a.example:80:80/",
+        "http://a%2eexample/",
+        "http://127%2e0%2e0%2e1/",
+        "http://-a.example/",
+    ),
+    *(
+        "http://a_.-.example/",
+        "http://" + "a" * 64 + ".example/",
+        "http://" + "a." * 130 + "example/",
+    ),
+    *(
+        "http://a.example/" + "x" * 1984,
+        "http://a.example/" + "é" * 331,
+        "http://a.example/" + "😀" * 166,
+    ),
     *("http://a.example/\ud800", "http://a\u2100b.example/", "http://a，b.example/"),
 ]
 UNUSUAL_NUMBERS = [
-    *("2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "0", "127.0.0.01", "1.2.3.4.5", "0x", "256.1.1.1"),
+    *(
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "0177.0.0.1",
+        "127.1",
+        "0",
+        "127.0.0.01",
+        "1.2.3.4.5",
+        "0x",
+        "256.1.1.1",
+    ),
     *("a.1", "１２７.１", "2130706433."),
 ]
 
 
-@pytest.mark.parametrize("text", [*NO_ADDRESSES, *(f"http://{number}/" for number in UNUSUAL_NUMBERS)])
+@pytest.mark.parametrize(
+    "text", [*NO_ADDRESSES, *(f"http://{number}/" for number in UNUSUAL_NUMBERS)]
+)
 @pytest.mark.fault("R1")
 def test_an_ambiguous_address_is_refused(text: str) -> None:
     assert refusal(text, None, "1.1.1.1") == "bad address"
@@ -83,7 +207,10 @@ def test_an_ambiguous_address_is_refused(text: str) -> None:
     [
         ("HTTPS://Wiki.Example:443", "https://wiki.example/"),
         ("http://wiki.example:443/a#b", "http://wiki.example:443/a"),
-        ("https://de.example/wiki/Häfen?q=ö&r=%C3%B6", "https://de.example/wiki/H%C3%A4fen?q=%C3%B6&r=%C3%B6"),
+        (
+            "https://de.example/wiki/Häfen?q=ö&r=%C3%B6",
+            "https://de.example/wiki/H%C3%A4fen?q=%C3%B6&r=%C3%B6",
+        ),
         ("https://Bücher.example/", "https://xn--bcher-kva.example/"),
         ("https://exam\u00adple.example/", "https://example.example/"),
         ("http://[2606:4700:0:0::1111]:80/", "http://[2606:4700::1111]/"),
@@ -119,7 +246,9 @@ def test_the_length_limit_applies_to_the_address_as_sent() -> None:
         assert len(str(parse_address(f"http://a.example/{path}"))) <= ADDRESS_CHARACTERS
 
 
-@pytest.mark.parametrize("reference", ["/\\other.example", "http://[", "\x7f", "file:///x", "//user@b.example"])
+@pytest.mark.parametrize(
+    "reference", ["/\\other.example", "http://[", "\x7f", "file:///x", "//user@b.example"]
+)
 def test_an_ambiguous_link_is_refused(reference: str) -> None:
     with pytest.raises(Unread) as caught:
         join_address("https://wiki.example/a/b", reference)
@@ -143,7 +272,12 @@ def test_an_ambiguous_link_is_refused(reference: str) -> None:
         (["Wiki.Example"], "https://wiki.example/", ["192.168.7.7"], ""),
         (["wiki.example"], "https://inner.wiki.example/", ["192.168.7.7"], "private"),
         (["wiki.example:8443"], "https://other.example:8443/", ["192.168.7.7"], "private"),
-        (["wiki.example", "0.0.0.0/0", "::/0"], "http://wiki.example/", ["169.254.169.254"], "private"),
+        (
+            ["wiki.example", "0.0.0.0/0", "::/0"],
+            "http://wiki.example/",
+            ["169.254.169.254"],
+            "private",
+        ),
         (["wiki.example"], "http://wiki.example/", ["::ffff:169.254.169.254"], "private"),
         (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b::a9fe:a9fe"], "private"),
         (["wiki.example", "::/0"], "http://wiki.example/", ["2002:a9fe:a9fe::"], "private"),
@@ -152,7 +286,12 @@ def test_an_ambiguous_link_is_refused(reference: str) -> None:
         (["wiki.example", "::/0"], "http://wiki.example/", ["::ffff:0:169.254.169.254"], "private"),
         (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1:a9fe:a9:fe00::"], "private"),
         (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1:a9:fe:a9fe::"], "private"),
-        (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1::a9:fea9:fe00:0"], "private"),
+        (
+            ["wiki.example", "::/0"],
+            "http://wiki.example/",
+            ["64:ff9b:1::a9:fea9:fe00:0"],
+            "private",
+        ),
         (["wiki.example", "::/0"], "http://wiki.example/", ["64:ff9b:1::a9fe:a9fe"], "private"),
         (["::/0"], "http://[64:ff9b:1::a00:1]/", [], "private"),
         (["wiki.example", "0.0.0.0/0"], "http://wiki.example/", ["168.63.129.16"], "private"),
@@ -167,8 +306,24 @@ def test_an_entry_of_allow_private_opens_nothing_else(
 
 
 NO_ENTRIES = [
-    *("10.1.0.0/33", "10.1.2.3/16", "http://wiki.example", "wiki.example/x", "wiki.example:0", "wiki.example:99999"),
-    *("wiki.example:x", "[::1", "::1]:80", "127.1", "a b", "169.254.169.254", "fe80::/64", "168.63.129.16:80"),
+    *(
+        "10.1.0.0/33",
+        "10.1.2.3/16",
+        "http://wiki.example",
+        "wiki.example/x",
+        "wiki.example:0",
+        "wiki.example:99999",
+    ),
+    *(
+        "wiki.example:x",
+        "[::1",
+        "::1]:80",
+        "127.1",
+        "a b",
+        "169.254.169.254",
+        "fe80::/64",
+        "168.63.129.16:80",
+    ),
     "64:ff9b:1::/48",
 ]
 
@@ -182,7 +337,9 @@ def test_a_malformed_entry_of_allow_private_is_an_unknown_setting(entry: str) ->
 def test_further_ports_are_read_where_the_setting_names_them() -> None:
     assert refusal("http://pages.example:8080/", None, "1.1.1.1") == "bad address"
     assert refusal("http://pages.example:8080/", Context(ports=(80, 8080)), "1.1.1.1") == ""
-    assert refusal("http://pages.example:8080/", Context(ports=(80, 8080)), "127.0.0.1") == "private"
+    assert (
+        refusal("http://pages.example:8080/", Context(ports=(80, 8080)), "127.0.0.1") == "private"
+    )
 
 
 @pytest.mark.parametrize(
@@ -205,20 +362,45 @@ def test_domains_are_allowed_and_denied_with_their_subdomains(
 
 
 NO_DOMAINS = [
-    *("127.0.0.1:99999", "wiki.example:8080", "https://wiki.example/docs", "wiki.example?x", "user@wiki.example"),
-    *("", " ", "*", "*.", "https://", "ftp://wiki.example", "a*.example", "127.1", "a b", "//wiki.example"),
+    *(
+        "127.0.0.1:99999",
+        "wiki.example:8080",
+        "https://wiki.example/docs",
+        "wiki.example?x",
+        "user@wiki.example",
+    ),
+    *(
+        "",
+        " ",
+        "*",
+        "*.",
+        "https://",
+        "ftp://wiki.example",
+        "a*.example",
+        "127.1",
+        "a b",
+        "//wiki.example",
+    ),
 ]
 
 
 @pytest.mark.parametrize("setting", ["domains_allow", "domains_deny"])
 def test_a_malformed_domain_is_an_unknown_setting(setting: str) -> None:
     for entry in NO_DOMAINS:
-        with pytest.raises(UnknownSetting, match=f"{setting}: {re.escape(repr(entry))} is not a domain"):
+        with pytest.raises(
+            UnknownSetting, match=f"{setting}: {re.escape(repr(entry))} is not a domain"
+        ):
             Policy(Context.model_validate({setting: ("wiki.example", entry)}))
 
 
 def test_the_forms_of_a_domain_mean_one_host() -> None:
-    forms = ["https://Example.org/", " http://.example.org./ ", "*.example.org", ".example.org", "*.example.org/"]
+    forms = [
+        "https://Example.org/",
+        " http://.example.org./ ",
+        "*.example.org",
+        ".example.org",
+        "*.example.org/",
+    ]
     assert set(domains_of("domains_allow", forms)) == {"example.org"}
     hosts = ("xn--bcher-kva.example", "::1", "127.0.0.1")
     assert domains_of("domains_deny", ["bücher.example", "[::1]", "127.0.0.1"]) == hosts
@@ -247,5 +429,7 @@ def test_the_forms_of_a_domain_mean_one_host() -> None:
         ("User-agent: *\nCrawl-delay: 9\nSitemap: /s.xml\nDisallow: /b", "/b", False),
     ],
 )
-def test_the_longest_rule_of_robots_txt_for_this_agent_decides(text: str, target: str, is_allowed: bool) -> None:
+def test_the_longest_rule_of_robots_txt_for_this_agent_decides(
+    text: str, target: str, is_allowed: bool
+) -> None:
     assert Robots(text, "deep-research").allows(target) is is_allowed

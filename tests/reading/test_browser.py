@@ -1,4 +1,5 @@
-"""Pages that are empty without their scripts are rendered in a real browser, and hostile ones do no harm."""
+"""Pages that are empty without their scripts are rendered in a real browser, and hostile ones do no
+harm."""
 
 from __future__ import annotations
 
@@ -16,7 +17,18 @@ from tempfile import TemporaryDirectory
 import pytest
 from kit import web as web_pages
 from kit.engines import Answer, found
-from kit.files import ATTACK, BROWSER, CHROMIUM, FURTHER_TRIES, Traces, page_with, publish_app, reading, refusal, show
+from kit.files import (
+    ATTACK,
+    BROWSER,
+    CHROMIUM,
+    FURTHER_TRIES,
+    Traces,
+    page_with,
+    publish_app,
+    reading,
+    refusal,
+    show,
+)
 from kit.web import Exchange, Web, hostile_web
 from kit.wire import FACTS, PADDING, Wires, is_right, researched
 
@@ -49,15 +61,21 @@ def seen_at(web: Web, path: str, traces: Traces) -> asyncio.Event:
     return event
 
 
-async def test_a_run_reads_a_page_that_needs_scripts_and_says_that_it_was_rendered(wires: Wires) -> None:
+async def test_a_run_reads_a_page_that_needs_scripts_and_says_that_it_was_rendered(
+    wires: Wires,
+) -> None:
     with wires({"researcher": researched}, browser=BROWSER) as wire:
         for name in FACTS:
-            wire.engine.on(name, Answer([found(wire.web.url(f"/{name}"), name.title(), "About it.")]))
+            wire.engine.on(
+                name, Answer([found(wire.web.url(f"/{name}"), name.title(), "About it.")])
+            )
         publish_app(wire.web, "/light", "Light", f"{FACTS['light']} {PADDING}")
         state = await wire.ask()
         assert is_right(wire, state)
     assert [source.is_rendered for source in state.sources.values()].count(True) == 1
-    [line] = [line for line in state.messages[-1].text.splitlines() if "rendered in a browser" in line]
+    [line] = [
+        line for line in state.messages[-1].text.splitlines() if "rendered in a browser" in line
+    ]
     assert "Light" in line
 
 
@@ -81,7 +99,11 @@ async def test_scripts_reach_no_address_that_is_not_allowed(web: Web, traces: Tr
         udp.setblocking(False)
         inner = f"127.0.0.1:{other.port}"
         asked = [
-            *(f"http://{inner}/x", f"http://localhost:{other.port}/x", f"http://[::1]:{other.port}/x"),
+            *(
+                f"http://{inner}/x",
+                f"http://localhost:{other.port}/x",
+                f"http://[::1]:{other.port}/x",
+            ),
             *("http://169.254.169.254/latest/meta-data", "http://10.0.0.1/", "file:///etc/passwd"),
             *(web.url(f"/redirect?http://{inner}/x"), web.url("/redirect?http://169.254.169.254/")),
         ]
@@ -108,7 +130,9 @@ async def test_scripts_reach_no_address_that_is_not_allowed(web: Web, traces: Tr
         ("(function ask() { fetch('/n').then(ask, ask); setTimeout(ask); })();", "text"),
     ],
 )
-async def test_scripts_that_never_end_are_stopped(web: Web, traces: Traces, code: str, reason: str) -> None:
+async def test_scripts_that_never_end_are_stopped(
+    web: Web, traces: Traces, code: str, reason: str
+) -> None:
     seen = seen_at(web, "/seen", traces)
     web.publish("/endless", page_with(f"await fetch('/seen'); {code}"))
     async with reading(web, limits={"render_seconds": 8}) as reader:
@@ -132,7 +156,10 @@ async def test_scripts_get_a_limited_number_of_requests_and_bytes_and_the_page_i
         "let got = 0; const ask = async () => got += (await (await fetch('/n')).text()).length;"
         "for (let n = 0; n < 9; n++) await ask().catch(() => 0);"
     )
-    web.publish("/large", page_with(f"{sizes} {show(web_pages.PARAGRAPH)} document.body.append(` got ${{got}}`)"))
+    web.publish(
+        "/large",
+        page_with(f"{sizes} {show(web_pages.PARAGRAPH)} document.body.append(` got ${{got}}`)"),
+    )
     async with reading(web, limits={}) as reader:
         assert "got 30000" in (await reader.read(web.url("/large"))).text
     traces.check()
@@ -173,7 +200,8 @@ async def test_a_process_that_is_killed_leaves_nothing_behind(web: Web, traces: 
     ("opened", "answers", "is_read"),
     [
         (f"{NAME}:", ["127.0.0.1"] * 3, True),
-        # A script must not read an opened network under its own name, which its author can point anywhere.
+        # A script must not read an opened network under its own name, which its author can point
+        # anywhere.
         ("127.0.0.0/8:", ["127.0.0.1"] * 3, False),
         (f"{NAME}:", ["127.0.0.1", "169.254.169.254", "127.0.0.1"], False),
         (f"{NAME}:", ["127.0.0.1", "127.0.0.1", "169.254.169.254"], False),

@@ -52,7 +52,9 @@ def test_markdown_takes_its_title_from_its_front_matter_or_first_heading_and_fro
 ) -> None:
     text = "# The harbour\n\nDeep.\n\n## Its depth\n\n12 m"
     assert parser.parse(text.encode(), "a.md") == Extract("The harbour", text)
-    extract = parser.parse(f"---\ntitle: 'Works'\ndate: 2021-03-04T10:00\n---\n\n{text}\n".encode(), "a.md")
+    extract = parser.parse(
+        f"---\ntitle: 'Works'\ndate: 2021-03-04T10:00\n---\n\n{text}\n".encode(), "a.md"
+    )
     assert extract == Extract("Works", text, "2021-03-04", date_kind="document")
 
 
@@ -90,15 +92,26 @@ def test_a_plain_title_is_plain_already(text: str) -> None:
 
 
 def test_a_short_page_and_a_huge_page_keep_all_their_text(parser: Parser) -> None:
-    assert parser.parse(b"<title>T</title><body>Just <b>this</b> line", "a.html").text == "Just this line"
-    huge = parser.parse("".join(f"<p>Day {day} of it. {PARAGRAPH}</p>\n" for day in range(2_000)).encode(), "a.html")
+    assert (
+        parser.parse(b"<title>T</title><body>Just <b>this</b> line", "a.html").text
+        == "Just this line"
+    )
+    huge = parser.parse(
+        "".join(f"<p>Day {day} of it. {PARAGRAPH}</p>\n" for day in range(2_000)).encode(), "a.html"
+    )
     assert not huge.is_cut
     assert [day for day in range(2_000) if f"Day {day} of it." not in huge.text] == []
 
 
-def test_a_pdf_gives_joined_lines_and_its_title_but_not_the_day_on_which_it_was_made(parser: Parser) -> None:
-    extract = parser.parse(titled_pdf("The harbour was deep-\nened in 1893 and once more in 1911."), "a.pdf")
-    assert extract == Extract("Harbour works", "The harbour was deepened in 1893 and once more in 1911.")
+def test_a_pdf_gives_joined_lines_and_its_title_but_not_the_day_on_which_it_was_made(
+    parser: Parser,
+) -> None:
+    extract = parser.parse(
+        titled_pdf("The harbour was deep-\nened in 1893 and once more in 1911."), "a.pdf"
+    )
+    assert extract == Extract(
+        "Harbour works", "The harbour was deepened in 1893 and once more in 1911."
+    )
 
 
 def test_a_larger_file_is_given_more_time() -> None:
@@ -109,12 +122,53 @@ def test_a_larger_file_is_given_more_time() -> None:
 
 
 HIDDEN = [
-    *("\u034f", "\u061c", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u180b", "\u180e", "\u180f", "\u200b", "\u200e"),
-    *("\u2060", "\u2061", "\u2063", "\u2065", "\u206f", "\u3164", "\uffa0", "\ufe00", "\ufe01", "\ufe0f", "\ufeff"),
-    *("\U0001d173", "\U0001d17a", "\U000e0000", "\U000e0041", "\U000e0100", "\U000e01ef", "\U000e0fff"),
+    *(
+        "\u034f",
+        "\u061c",
+        "\u115f",
+        "\u1160",
+        "\u17b4",
+        "\u17b5",
+        "\u180b",
+        "\u180e",
+        "\u180f",
+        "\u200b",
+        "\u200e",
+    ),
+    *(
+        "\u2060",
+        "\u2061",
+        "\u2063",
+        "\u2065",
+        "\u206f",
+        "\u3164",
+        "\uffa0",
+        "\ufe00",
+        "\ufe01",
+        "\ufe0f",
+        "\ufeff",
+    ),
+    *(
+        "\U0001d173",
+        "\U0001d17a",
+        "\U000e0000",
+        "\U000e0041",
+        "\U000e0100",
+        "\U000e01ef",
+        "\U000e0fff",
+    ),
 ]
 NEEDED = [
-    *("❤\ufe0f", "☎\ufe0e", "1\ufe0f\u20e3", "👩\u200d💻", "🏳\ufe0f\u200d🌈", "می\u200cخواهم", "क्\u200dष", "™\ufe0f"),
+    *(
+        "❤\ufe0f",
+        "☎\ufe0e",
+        "1\ufe0f\u20e3",
+        "👩\u200d💻",
+        "🏳\ufe0f\u200d🌈",
+        "می\u200cخواهم",
+        "क्\u200dष",
+        "™\ufe0f",
+    ),
     *("ångström", "deep\u00a0water", "한글", "ᠮᠣᠩᠭᠣᠯ"),
 ]
 
@@ -142,14 +196,26 @@ GERMAN, PAGE = web_pages.GERMAN.strip(), web_pages.page_of(web_pages.GERMAN)
         (PAGE.encode("utf-8-sig"), "iso-8859-1", GERMAN),
         (PAGE.encode("utf-16"), "", GERMAN),
         (GERMAN.encode("utf-16-le"), "", GERMAN),
-        (web_pages.page_of(web_pages.JAPANESE, "shift_jis").encode("cp932"), "", web_pages.JAPANESE),
+        (
+            web_pages.page_of(web_pages.JAPANESE, "shift_jis").encode("cp932"),
+            "",
+            web_pages.JAPANESE,
+        ),
         (web_pages.page_of(web_pages.RUSSIAN).encode("cp1251"), "", web_pages.RUSSIAN.strip()),
         (web_pages.RUSSIAN.encode("koi8-r"), "", web_pages.RUSSIAN.strip()),
         (web_pages.page_of(web_pages.GERMAN, "us-ascii").encode(), "shift_jis", GERMAN),
-        (web_pages.page_of("“Häfen” – " * 20).encode("cp1252"), "iso-8859-1", ("“Häfen” – " * 20).strip()),
+        (
+            web_pages.page_of("“Häfen” – " * 20).encode("cp1252"),
+            "iso-8859-1",
+            ("“Häfen” – " * 20).strip(),
+        ),
         (GERMAN.encode("latin-1"), "no-such-set", GERMAN),
         (GERMAN.encode("utf-7"), "hex", "+ANw-ber den H"),
-        (f"{GERMAN} SLIP {GERMAN}".encode().replace(b"SLIP", b"Caf\xe9"), "utf-8", f"{GERMAN} Caf\ufffd {GERMAN}"),
+        (
+            f"{GERMAN} SLIP {GERMAN}".encode().replace(b"SLIP", b"Caf\xe9"),
+            "utf-8",
+            f"{GERMAN} Caf\ufffd {GERMAN}",
+        ),
     ],
 )
 def test_text_in_any_charset_is_readable_and_a_few_wrong_bytes_do_not_spoil_it(
@@ -181,7 +247,12 @@ def test_each_failure_has_its_reason(parser: Parser) -> None:
     assert reason_of(parser, b"x" * 20_000_001, "a.txt") == "too large"
     assert reason_of(parser, bytes(range(256)) * 9, "a.txt") == "not text"
     assert reason_of(parser, b"PK\x03\x04 and so on", "a.md") == "not text"
-    for data in (b"no pdf at all", b"%PDF-1.4\n garbage", pdf_of("Deep")[:200], b"%PDF-1.7\n" + bytes(900)):
+    for data in (
+        b"no pdf at all",
+        b"%PDF-1.4\n garbage",
+        pdf_of("Deep")[:200],
+        b"%PDF-1.7\n" + bytes(900),
+    ):
         assert reason_of(parser, data, "a.pdf") == "broken"
     assert reason_of(parser, titled_pdf("Deep", password="open"), "a.pdf") == "encrypted"
     assert reason_of(parser, pdf_of(""), "a.pdf") == "no text"
@@ -223,18 +294,26 @@ def children() -> set[str]:
         # A thread or process may have ended since it was listed.
         with suppress(OSError):
             for pid in path.read_text().split():
-                found |= {pid} if "documents.worker" in Path("/proc", pid, "cmdline").read_text() else set()
+                found |= (
+                    {pid}
+                    if "documents.worker" in Path("/proc", pid, "cmdline").read_text()
+                    else set()
+                )
     return found
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are counted in /proc")
 async def test_many_readers_share_a_few_children_and_later_ones_use_them_again(web: Web) -> None:
     addresses = [
-        web.publish(f"/many/{number}", web_pages.page_of(f"{web_pages.PARAGRAPH} {number}")) for number in range(30)
+        web.publish(f"/many/{number}", web_pages.page_of(f"{web_pages.PARAGRAPH} {number}"))
+        for number in range(30)
     ]
     before = children()
     async with AsyncExitStack() as stack:
-        readers = [await stack.enter_async_context(reading(web, limits={"parse_seconds": 60.5})) for _ in range(10)]
+        readers = [
+            await stack.enter_async_context(reading(web, limits={"parse_seconds": 60.5}))
+            for _ in range(10)
+        ]
         work = (readers[number % 10].read(address) for number, address in enumerate(addresses))
         pages = await asyncio.gather(*work)
         assert 1 <= len(children() - before) <= CHILDREN
@@ -255,5 +334,6 @@ def test_idle_children_end_and_new_ones_start_when_needed() -> None:
         assert worker._process.wait(60) == 0
         assert parser.parse(page, "page.html").text == "The lamp was lit in 1844."
         second = worker._process
-    # This child is looked at, not their number: other tests of this process may start some of their own.
+    # This child is looked at, not their number: other tests of this process may start some of their
+    # own.
     assert second is not None and second.poll() is not None

@@ -1,4 +1,5 @@
-"""Single requests: lookups of names, their destination, their headers, and the refusals that responses lead to."""
+"""Single requests: lookups of names, their destination, their headers, and the refusals that
+responses lead to."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def quiet(web: Web) -> Web:
 
 
 @asynccontextmanager
-async def fetching(web: Web, resolve: Resolver | None = None, **settings: Any) -> AsyncIterator[Fetcher]:
+async def fetching(
+    web: Web, resolve: Resolver | None = None, **settings: Any
+) -> AsyncIterator[Fetcher]:
     """A fetcher that may read this web by IP address and by name."""
     limits = Limits(page_seconds=5, **settings.pop("limits", {}))
     settings = {"allow_private": (web.netloc, f"{NAME}:{web.port}"), "robots": False, **settings}
@@ -52,7 +55,8 @@ async def refusal(fetcher: Fetcher, address: str) -> str:
 
 
 @given(
-    st.text(st.sampled_from("hps:/@?#[]%.\\x0 \taé。１")), st.sampled_from(["", "http://", "https://a", "http://[::1]"])
+    st.text(st.sampled_from("hps:/@?#[]%.\\x0 \taé。１")),
+    st.sampled_from(["", "http://", "https://a", "http://[::1]"]),
 )
 @pytest.mark.fault("R1", "R2")
 def test_every_address_is_unambiguous_or_refused(text: str, begin: str) -> None:
@@ -86,7 +90,9 @@ async def test_a_page_is_fetched_with_its_final_address_kind_and_charset(quiet: 
 
 
 @pytest.mark.fault("R6")
-async def test_a_request_has_only_the_four_necessary_headers(quiet: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_has_only_the_four_necessary_headers(
+    quiet: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     quiet.publish("/cookie", "", 302, set_cookie="id=1; Path=/", location="/plain")
@@ -103,7 +109,9 @@ async def test_a_request_has_only_the_four_necessary_headers(quiet: Web, monkeyp
 
 
 @pytest.mark.fault("R2", "R3")
-async def test_a_name_is_resolved_once_and_the_connection_goes_to_the_checked_ip_address(quiet: Web) -> None:
+async def test_a_name_is_resolved_once_and_the_connection_goes_to_the_checked_ip_address(
+    quiet: Web,
+) -> None:
     quiet.publish("/page", "Deep water.")
     names = Names(["127.0.0.1"], ["10.0.0.1"])
     async with fetching(quiet, names) as fetcher:
@@ -124,13 +132,17 @@ async def test_each_redirect_is_resolved_and_checked_again(quiet: Web) -> None:
 
 @pytest.mark.fault("R3")
 @pytest.mark.parametrize("answer", [["1.1.1.1", "127.0.0.1"], ["::1"], ["fe80::1%eth0"]])
-async def test_one_private_answer_among_public_ones_is_enough_to_refuse(quiet: Web, answer: list[str]) -> None:
+async def test_one_private_answer_among_public_ones_is_enough_to_refuse(
+    quiet: Web, answer: list[str]
+) -> None:
     async with fetching(quiet, Names(answer), ports=(quiet.port,), allow_private=()) as fetcher:
         assert await refusal(fetcher, quiet.url("/page", NAME)) == "private"
     assert quiet.requests == []
 
 
-async def test_each_ip_address_is_tried_and_a_name_without_one_that_answers_is_unreachable(quiet: Web) -> None:
+async def test_each_ip_address_is_tried_and_a_name_without_one_that_answers_is_unreachable(
+    quiet: Web,
+) -> None:
     async def fail(host: str, port: int) -> list[str]:
         raise OSError("no such name")
 
@@ -145,7 +157,10 @@ async def test_each_ip_address_is_tried_and_a_name_without_one_that_answers_is_u
 async def test_domains_are_checked_on_every_hop(quiet: Web) -> None:
     async with fetching(quiet, Names(["127.0.0.1"]), domains_deny=("127.0.0.1",)) as fetcher:
         assert await refusal(fetcher, quiet.url("/page")) == "denied domain"
-        assert await refusal(fetcher, quiet.url(f"/redirect?{quiet.url('/page')}", NAME)) == "denied domain"
+        assert (
+            await refusal(fetcher, quiet.url(f"/redirect?{quiet.url('/page')}", NAME))
+            == "denied domain"
+        )
     assert len(quiet.requests) == 1
 
 
@@ -153,11 +168,20 @@ async def test_domains_are_checked_on_every_hop(quiet: Web) -> None:
 @pytest.mark.parametrize(
     ("status", "code"),
     [
-        *((401, "blocked"), (402, "paywall"), (403, "blocked"), (404, "gone"), (410, "gone"), (429, "blocked")),
+        *(
+            (401, "blocked"),
+            (402, "paywall"),
+            (403, "blocked"),
+            (404, "gone"),
+            (410, "gone"),
+            (429, "blocked"),
+        ),
         *((451, "blocked"), (406, "blocked"), (300, "broken"), (304, "broken")),
     ],
 )
-async def test_each_status_has_its_code_and_is_not_asked_twice(quiet: Web, status: int, code: str) -> None:
+async def test_each_status_has_its_code_and_is_not_asked_twice(
+    quiet: Web, status: int, code: str
+) -> None:
     async with fetching(quiet) as fetcher:
         assert await refusal(fetcher, quiet.url(f"/status?{status}")) == code
     assert len(quiet.requests) == 1
@@ -177,7 +201,9 @@ async def test_robots_txt_is_obeyed_and_read_once(quiet: Web) -> None:
     quiet.publish("/open/page", "Deep water.")
     quiet.robots = "User-agent: *\nDisallow: /\nAllow: /open/\n"
     async with fetching(quiet, robots=True) as fetcher:
-        codes = await asyncio.gather(*(refusal(fetcher, quiet.url(f"/closed/{number}")) for number in range(4)))
+        codes = await asyncio.gather(
+            *(refusal(fetcher, quiet.url(f"/closed/{number}")) for number in range(4))
+        )
         assert (await fetcher.fetch(quiet.url("/open/page"))).data == b"Deep water."
         assert await refusal(fetcher, quiet.url("/redirect?/open/page")) == "robots"
     assert codes == ["robots"] * 4
@@ -244,15 +270,21 @@ def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 @pytest.mark.fault(54)
-async def test_unanswered_lookups_time_out_and_block_nothing_else(web: Web, slow_names: list[str]) -> None:
+async def test_unanswered_lookups_time_out_and_block_nothing_else(
+    web: Web, slow_names: list[str]
+) -> None:
     address = web.publish("/page", "Deep water.")
     patient, hurried = (
-        Context(limits=Limits(page_seconds=seconds), robots=True, allow_private=(web.netloc,)) for seconds in (600, 0.4)
+        Context(limits=Limits(page_seconds=seconds), robots=True, allow_private=(web.netloc,))
+        for seconds in (600, 0.4)
     )
     async with Fetcher(patient) as fetcher, Fetcher(hurried) as other:
         with pytest.raises(Unread, match="cannot be resolved"):
             await other.fetch("http://early.example/")
-        slow = [asyncio.create_task(fetcher.fetch(f"http://{number}.example/")) for number in range(LOOKUPS)]
+        slow = [
+            asyncio.create_task(fetcher.fetch(f"http://{number}.example/"))
+            for number in range(LOOKUPS)
+        ]
         while len(slow_names) < LOOKUPS:
             await asyncio.sleep(0.01)
         late = (other.fetch(f"http://late-{number}.example/") for number in range(10))

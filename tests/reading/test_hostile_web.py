@@ -19,7 +19,8 @@ from deep_research.core.reading.records import Extract, Unread
 from deep_research.core.reading.web_page import WebReader
 
 SHORT_SECONDS = 0.5
-# CPU time of the event loop's thread; parsing one of the large pages there would take several times as long.
+# CPU time of the event loop's thread; parsing one of the large pages there would take several times
+# as long.
 STALL_SECONDS = 1.0
 LIMITED: dict[str, Any] = {"browser": "off", "limits": {"max_page_bytes": 100_000}}
 
@@ -68,10 +69,15 @@ async def live_loop() -> AsyncIterator[None]:
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        pytest.param("/redirect", "redirects", marks=pytest.mark.fault(30, logs="INFO core.reading.fetch")),
+        pytest.param(
+            "/redirect", "redirects", marks=pytest.mark.fault(30, logs="INFO core.reading.fetch")
+        ),
         *(("/hops?5", ""), ("/hops?6", "redirects"), ("/redirect?http://10.0.0.1/", "private")),
         *(("/redirect?http://[::1]/", "private"), ("/redirect?//127.0.0.2/", "private")),
-        *(("/redirect?http://127.0.0.1:1/", "bad address"), ("/redirect?file:///etc/passwd", "bad address")),
+        *(
+            ("/redirect?http://127.0.0.1:1/", "bad address"),
+            ("/redirect?file:///etc/passwd", "bad address"),
+        ),
         ("/redirect?/\\evil.example", "bad address"),
     ],
 )
@@ -86,15 +92,28 @@ async def test_redirects_are_followed_one_by_one_and_not_everywhere(
     ("path", "code"),
     [
         pytest.param(
-            *("/large-headers?70000", "too large"), marks=pytest.mark.fault(31, logs="INFO core.reading.fetch")
+            *("/large-headers?70000", "too large"),
+            marks=pytest.mark.fault(31, logs="INFO core.reading.fetch"),
         ),
-        *(("/bomb?gzip", ""), ("/bomb?br", "broken"), ("/bomb?zstd", "broken"), ("/bomb?gzip,gzip", "broken")),
-        *(("/endless", ""), ("/after-the-end", ""), ("/long-length?5000000000", "broken"), ("/long-length?600", "")),
+        *(
+            ("/bomb?gzip", ""),
+            ("/bomb?br", "broken"),
+            ("/bomb?zstd", "broken"),
+            ("/bomb?gzip,gzip", "broken"),
+        ),
+        *(
+            ("/endless", ""),
+            ("/after-the-end", ""),
+            ("/long-length?5000000000", "broken"),
+            ("/long-length?600", ""),
+        ),
         *(("/large-headers?60000", ""), ("/babble", "broken")),
     ],
 )
 @pytest.mark.fault("R5")
-async def test_no_body_and_no_header_grows_beyond_its_limit(web: Web, reader: WebReader, path: str, code: str) -> None:
+async def test_no_body_and_no_header_grows_beyond_its_limit(
+    web: Web, reader: WebReader, path: str, code: str
+) -> None:
     web_pages.bomb("gzip")
     web_pages.bomb("gzip,gzip")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -133,10 +152,15 @@ async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str
     ("body", "label", "code"),
     [
         pytest.param(
-            *(web_pages.EXE, "text/html", "not text"), marks=pytest.mark.fault(33, logs="INFO core.reading.fetch")
+            *(web_pages.EXE, "text/html", "not text"),
+            marks=pytest.mark.fault(33, logs="INFO core.reading.fetch"),
         ),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00", "text/plain", "not text"),
-        (b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00", "application/octet-stream", "not text"),
+        (
+            b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00",
+            "application/octet-stream",
+            "not text",
+        ),
         (web_pages.ARTICLE, "video/mp4", ""),
         (web_pages.ARTICLE, "application/octet-stream", ""),
         (web_pages.ARTICLE, "text/html, text/html", ""),
@@ -155,7 +179,9 @@ async def test_the_first_bytes_of_a_body_decide_its_kind(
 
 @pytest.mark.slow
 @pytest.mark.fault(35, 54, logs="WARNING core.reading.documents.pool")
-async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_in_time(web: Web) -> None:
+async def test_pages_that_blow_up_a_parser_leave_the_loop_live_and_are_given_up_in_time(
+    web: Web,
+) -> None:
     large = {
         "/paragraphs": f"<p>{web_pages.PARAGRAPH}</p>\n" * 12_000,
         "/links": "<p><a href='/x'>a link</a>" * 200_000,
@@ -182,7 +208,10 @@ async def test_cancelling_one_page_stops_it_at_once_and_does_not_stop_the_others
     pdf = web.publish("/pdf-bomb", pdf_of("Deep", 1_000_000), content_type="application/pdf")
     limits = {"page_seconds": 600, "parse_seconds": 600}
     async with reading(web, limits=limits) as reader, reading(web, limits=limits) as other:
-        tasks = [asyncio.create_task(reader.read(address)) for address in (pdf, pdf, pdf, web.url("/drip-body"))]
+        tasks = [
+            asyncio.create_task(reader.read(address))
+            for address in (pdf, pdf, pdf, web.url("/drip-body"))
+        ]
         await asyncio.sleep(0.5)
         for task in tasks:
             task.cancel()

@@ -60,7 +60,16 @@ def test_superscripts_and_subscripts_in_pages_never_join_a_number(written: str, 
 
 
 def test_superscripts_in_word_slides_and_sheets_are_read_like_those_in_pages() -> None:
-    runs = [("lit in 1844", 0), ("3", 1), (" with 10", 0), ("-", 1), ("6", 1), (" g of CO", 0), ("2", -1), (" gas", 0)]
+    runs = [
+        ("lit in 1844", 0),
+        ("3", 1),
+        (" with 10", 0),
+        ("-", 1),
+        ("6", 1),
+        (" g of CO", 0),
+        ("2", -1),
+        (" gas", 0),
+    ]
     document, show, sheet = docx.Document(), pptx.Presentation(), openpyxl.Workbook()
     paragraph = document.add_paragraph()
     slide = show.slides.add_slide(show.slide_layouts[6])
@@ -69,7 +78,11 @@ def test_superscripts_in_word_slides_and_sheets_are_read_like_those_in_pages() -
         font, part = paragraph.add_run(words).font, drawn.add_run()
         font.superscript, font.subscript, part.text = shift > 0, shift < 0, words
         part.font._element.set("baseline", str(30_000 * shift))
-    fonts = {0: InlineFont(b=True), 1: InlineFont(vertAlign="superscript"), -1: InlineFont(vertAlign="subscript")}
+    fonts = {
+        0: InlineFont(b=True),
+        1: InlineFont(vertAlign="superscript"),
+        -1: InlineFont(vertAlign="subscript"),
+    }
     sheet.active["A1"] = CellRichText(*(TextBlock(fonts[shift], words) for words, shift in runs))
     for file, name in ((document, "a.docx"), (show, "a.pptx"), (sheet, "a.xlsx")):
         assert "lit in 1844 with 10^-6 g of CO2 gas" in parse(saved(file), name).text
@@ -101,7 +114,9 @@ TABLES = [
 
 @pytest.mark.parametrize(("rows", "shown"), TABLES)
 def test_each_table_cell_is_in_its_row_under_its_headers(rows: str, shown: str) -> None:
-    assert parse(f"<html><body><table>{rows}</table></body></html>".encode(), "a.html").text == shown
+    assert (
+        parse(f"<html><body><table>{rows}</table></body></html>".encode(), "a.html").text == shown
+    )
 
 
 def test_huge_spans_fill_a_table_only_up_to_a_limit() -> None:
@@ -113,8 +128,13 @@ def test_huge_spans_fill_a_table_only_up_to_a_limit() -> None:
 def test_merged_cells_and_two_header_rows_are_resolved_in_word_and_on_slides() -> None:
     document, show = docx.Document(), pptx.Presentation()
     slide = show.slides.add_slide(show.slide_layouts[6])
-    for table in (document.add_table(3, 3), slide.shapes.add_table(3, 3, 0, 0, Inches(3), Inches(2)).table):
-        for index, text in enumerate(("Route", "Leaves", "", "", "Weekdays", "Sunday", "Skerry", "07:40", "09:15")):
+    for table in (
+        document.add_table(3, 3),
+        slide.shapes.add_table(3, 3, 0, 0, Inches(3), Inches(2)).table,
+    ):
+        for index, text in enumerate(
+            ("Route", "Leaves", "", "", "Weekdays", "Sunday", "Skerry", "07:40", "09:15")
+        ):
             table.cell(index // 3, index % 3).text = text
         table.cell(0, 0).merge(table.cell(1, 0))
         table.cell(0, 1).merge(table.cell(0, 2))
@@ -151,15 +171,24 @@ class Value(NamedTuple):
 
 
 NUMBERS = st.integers(0, 10**9) | st.decimals(0, 10**5, places=2)
-VALUES = NUMBERS.map(lambda base: Value(str(base))) | st.integers(2, 30).map(lambda power: Value("10", str(power)))
+VALUES = NUMBERS.map(lambda base: Value(str(base))) | st.integers(2, 30).map(
+    lambda power: Value("10", str(power))
+)
 ROWS = st.lists(st.lists(VALUES, min_size=3, max_size=3), min_size=1, max_size=6)
 Rows = list[list[Value]]
 
 
 def as_page(rows: Rows) -> bytes:
-    cells = [[value.base + f"<sup>{value.power}</sup>" * bool(value.power) for value in row] for row in rows]
+    cells = [
+        [value.base + f"<sup>{value.power}</sup>" * bool(value.power) for value in row]
+        for row in rows
+    ]
     lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
-    words = "".join(f"<li>{cell} boats<sup>1</sup></li><li>{cell}<br>{cell}</li>" for row in cells for cell in row)
+    words = "".join(
+        f"<li>{cell} boats<sup>1</sup></li><li>{cell}<br>{cell}</li>"
+        for row in cells
+        for cell in row
+    )
     return f"<html><body><ul>{words}</ul><table><tr><th>a<th>b<th>c</tr>{lines}</table></body></html>".encode()
 
 
@@ -169,7 +198,10 @@ def as_word(rows: Rows) -> bytes:
     table.cell(0, 0).merge(table.cell(0, 1)).text = "a"
     for line, row in enumerate(rows, 1):
         for column, value in enumerate(row):
-            for paragraph in (document.add_paragraph("of "), table.cell(line, column).paragraphs[0]):
+            for paragraph in (
+                document.add_paragraph("of "),
+                table.cell(line, column).paragraphs[0],
+            ):
                 paragraph.add_run(value.base)
                 paragraph.add_run(value.power).font.superscript = True
     return saved(document)
@@ -182,7 +214,10 @@ def as_sheet(rows: Rows) -> bytes:
     for row in rows:
         powers = [CellRichText(value.base, TextBlock(raised, value.power)) for value in row]
         sheet.active.append(
-            [rich if value.power else float(value.base) for rich, value in zip(powers, row, strict=True)]
+            [
+                rich if value.power else float(value.base)
+                for rich, value in zip(powers, row, strict=True)
+            ]
         )
     return saved(sheet)
 
@@ -209,7 +244,12 @@ def exact(value: str) -> str:
 @pytest.mark.parametrize(
     ("write", "name", "times"),
     [
-        *((as_page, "a.html", 4), (as_word, "a.docx", 2), (as_sheet, "a.xlsx", 1), (as_slides, "a.pptx", 1)),
+        *(
+            (as_page, "a.html", 4),
+            (as_word, "a.docx", 2),
+            (as_sheet, "a.xlsx", 1),
+            (as_slides, "a.pptx", 1),
+        ),
         (lambda rows: book({"a.xhtml": as_page(rows).decode()}), "a.epub", 4),
         (lambda rows: b"Subject: x\nContent-Type: text/html\n\n" + as_page(rows), "a.eml", 4),
     ],
@@ -226,7 +266,11 @@ def test_the_numbers_of_a_document_are_those_that_its_program_wrote(
 
 
 _VTT = "WEBVTT\n\n1\n00:01:01.000 --> 00:01:04.000\n<v Ada>It was lit in 1844."
-_CELL = {"cell_type": "code", "source": ["1+1"], "outputs": [{"data": {"text/plain": ["2"]}}, {"text": "3\n"}]}
+_CELL = {
+    "cell_type": "code",
+    "source": ["1+1"],
+    "outputs": [{"data": {"text/plain": ["2"]}}, {"text": "3\n"}],
+}
 FURTHER = [
     ("a.yaml", "depth: 12\nname: Keldness\n", "depth: 12"),
     ("a.tex", "\\section{Tide}\nIt rose by 3.2 m.", "It rose by 3.2 m."),
@@ -235,7 +279,11 @@ FURTHER = [
     ("a.vtt", _VTT, "It was lit in 1844."),
     ("a.srt", _VTT, "It was lit in 1844."),
     ("a.xml", "<a><ships>12</ships></a>", "<ships>12</ships>"),
-    ("a.ipynb", json.dumps({"cells": [{"source": "# Sum"}, _CELL]}), "# Sum\n\n```\n1+1\n```\n\n2\n\n3"),
+    (
+        "a.ipynb",
+        json.dumps({"cells": [{"source": "# Sum"}, _CELL]}),
+        "# Sum\n\n```\n1+1\n```\n\n2\n\n3",
+    ),
 ]
 
 

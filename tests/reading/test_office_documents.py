@@ -1,4 +1,5 @@
-"""Word, PowerPoint and Excel documents become text; hostile ones, and books, are refused or read without their harm."""
+"""Word, PowerPoint and Excel documents become text; hostile ones, and books, are refused or read
+without their harm."""
 
 from __future__ import annotations
 
@@ -10,7 +11,18 @@ import docx
 import openpyxl
 import pptx
 import pytest
-from kit.files import TEXT, Edit, book, core_properties, edited, replacing, saved, sheet, slides, word
+from kit.files import (
+    TEXT,
+    Edit,
+    book,
+    core_properties,
+    edited,
+    replacing,
+    saved,
+    sheet,
+    slides,
+    word,
+)
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
@@ -47,11 +59,17 @@ RELATIONS = b"http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 def related(name: bytes, target: bytes) -> Edit:
     """Relate the main part of a Word document to another."""
-    relation = b'<Relationship Id="rId77" Type="%s/%s" Target="%s"/></Relationships>' % (RELATIONS, name, target)
+    relation = b'<Relationship Id="rId77" Type="%s/%s" Target="%s"/></Relationships>' % (
+        RELATIONS,
+        name,
+        target,
+    )
     return replacing(b"</Relationships>", relation)
 
 
-def test_boxes_fields_notes_and_insertions_in_word_are_read_once_and_hidden_or_deleted_text_is_not() -> None:
+def test_boxes_fields_notes_and_insertions_in_word_are_read_once_and_hidden_or_deleted_text_is_not() -> (
+    None
+):
     hidden = b"<w:r><w:rPr><w:vanish/></w:rPr><w:t>SECRET</w:t></w:r>"
     changed = b"<w:del><w:r><w:delText>OLD</w:delText></w:r></w:del><w:ins><w:r><w:t>NEW</w:t></w:r></w:ins>"
     inner = b"<w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent>"
@@ -59,12 +77,16 @@ def test_boxes_fields_notes_and_insertions_in_word_are_read_once_and_hidden_or_d
         b'<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
         b'<mc:Choice Requires="wps">%s</mc:Choice><mc:Fallback>%s</mc:Fallback></mc:AlternateContent></w:r>'
     ) % (inner, inner)
-    field = b"<w:sdt><w:sdtContent><w:p><w:r><w:t>In a field.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
+    field = (
+        b"<w:sdt><w:sdtContent><w:p><w:r><w:t>In a field.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
+    )
     space = b"http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     note = b"<w:footnote><w:p><w:r><w:t>In a note.</w:t></w:r></w:p></w:footnote>"
     edits = {
         BODY: replacing(b"</w:r></w:p>", b"</w:r>" + hidden + changed + box + b"</w:p>" + field),
-        "word/footnotes.xml": lambda _: b'<w:footnotes xmlns:w="%s">%s</w:footnotes>' % (space, note),
+        "word/footnotes.xml": lambda _: (
+            b'<w:footnotes xmlns:w="%s">%s</w:footnotes>' % (space, note)
+        ),
         "word/_rels/document.xml.rels": related(b"footnotes", b"footnotes.xml"),
     }
     shown = [f"{TEXT}NEW", "In a box.", "In a field.", "In a note."]
@@ -98,18 +120,36 @@ def test_slides_become_headings_with_their_text_tables_figures_and_notes() -> No
 def test_anything_but_a_sentence_on_a_slide_is_a_list_item() -> None:
     show = pptx.Presentation()
     slide = show.slides.add_slide(show.slide_layouts[1])
-    lines = ["The keeper said: “It burns.”", "दीप जलता है।", "Three lamps:", "Oil (whale)", "灯亮了。"]
+    lines = [
+        "The keeper said: “It burns.”",
+        "दीप जलता है।",
+        "Three lamps:",
+        "Oil (whale)",
+        "灯亮了。",
+    ]
     slide.placeholders[1].text = "\n".join(lines)
-    assert parse(saved(show), "a.pptx").text.split("\n\n")[1:] == [*lines[:3], "- Oil (whale)", lines[4]]
+    assert parse(saved(show), "a.pptx").text.split("\n\n")[1:] == [
+        *lines[:3],
+        "- Oil (whale)",
+        lines[4],
+    ]
 
 
 def test_sheets_become_headings_and_their_values_look_as_in_the_sheet() -> None:
     workbook = openpyxl.Workbook()
     workbook.active.title = "Keepers"
-    for row in (["Keepers of the light"], ["From", "Share", "Paid"], [date(1901, 2, 3), 0.255, True]):
+    for row in (
+        ["Keepers of the light"],
+        ["From", "Share", "Paid"],
+        [date(1901, 2, 3), 0.255, True],
+    ):
         workbook.active.append(row)
     workbook.active["B3"].number_format = "0.0%"
-    further: list[list[Any]] = [["", "Ships", "Tons"], ["", 12.0, 1234567.5], ["", "=1+1", datetime(1901, 2, 3, 4, 5)]]
+    further: list[list[Any]] = [
+        ["", "Ships", "Tons"],
+        ["", 12.0, 1234567.5],
+        ["", "=1+1", datetime(1901, 2, 3, 4, 5)],
+    ]
     for values in ([], *further):
         workbook.active.append(values)
     workbook.create_sheet("Nothing")
@@ -121,7 +161,9 @@ def test_sheets_become_headings_and_their_values_look_as_in_the_sheet() -> None:
 
 
 def test_each_piece_of_a_long_sheet_stands_under_its_header_and_none_is_missing() -> None:
-    extract = parse(sheet(["Day", "Ships"], *([f"day {number}", number] for number in range(2_000))), "a.xlsx")
+    extract = parse(
+        sheet(["Day", "Ships"], *([f"day {number}", number] for number in range(2_000))), "a.xlsx"
+    )
     pieces = extract.text.split("\n\n")[1:]
     assert not extract.is_cut
     assert "| day 1999 | 1999 |" in pieces[-1]
@@ -135,25 +177,36 @@ def test_a_workbook_with_unknown_styles_is_read() -> None:
     assert "| 1901 | 12 |" in parse(data, "a.xlsx").text
 
 
-@pytest.mark.parametrize(("suffix", "data"), [(".docx", word()), (".pptx", slides("x")), (".xlsx", sheet(["x"]))])
+@pytest.mark.parametrize(
+    ("suffix", "data"), [(".docx", word()), (".pptx", slides("x")), (".xlsx", sheet(["x"]))]
+)
 def test_title_and_if_needed_date_come_from_the_properties(suffix: str, data: bytes) -> None:
-    data = edited(data, {"docProps/core.xml": lambda _: core_properties("Skerry Light", "2021-03-04")})
+    data = edited(
+        data, {"docProps/core.xml": lambda _: core_properties("Skerry Light", "2021-03-04")}
+    )
     extract = parse(data, f"1999-01-01 notes{suffix}")
     assert (extract.title, extract.date) == ("Skerry Light", "1999-01-01")
     assert parse(data, f"notes{suffix}").date == "2021-03-04"
     assert parse(data, f"notes{suffix}", today="2021-03-04").date == ""
 
 
-@pytest.mark.parametrize("title", ["PowerPoint Presentation", "Microsoft Word - draft", "Document1", "plan.docx", "12"])
+@pytest.mark.parametrize(
+    "title", ["PowerPoint Presentation", "Microsoft Word - draft", "Document1", "plan.docx", "12"]
+)
 def test_a_title_that_a_program_made_up_gives_way_to_the_first_heading(title: str) -> None:
     document = docx.Document()
     document.add_heading("The Skerry Light", 1)
     document.core_properties.title = title
     # The date of the library's template is ignored too.
     assert parse(saved(document), "a.docx")[:3] == ("The Skerry Light", "# The Skerry Light", "")
-    shown = edited(slides("The lamp"), {"docProps/core.xml": lambda _: core_properties(title, "2013-01-27T09:15:58Z")})
+    shown = edited(
+        slides("The lamp"),
+        {"docProps/core.xml": lambda _: core_properties(title, "2013-01-27T09:15:58Z")},
+    )
     assert parse(shown, "a.pptx")[:3] == ("The lamp", "## The lamp", "")
-    assert parse(sheet(["x"], modified=datetime(1980, 1, 1)), "tide_table.xlsx").title == "tide table"
+    assert (
+        parse(sheet(["x"], modified=datetime(1980, 1, 1)), "tide_table.xlsx").title == "tide table"
+    )
 
 
 MACROS = b"application/vnd.ms-word.document.macroEnabled.main+xml"
@@ -161,11 +214,18 @@ PLAIN = b"application/vnd.openxmlformats-officedocument.wordprocessingml.documen
 
 
 def test_documents_with_macros_slide_shows_missing_parts_and_other_names_are_read() -> None:
-    types, relations = "[Content_Types].xml", {"word/_rels/document.xml.rels": related(b"image", b"x.xml")}
-    assert parse(edited(word(), {types: replacing(PLAIN, MACROS), **relations}), "a.docm").text == TEXT
+    types, relations = (
+        "[Content_Types].xml",
+        {"word/_rels/document.xml.rels": related(b"image", b"x.xml")},
+    )
+    assert (
+        parse(edited(word(), {types: replacing(PLAIN, MACROS), **relations}), "a.docm").text == TEXT
+    )
     for name in ("report", "report.txt"):
         assert parse(word(), name).text == TEXT, "the bytes decide"
-    running = edited(slides("Lit"), {types: replacing(b"presentation.main+xml", b"slideshow.main+xml")})
+    running = edited(
+        slides("Lit"), {types: replacing(b"presentation.main+xml", b"slideshow.main+xml")}
+    )
     assert parse(running, "a.ppsx").title == "Lit"
 
 
@@ -182,21 +242,31 @@ def with_entities(data: bytes, name: str, declared: str, encoding: str = "utf-8"
     def edit(content: bytes) -> bytes:
         start = content.index(b"<", content.index(b"?>")) if b"?>" in content else 0
         body = content[start:].replace(b"lit", b"lit &x; ", 1)
-        return f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE w [{declared}]>{body.decode()}'.encode(encoding)
+        return f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE w [{declared}]>{body.decode()}'.encode(
+            encoding
+        )
 
     return edited(data, {name: edit})
 
 
-LAUGHS = "<!ENTITY x0 'ha'>" + "".join(f"<!ENTITY x{number} '{f'&x{number - 1};' * 10}'>" for number in range(1, 12))
+LAUGHS = "<!ENTITY x0 'ha'>" + "".join(
+    f"<!ENTITY x{number} '{f'&x{number - 1};' * 10}'>" for number in range(1, 12)
+)
 
 
 @pytest.mark.fault("R29")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize(
     ("data", "part", "name"),
-    [(word(), BODY, "a.docx"), (slides("lit"), "ppt/slides/slide1.xml", "a.pptx"), (sheet(["lit"]), SHEET, "a.xlsx")],
+    [
+        (word(), BODY, "a.docx"),
+        (slides("lit"), "ppt/slides/slide1.xml", "a.pptx"),
+        (sheet(["lit"]), SHEET, "a.xlsx"),
+    ],
 )
-def test_entities_of_an_office_document_are_refused(data: bytes, part: str, name: str, encoding: str) -> None:
+def test_entities_of_an_office_document_are_refused(
+    data: bytes, part: str, name: str, encoding: str
+) -> None:
     for declared in ("<!ENTITY x SYSTEM 'file:///etc/passwd'>", f"{LAUGHS}<!ENTITY x '&x11;'>"):
         assert reason_of(with_entities(data, part, declared, encoding), name) == "broken"
 
@@ -212,7 +282,11 @@ def test_entities_of_a_book_are_not_resolved() -> None:
 @pytest.mark.fault("R29")
 @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.epub"])
 def test_a_compression_bomb_is_refused_before_it_is_unpacked(name: str) -> None:
-    many = edited(word(), {f"word/part{number}.bin": lambda _: b"" for number in range(10_001)}, zipfile.ZIP_STORED)
+    many = edited(
+        word(),
+        {f"word/part{number}.bin": lambda _: b"" for number in range(10_001)},
+        zipfile.ZIP_STORED,
+    )
     assert reason_of(edited(word(), {BODY: lambda _: bytes(60_000_000)}), name) == "too large"
     assert reason_of(many, name) == "too large"
 
@@ -249,11 +323,15 @@ def test_paths_and_links_to_files_outside_a_document_are_ignored() -> None:
         "word/_rels/document.xml.rels": replacing(b"</Relationships>", outside),
     }
     assert parse(edited(word(), edits), "a.docx").text == TEXT
-    package = {"text/book.opf": "<package><manifest><item id='a' href='../../../../etc/passwd'/></manifest>"}
+    package = {
+        "text/book.opf": "<package><manifest><item id='a' href='../../../../etc/passwd'/></manifest>"
+    }
     package["text/book.opf"] += "<spine><itemref idref='a'/></spine></package>"
     assert reason_of(book({}, further=package), "a.epub") == "empty"
 
 
 def test_a_sheet_with_one_cell_in_its_farthest_corner_is_read() -> None:
     far = b'<row r="1048576"><c r="XFD1048576"><v>7</v></c></row></sheetData>'
-    assert parse(edited(sheet(["Lit", "out"]), {SHEET: replacing(b"</sheetData>", far)}), "a.xlsx").text.endswith("7")
+    assert parse(
+        edited(sheet(["Lit", "out"]), {SHEET: replacing(b"</sheetData>", far)}), "a.xlsx"
+    ).text.endswith("7")

@@ -1,4 +1,5 @@
-"""PDF files become text: tables, columns, superscripts, form fields, and numbered pages without page headers."""
+"""PDF files become text: tables, columns, superscripts, form fields, and numbered pages without
+page headers."""
 
 from __future__ import annotations
 
@@ -60,7 +61,9 @@ def numbers(text: str) -> Counter[str]:
     return Counter(re.findall(r"\d+(?:[.,]\d+)*", text))
 
 
-def grid(rows: Sequence[Sequence[str]], lefts: Sequence[float], top: float, leading: float = 16) -> list[Put]:
+def grid(
+    rows: Sequence[Sequence[str]], lefts: Sequence[float], top: float, leading: float = 16
+) -> list[Put]:
     """The first column is left-aligned, the others right-aligned."""
     return [
         Put(x + 80 - width_of(cell) if index else x, top - leading * number, cell)
@@ -77,11 +80,20 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 @pytest.mark.parametrize("rows", TABLES)
 @pytest.mark.parametrize("by_columns", [False, True])
-def test_cells_on_one_baseline_are_a_row_under_their_headers(rows: Sequence[Sequence[str]], by_columns: bool) -> None:
+def test_cells_on_one_baseline_are_a_row_under_their_headers(
+    rows: Sequence[Sequence[str]], by_columns: bool
+) -> None:
     cells = grid(rows, (60, 200, 310, 420), 700)
     cells.sort(key=lambda cell: (cell.x, -cell.y) if by_columns else (-cell.y, cell.x))
-    before, after = Put(60, 780, "Income of the harbour"), Put(60, 600, "It was a demanding year for all the stations.")
-    assert text_of([before, *cells, after]).split("\n\n") == [before.text, markdown(rows), after.text]
+    before, after = (
+        Put(60, 780, "Income of the harbour"),
+        Put(60, 600, "It was a demanding year for all the stations."),
+    )
+    assert text_of([before, *cells, after]).split("\n\n") == [
+        before.text,
+        markdown(rows),
+        after.text,
+    ]
 
 
 def test_ruled_lines_separate_cells_with_several_lines() -> None:
@@ -104,9 +116,18 @@ def test_ruled_lines_separate_cells_with_several_lines() -> None:
 
 def test_long_cells_beside_each_other_are_not_columns_of_a_page() -> None:
     cells = (
-        (("The ice may leave the valley", "before the spring"), ("A second core is taken from", "the lake in winter")),
-        (("The lamp may fail in a storm", "of the autumn"), ("A spare lamp is in the shed", "behind the tower")),
-        (("The mole may sink into the silt", "of the channel"), ("Its depth is measured daily", "by the pilots")),
+        (
+            ("The ice may leave the valley", "before the spring"),
+            ("A second core is taken from", "the lake in winter"),
+        ),
+        (
+            ("The lamp may fail in a storm", "of the autumn"),
+            ("A spare lamp is in the shed", "behind the tower"),
+        ),
+        (
+            ("The mole may sink into the silt", "of the channel"),
+            ("Its depth is measured daily", "by the pilots"),
+        ),
     )
     pieces = [Put(60, 700, "Risk of the works"), Put(320, 700, "Measure that is taken")]
     for index, (risk, measure) in enumerate(cells):
@@ -118,7 +139,9 @@ def test_long_cells_beside_each_other_are_not_columns_of_a_page() -> None:
     assert text_of(pieces) == markdown(rows)
 
 
-def test_two_columns_without_headers_are_labels_with_values_and_list_markers_are_not_cells() -> None:
+def test_two_columns_without_headers_are_labels_with_values_and_list_markers_are_not_cells() -> (
+    None
+):
     rows = (("Total", "1,284.6"), ("Tax", "190.2"), ("Sum", "1,474.8"))
     assert text_of(grid(rows, (60, 300), 700)) == "Total: 1,284.6\nTax: 190.2\nSum: 1,474.8"
     items = ("Call to order", "Budget of the mole", "Any other business")
@@ -129,15 +152,27 @@ def test_two_columns_without_headers_are_labels_with_values_and_list_markers_are
 @pytest.mark.parametrize("is_by_rows", [False, True])
 @pytest.mark.parametrize("offset", [0, 5])
 @pytest.mark.parametrize("gutter", [300, 320])
-def test_columns_are_read_one_after_the_other(is_by_rows: bool, offset: float, gutter: float) -> None:
+def test_columns_are_read_one_after_the_other(
+    is_by_rows: bool, offset: float, gutter: float
+) -> None:
     left, right = column(60, 700, LEFT), column(gutter, 700 - offset, RIGHT)
-    title = Put(60, 760, "Two cores from the lake, and what they say about the ice of the north", 16)
+    title = Put(
+        60, 760, "Two cores from the lake, and what they say about the ice of the north", 16
+    )
     by_rows = [piece for pair in zip(left, right, strict=True) for piece in pair]
     pieces = [title, *(by_rows if is_by_rows else [*left, *right])]
     assert text_of(pieces).split("\n\n") == [title.text, " ".join(LEFT), " ".join(RIGHT)]
 
 
-WIDTHS = {0.222: "il", 0.278: " .,tf", 0.333: "()r", 0.5: "sck", 0.611: "T", 0.722: "wC", 0.833: "m"}
+WIDTHS = {
+    0.222: "il",
+    0.278: " .,tf",
+    0.333: "()r",
+    0.5: "sck",
+    0.611: "T",
+    0.722: "wC",
+    0.833: "m",
+}
 HELVETICA = {sign: width for width, signs in WIDTHS.items() for sign in signs}
 
 
@@ -172,27 +207,50 @@ def test_superscripts_and_subscripts_never_join_the_number_before(
 @pytest.mark.parametrize(
     ("pieces", "line"),
     [
-        ([Put(60, 740, "Applicant"), Field(220, 740, "Marta Quennell")], "Applicant: Marta Quennell"),
+        (
+            [Put(60, 740, "Applicant"), Field(220, 740, "Marta Quennell")],
+            "Applicant: Marta Quennell",
+        ),
         ([Put(60, 740, "Amount (EUR):"), Field(220, 740, "48,300")], "Amount (EUR): 48,300"),
-        ([Put(60, 740, "Start ......"), Field(220, 740, "1 September 2026")], "Start: 1 September 2026"),
+        (
+            [Put(60, 740, "Start ......"), Field(220, 740, "1 September 2026")],
+            "Start: 1 September 2026",
+        ),
         ([Field(60, 740, "No label (17)")], "No label (17)"),
         ([Field(60, 740, "", "Btn"), Put(250, 740, "Married")], "☒ Married"),
     ],
 )
 def test_values_of_form_fields_follow_their_labels(pieces: Sequence[Piece], line: str) -> None:
-    assert text_of([*pieces, Put(60, 700, "Signed in Keldness")]).split("\n\n") == [line, "Signed in Keldness"]
+    assert text_of([*pieces, Put(60, 700, "Signed in Keldness")]).split("\n\n") == [
+        line,
+        "Signed in Keldness",
+    ]
 
 
 FEET = [("Page 1 of 4", "Page 2 of 4"), ("- 17 -", "- 18 -"), ("iii", "iv"), ("Board 8", "Board 9")]
 
 
 @pytest.mark.parametrize("feet", FEET)
-def test_a_sentence_continues_on_the_next_page_without_headers_in_between(feet: Sequence[str]) -> None:
-    first = column(60, 770, ("The board met in the hall. After a long debate the", "committee approved a budget of"))
+def test_a_sentence_continues_on_the_next_page_without_headers_in_between(
+    feet: Sequence[str],
+) -> None:
+    first = column(
+        60,
+        770,
+        ("The board met in the hall. After a long debate the", "committee approved a budget of"),
+    )
     second = column(60, 770, ("3.2 million euros for the new mole.", "The meeting closed at nine."))
     head = Put(60, 810, "Keldness harbour board")
-    text = text_of(*([head, Put(280, 30, foot), *body] for body, foot in zip((first, second), feet, strict=True)))
-    assert "After a long debate the committee approved a budget of\f3.2 million euros for the new mole." in text
+    text = text_of(
+        *(
+            [head, Put(280, 30, foot), *body]
+            for body, foot in zip((first, second), feet, strict=True)
+        )
+    )
+    assert (
+        "After a long debate the committee approved a budget of\f3.2 million euros for the new mole."
+        in text
+    )
     assert text.count(head.text) == 1
     assert numbers(text.partition("\n\nPrinted page numbers")[0]) == numbers("3.2")
 
@@ -211,7 +269,10 @@ def test_a_sentence_continues_on_the_next_page_without_headers_in_between(feet: 
 def test_pages_have_the_numbers_that_are_printed_on_them(
     labels: str, feet: Sequence[str], printed: Sequence[str]
 ) -> None:
-    pages = [[*column(60, 770, (f"Keeper {n} lit the lamp.",)), Put(280, 30, foot)] for n, foot in enumerate(feet)]
+    pages = [
+        [*column(60, 770, (f"Keeper {n} lit the lamp.",)), Put(280, 30, foot)]
+        for n, foot in enumerate(feet)
+    ]
     text = parse(drawn(*pages, labels=labels), "a.pdf").text
     pages_of_keepers = [page_of(text, text.index(f"Keeper {n}")) for n in range(4)]
     assert pages_of_keepers == [1, 2, 3, 4]
@@ -222,11 +283,18 @@ def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
     asked = list[int]()
     data = drawn(*([Put(60, 700, f"Keeper {n} lit the lamp.")] for n in range(450)))
     text = parse(data, "a.pdf", on_scan=lambda: asked.append(1)).text
-    assert len(asked) == 4 and "Keeper 449 lit the lamp." in text and page_of(text, text.index("Keeper 449")) == 450
+    assert (
+        len(asked) == 4
+        and "Keeper 449 lit the lamp." in text
+        and page_of(text, text.index("Keeper 449")) == 450
+    )
 
 
 def test_a_word_that_is_divided_between_two_pages_is_joined() -> None:
-    text = text_of([Put(60, 770, "The handbook of the pump says that the lubri-")], [Put(60, 770, "cation is due.")])
+    text = text_of(
+        [Put(60, 770, "The handbook of the pump says that the lubri-")],
+        [Put(60, 770, "cation is due.")],
+    )
     assert text.replace("\f", " ") == "The handbook of the pump says that the lubrication is due."
 
 
@@ -240,7 +308,9 @@ def test_a_word_that_is_divided_between_two_pages_is_joined() -> None:
     ],
 )
 @pytest.mark.parametrize("leading", [14, 30])
-def test_a_first_line_whose_sentence_continues_is_not_a_title(lines: Sequence[str], leading: float) -> None:
+def test_a_first_line_whose_sentence_continues_is_not_a_title(
+    lines: Sequence[str], leading: float
+) -> None:
     extract = parse(drawn(column(60, 700, lines, leading)), "pump.pdf")
     assert extract.title == "pump"
     assert extract.text == " ".join(lines).replace("- ", "")
@@ -252,8 +322,12 @@ def test_lines_at_the_top_of_pages_that_differ_are_content() -> None:
     assert all(head in text and body in text for head, body in pages)
 
 
-@pytest.mark.parametrize("first", [drawn([Put(60, 700, "Cropped away.")]), pdf_of_scans([Image.new("L", (400, 400))])])
-def test_a_page_without_an_area_is_not_a_scan_and_does_not_cost_the_other_pages(first: bytes) -> None:
+@pytest.mark.parametrize(
+    "first", [drawn([Put(60, 700, "Cropped away.")]), pdf_of_scans([Image.new("L", (400, 400))])]
+)
+def test_a_page_without_an_area_is_not_a_scan_and_does_not_cost_the_other_pages(
+    first: bytes,
+) -> None:
     writer, written = PdfWriter(), io.BytesIO()
     for data in (first, drawn([Put(60, 700, "The light was lit in 1844.")])):
         writer.append(PdfReader(io.BytesIO(data)))
@@ -273,20 +347,39 @@ def test_a_dotless_i_at_the_top_of_a_page_is_not_a_roman_number() -> None:
 def test_a_page_that_is_rotated_is_read_upright() -> None:
     # Viewers rotate the page by 90 degrees, and its letters are rotated the other way.
     table = b"\n".join(
-        b"BT /F1 11 Tf 0 1 -1 0 %d %d Tm (%s) Tj ET" % (100 + 16 * n, 60 + 120 * index, cell.encode())
+        b"BT /F1 11 Tf 0 1 -1 0 %d %d Tm (%s) Tj ET"
+        % (100 + 16 * n, 60 + 120 * index, cell.encode())
         for n, row in enumerate(TABLES[1])
         for index, cell in enumerate(row)
     )
     assert parse(drawn([table], turned=90), "a.pdf").text == markdown(TABLES[1])
 
 
-WORDS = ("harbour", "survey", "keeper", "lantern", "granite", "vessel", "tide", "mole", "budget", "council", "pilot")
+WORDS = (
+    "harbour",
+    "survey",
+    "keeper",
+    "lantern",
+    "granite",
+    "vessel",
+    "tide",
+    "mole",
+    "budget",
+    "council",
+    "pilot",
+)
 
 
 def a_figure(chance: random.Random) -> str:
     whole, part = chance.randint(10, 999), chance.randint(0, 99)
     return chance.choice(
-        [f"{part},{whole:03}.{part % 10}", f"({whole}.5)", f"{part}.{whole}", f"{whole}{part:02}", f"-{part}.0"]
+        [
+            f"{part},{whole:03}.{part % 10}",
+            f"({whole}.5)",
+            f"{part}.{whole}",
+            f"{whole}{part:02}",
+            f"-{part}.0",
+        ]
     )
 
 
@@ -305,19 +398,32 @@ STYLES = (
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_all_numbers_are_read_and_no_others_and_cells_stay_in_their_row_and_column(style: str) -> None:
+def test_all_numbers_are_read_and_no_others_and_cells_stay_in_their_row_and_column(
+    style: str,
+) -> None:
     from weasyprint import HTML
 
-    matched = subprocess.run(["fc-match", FONT], capture_output=True, text=True, check=False) if FC_MATCH else None
+    matched = (
+        subprocess.run(["fc-match", FONT], capture_output=True, text=True, check=False)
+        if FC_MATCH
+        else None
+    )
     if matched and FONT not in matched.stdout:
         pytest.skip(f"With another font than {FONT} the tables do not fit their pages.")
     right = total = 0
     for seed in range(4):
         chance = random.Random(f"{style} {seed}")
-        heads = chance.sample(["2024", "2023", "Change", "Share", "Q1", "Note"], chance.randint(2, 4))
+        heads = chance.sample(
+            ["2024", "2023", "Change", "Share", "Q1", "Note"], chance.randint(2, 4)
+        )
         table = [["Item", *heads]]
         for n in range(8):
-            table.append([f"{chance.choice(WORDS)} {chance.choice(WORDS)} {n}", *(a_figure(chance) for _ in heads)])
+            table.append(
+                [
+                    f"{chance.choice(WORDS)} {chance.choice(WORDS)} {n}",
+                    *(a_figure(chance) for _ in heads),
+                ]
+            )
         paragraphs = [" ".join(a_sentence(chance) for _ in range(4)) for _ in range(6)]
         cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in table)
         first, *rest = (f"<p>{paragraph}</p>" for paragraph in paragraphs)
@@ -325,9 +431,15 @@ def test_all_numbers_are_read_and_no_others_and_cells_stay_in_their_row_and_colu
         page = HTML(string=f"<style>{css}</style>{first}<table>{cells}</table>{''.join(rest)}")
         text = parse(page.write_pdf(), "a.pdf").text
         source = " ".join([*paragraphs, *(cell for row in table for cell in row)])
-        rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+        rows = [
+            line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")
+        ]
         # A table that continues on the next page repeats its headers there.
-        read = numbers(re.sub(rf"^{re.escape('| ' + ' | '.join(table[0]) + ' |')}$", "", text, flags=re.MULTILINE))
+        read = numbers(
+            re.sub(
+                rf"^{re.escape('| ' + ' | '.join(table[0]) + ' |')}$", "", text, flags=re.MULTILINE
+            )
+        )
         assert read == numbers(source) - numbers(" ".join(table[0])), (style, seed)
         right += sum(row in rows for row in table)
         total += len(table)
@@ -353,12 +465,19 @@ def test_a_citation_of_a_pdf_opens_it_at_the_page_of_the_quotation(tmp_path: Pat
     folder.mkdir()
     pages = [
         *("The board of trade met in Tralee, and paid for the granite.", ""),
-        *("The Skerry Light was lit in 1844. It stands 38 metres tall.", "Ada Moran kept it from 1901 to 1932."),
+        *(
+            "The Skerry Light was lit in 1844. It stands 38 metres tall.",
+            "Ada Moran kept it from 1901 to 1932.",
+        ),
     ]
     (folder / "light.pdf").write_bytes(drawn(*([Put(60, 700, page)] for page in pages)))
     assert desk.call("ask", QUESTION, "--docs", str(folder), "--thread", "light").code == 0
     run = json.loads(desk.call("export", "light", "--format", "json").out)
-    found = {passage["quote"]: passage["page"] for claim in run["claims"] for passage in claim["passages"]}
+    found = {
+        passage["quote"]: passage["page"]
+        for claim in run["claims"]
+        for passage in claim["passages"]
+    }
     assert found["The Skerry Light was lit in 1844."] == 3
     html = desk.call("export", "light", "--format", "html").out
     assert "books/light.pdf#page=3" in html and ", page 3" in html and PAGE_END not in html

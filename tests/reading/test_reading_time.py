@@ -26,16 +26,32 @@ HEADS = [
     *(b"<!---->" * 146 + b"x", b"<!---->" * 146, b"<!--" * 256, b"<!-- -->\n" * 113 + b"<htm"),
     *(b"<?xml " * 170, b" " * 1024),
 ]
-LABELS = ["charset" + " " * 60_000, "charset=" * 8000, "application/" + "a" * 60_000, "application/" + "+xm" * 20_000]
+LABELS = [
+    "charset" + " " * 60_000,
+    "charset=" * 8000,
+    "application/" + "a" * 60_000,
+    "application/" + "+xm" * 20_000,
+]
 ADDRESSES = [
-    *("http://" + "a." * 100_000, "http://" + "1." * 100_000 + "x", "http://" + "ü" * 200_000 + "/"),
+    *(
+        "http://" + "a." * 100_000,
+        "http://" + "1." * 100_000 + "x",
+        "http://" + "ü" * 200_000 + "/",
+    ),
     *("http://" + "".join(map(chr, range(0x4E00, 0x4E00 + 1900))) + "/", "a" * 1_000_000 + "//"),
     *("http://a.example/" + "\u00e4" * 1_000_000, "http://a.example:" + "1" * 1_000_000),
 ]
 FILES = [
-    *(("a.md", "# a" + "#" * 400_000 + "x"), ("a.md", "# a" + " " * 400_000 + "x"), ("a.md", "---\n" * 200_000)),
+    *(
+        ("a.md", "# a" + "#" * 400_000 + "x"),
+        ("a.md", "# a" + " " * 400_000 + "x"),
+        ("a.md", "---\n" * 200_000),
+    ),
     *(("a.md", "a\n" + "=" * 400_000 + "x"), ("a.txt", "\n \n" * 200_000 + "x")),
-    *(("a.html", f"<meta charset={' ' * 4000}>x"), ("a.html", f"<p style='{'height:0;' * 40_000}'>x")),
+    *(
+        ("a.html", f"<meta charset={' ' * 4000}>x"),
+        ("a.html", f"<p style='{'height:0;' * 40_000}'>x"),
+    ),
     ("a.html", f"<p style='opacity:{'1' * 200_000}'>x"),
 ]
 RULES = ["Disallow: /*a*a*a*b$\n", "Disallow: /*aaaaaaaaaaaaaaaab\n"]

@@ -6,7 +6,18 @@ import io
 from collections.abc import Iterator
 
 import pytest
-from kit.files import A4, FONTS, WHITE, file_of, has_fonts, pdf_of, pdf_of_scans, printed, scanned, words_right
+from kit.files import (
+    A4,
+    FONTS,
+    WHITE,
+    file_of,
+    has_fonts,
+    pdf_of,
+    pdf_of_scans,
+    printed,
+    scanned,
+    words_right,
+)
 from PIL import Image, ImageDraw, ImageFont
 from pypdf import PdfReader, PdfWriter, Transformation
 from pypdf.generic import RectangleObject
@@ -54,13 +65,19 @@ def flat(extract: Extract) -> str:
 @pytest.mark.timeout(600)
 def test_of_ten_scanned_pages_nearly_all_words_are_right(parser: Parser) -> None:
     pages = [
-        scanned(printed(TEXTS[n % 3], FONTS[n % 4], 28 + 2 * (n % 4)), (-1.2, -0.6, 0.4, 0.9)[n % 4], 6 + n, seed=n)
+        scanned(
+            printed(TEXTS[n % 3], FONTS[n % 4], 28 + 2 * (n % 4)),
+            (-1.2, -0.6, 0.4, 0.9)[n % 4],
+            6 + n,
+            seed=n,
+        )
         for n in range(10)
     ]
     book = parser.parse(pdf_of_scans(pages[:5]), "book.pdf")
     forms = {"e.jpg": "JPEG", "f.png": "PNG", "g.webp": "WEBP", "h.tif": "TIFF", "i.jpeg": "JPEG"}
     alone = [
-        parser.parse(file_of(page, form), name) for page, (name, form) in zip(pages[5:], forms.items(), strict=True)
+        parser.parse(file_of(page, form), name)
+        for page, (name, form) in zip(pages[5:], forms.items(), strict=True)
     ]
     read = [*book.text.split(PAGE_END), *(extract.text for extract in alone)]
     shares = [words_right(text, TEXTS[number % 3]) for number, text in enumerate(read)]
@@ -90,7 +107,12 @@ def test_rotated_pages_are_read_upright(parser: Parser, turned: int) -> None:
 def test_columns_are_read_one_after_the_other_and_tables_row_by_row(parser: Parser) -> None:
     page = Image.new("L", A4, WHITE)
     draw, letters = ImageDraw.Draw(page), ImageFont.truetype(FONTS[2], 32)
-    draw.text((150, 80), "A gazette for all the keepers and pilots of the northern coast and its isles", 0, letters)
+    draw.text(
+        (150, 80),
+        "A gazette for all the keepers and pilots of the northern coast and its isles",
+        0,
+        letters,
+    )
     lines = (
         ("The keeper wrote each evening what", "the lamp was burning. His wife kept"),
         ("he had seen of ships and of birds,", "the garden and sold what it bore to"),
@@ -99,13 +121,22 @@ def test_columns_are_read_one_after_the_other_and_tables_row_by_row(parser: Pars
     for number, pair in enumerate(lines * 2):
         for x, line in zip((150, 880), pair, strict=True):
             draw.text((x, 220 + 50 * number), line, 0, letters)
-    rows = (("Year", "Ships", "Steam"), ("1869", "198", "9"), ("1870", "205", "13"), ("1871", "212", "17"))
+    rows = (
+        ("Year", "Ships", "Steam"),
+        ("1869", "198", "9"),
+        ("1870", "205", "13"),
+        ("1871", "212", "17"),
+    )
     for number, row in enumerate(rows):
         for x, cell in zip((150, 600, 1000), row, strict=True):
             draw.text((x, 800 + 60 * number), cell, 0, letters)
     text = flat(parser.parse(file_of(scanned(page, 0.7)), "gazette.jpg"))
     assert "how the wind had turned while" in text
-    assert text.rindex("turned while") < text.index("the lamp was burning") < text.index("| Year | Ships | Steam |")
+    assert (
+        text.rindex("turned while")
+        < text.index("the lamp was burning")
+        < text.index("| Year | Ships | Steam |")
+    )
     assert "| 1870 | 205 | 13 | | 1871 | 212 | 17 |" in text
 
 
@@ -130,15 +161,26 @@ def test_a_page_with_a_text_keeps_it_and_the_others_are_recognised(parser: Parse
 
 @pytest.mark.slow
 def test_text_that_cannot_be_recognised_is_reported(parser: Parser) -> None:
-    russian = "Маяк был зажжён впервые в 1844 году, его высота 38 метров, и свет виден далеко в море."
+    russian = (
+        "Маяк был зажжён впервые в 1844 году, его высота 38 метров, и свет виден далеко в море."
+    )
     message = "the text cannot be recognised, perhaps because of its script"
-    assert unread(parser, file_of(printed(russian * 4)), "ru.png") == ("no text", f"it is a scan; {message}")
+    assert unread(parser, file_of(printed(russian * 4)), "ru.png") == (
+        "no text",
+        f"it is a scan; {message}",
+    )
     extract = parser.parse(pdf_of_scans([printed(TEXTS[0]), printed(russian * 4)]), "mixed.pdf")
     assert (extract.note, extract.is_cut) == (f"page 2 not read: {message}", True)
     blank = Image.new("L", (900, 700), WHITE)
-    assert unread(parser, file_of(blank), "blank.jpg") == ("picture", "no text was recognised in it")
+    assert unread(parser, file_of(blank), "blank.jpg") == (
+        "picture",
+        "no text was recognised in it",
+    )
     assert unread(parser, file_of(blank.resize((64, 64))), "icon.jpg")[0] == "picture"
-    assert unread(parser, file_of(printed(TEXTS[0]), "PNG")[:3000], "cut.png") == ("broken", "it is a broken picture")
+    assert unread(parser, file_of(printed(TEXTS[0]), "PNG")[:3000], "cut.png") == (
+        "broken",
+        "it is a broken picture",
+    )
     assert unread(parser, b"no picture at all", "a.tiff")[0] == "broken"
     bomb = file_of(Image.new("1", (20_000, 20_000)), "PNG")
     assert unread(parser, bomb, "bomb.png")[0] == "broken"
@@ -153,4 +195,6 @@ def test_pages_that_are_not_read_are_named_in_one_line() -> None:
     assert str(recogniser.error()) == "it is a scan; torn; burnt" and Recogniser().error() is None
     none_left = Recogniser(most=0)
     none_left.page(1, lambda: Image.new("L", A4))
-    assert none_left.note() == "page 1 not read: only 0 scanned pages are recognised" and PAGES == 100
+    assert (
+        none_left.note() == "page 1 not read: only 0 scanned pages are recognised" and PAGES == 100
+    )

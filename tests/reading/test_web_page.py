@@ -1,4 +1,5 @@
-"""Web pages: their text and links, and pages that are refused because they show no content or no browser is there."""
+"""Web pages: their text and links, and pages that are refused because they show no content or no
+browser is there."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ async def reader(web: Web) -> AsyncIterator[WebReader]:
         yield reader
 
 
-async def test_an_article_gives_title_text_date_and_where_it_was_found(web: Web, reader: WebReader) -> None:
+async def test_an_article_gives_title_text_date_and_where_it_was_found(
+    web: Web, reader: WebReader
+) -> None:
     web.publish("/articles/harbour", web_pages.ARTICLE, x_canonical="https://other.example/")
     page = await reader.read(web.url("/redirect?/articles/harbour"))
     assert page.address == web.url("/articles/harbour")
@@ -56,7 +59,10 @@ async def test_links_follow_the_base_of_the_page_are_limited_and_may_be_cards_or
     text = "See https://wiki.example/Harbour, (http://a.example/x?y=1)\nand http://user@b.example/ there."
     page = await reader.read(web.publish("/harbour_works.txt", text, content_type="text/plain"))
     assert (page.title, page.text) == ("harbour works", text)
-    assert page.links == (PageLink("", "https://wiki.example/Harbour"), PageLink("", "http://a.example/x?y=1"))
+    assert page.links == (
+        PageLink("", "https://wiki.example/Harbour"),
+        PageLink("", "http://a.example/x?y=1"),
+    )
 
 
 @pytest.fixture
@@ -73,7 +79,12 @@ def no_browsers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_a_missing_extra_or_browser_is_named_with_how_to_install_it(
-    web: Web, no_browsers: None, monkeypatch: pytest.MonkeyPatch, settings: Any, is_missing: bool, words: str
+    web: Web,
+    no_browsers: None,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
+    is_missing: bool,
+    words: str,
 ) -> None:
     if is_missing:
         monkeypatch.setitem(sys.modules, "playwright", None)
@@ -91,7 +102,10 @@ async def test_a_missing_extra_or_browser_is_named_with_how_to_install_it(
         (403, SHELL, {"cf_mitigated": "challenge"}, "challenge"),
         *((200, web_pages.CHALLENGE, {}, "challenge"), (200, web_pages.CAPTCHA, {}, "challenge")),
         *((200, web_pages.PAYWALL, {}, "paywall"), (200, web_pages.WALL, {}, "paywall")),
-        *((200, "", {}, "empty shell"), (200, "<html><body>Nothing.</body></html>", {}, "empty shell")),
+        *(
+            (200, "", {}, "empty shell"),
+            (200, "<html><body>Nothing.</body></html>", {}, "empty shell"),
+        ),
     ],
 )
 async def test_refusals_challenges_paywalls_and_pages_without_scripts_are_not_rendered(
@@ -102,11 +116,17 @@ async def test_refusals_challenges_paywalls_and_pages_without_scripts_are_not_re
     assert "browser" not in message
 
 
-async def test_a_page_with_little_text_that_asks_for_scripts_is_an_empty_shell(web: Web, reader: WebReader) -> None:
-    assert "running its scripts" in await refusal(reader, web.publish("/little", web_pages.SCRIPT_ONLY))
+async def test_a_page_with_little_text_that_asks_for_scripts_is_an_empty_shell(
+    web: Web, reader: WebReader
+) -> None:
+    assert "running its scripts" in await refusal(
+        reader, web.publish("/little", web_pages.SCRIPT_ONLY)
+    )
 
 
-@pytest.mark.parametrize("body", [web_pages.CHALLENGE, web_pages.CAPTCHA, web_pages.PAYWALL, web_pages.WALL])
+@pytest.mark.parametrize(
+    "body", [web_pages.CHALLENGE, web_pages.CAPTCHA, web_pages.PAYWALL, web_pages.WALL]
+)
 async def test_a_page_with_enough_text_is_read_despite_signs_of_a_challenge_or_paywall(
     web: Web, reader: WebReader, body: str
 ) -> None:
@@ -114,16 +134,22 @@ async def test_a_page_with_enough_text_is_read_despite_signs_of_a_challenge_or_p
     assert "deepened in 1705" in (await reader.read(web.publish("/long", long))).text
 
 
-async def test_a_scan_is_refused_and_a_large_page_read_to_the_limit_without_cutting_a_number(web: Web) -> None:
+async def test_a_scan_is_refused_and_a_large_page_read_to_the_limit_without_cutting_a_number(
+    web: Web,
+) -> None:
     scan = web.publish("/scan", office_files.pdf_of(""), content_type="application/pdf")
     large = web.publish("/large", "<p>" + "1234567 " * 2000)
-    sheet = web.publish("/large.xlsx", office_files.sheet(*([number] for number in range(5000))), content_type="a/b")
+    sheet = web.publish(
+        "/large.xlsx", office_files.sheet(*([number] for number in range(5000))), content_type="a/b"
+    )
     async with reading(web, limits={"max_page_bytes": 5000}, browser="off") as reader:
         await refusal(reader, scan, "not text")
         page = await reader.read(large)
         assert (page.is_cut, set(page.text.split())) == (True, {"1234567"})
         pdf = office_files.pdf_of("Deep water.") + b"%" * 10_000
-        assert (await reader.read(web.publish("/pdf", pdf, content_type="application/pdf"))).text == "Deep water."
+        assert (
+            await reader.read(web.publish("/pdf", pdf, content_type="application/pdf"))
+        ).text == "Deep water."
     async with reading(web, limits={"max_pdf_bytes": 5000}, browser="off") as reader:
         assert "5000 bytes" in await refusal(reader, sheet, "too large")
 
@@ -133,7 +159,12 @@ async def test_a_scan_is_refused_and_a_large_page_read_to_the_limit_without_cutt
     [
         ("/rates.csv", "text/csv", b"Year,Rate\n2024,5.4\n", "| 2024 | 5.4 |"),
         ("/raw/rates.csv", "text/plain; charset=utf-8", b"Year;Rate\n2024;5,4\n", "| 2024 | 5,4 |"),
-        ("/get?rates", "application/vnd.ms-excel", office_files.sheet(["Year", "Rate"], [2024, 5.4]), "| 2024 | 5.4 |"),
+        (
+            "/get?rates",
+            "application/vnd.ms-excel",
+            office_files.sheet(["Year", "Rate"], [2024, 5.4]),
+            "| 2024 | 5.4 |",
+        ),
         ("/get?notes", "application/octet-stream", office_files.word(), office_files.TEXT),
         ("/show", "text/html", office_files.slides("Deep water"), "## Deep water"),
         ("/feed", "application/rss+xml", b"<rss><n>12</n></rss>", "<n>12</n>"),
@@ -142,4 +173,7 @@ async def test_a_scan_is_refused_and_a_large_page_read_to_the_limit_without_cutt
 async def test_the_content_decides_how_a_page_is_parsed(
     web: Web, reader: WebReader, path: str, label: str, body: bytes, text: str
 ) -> None:
-    assert text in (await reader.read(web.publish(path.partition("?")[0], body, content_type=label))).text
+    assert (
+        text
+        in (await reader.read(web.publish(path.partition("?")[0], body, content_type=label))).text
+    )

@@ -35,7 +35,9 @@ def test_a_table_is_read_with_any_delimiter(data: bytes, name: str) -> None:
 
 
 def test_a_single_column_is_text_and_an_unclosed_quote_is_a_character() -> None:
-    assert parse(b"Lit in 1844.\nKept by three.\n", "a.csv").text == "Lit in 1844.\n\nKept by three."
+    assert (
+        parse(b"Lit in 1844.\nKept by three.\n", "a.csv").text == "Lit in 1844.\n\nKept by three."
+    )
     text = parse(b'Size,Name\n3,"of wood\n' + b"4,of iron\n" * 20_000, "a.csv").text
     assert '| 3 | "of wood |\n| 4 | of iron |' in text
 
@@ -50,7 +52,9 @@ def as_text(words: str) -> str:
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=4), min_size=1, max_size=8))
-def test_the_text_of_every_cell_of_a_table_and_a_sheet_is_in_the_extract(rows: list[list[str]]) -> None:
+def test_the_text_of_every_cell_of_a_table_and_a_sheet_is_in_the_extract(
+    rows: list[list[str]],
+) -> None:
     # A cell that begins with this sign would be stored as a formula, without a value.
     rows = [["Top", "of", "it"], *([cell.lstrip("=") for cell in row] for row in rows)]
     file, book = io.StringIO(), openpyxl.Workbook()
@@ -84,16 +88,22 @@ ROWS_SHOWN = "| pump | height | open | depth |\n| --- | --- | --- | --- |\n| K-7
 
 
 @pytest.mark.parametrize(("records", "shown"), [(RECORDS, SHOWN), (ROWS, ROWS_SHOWN)])
-def test_records_become_headings_fields_and_paragraphs_and_short_ones_rows(records: list[object], shown: str) -> None:
+def test_records_become_headings_fields_and_paragraphs_and_short_ones_rows(
+    records: list[object], shown: str
+) -> None:
     lines = "\n".join(map(json.dumps, records))
     assert parse(lines.encode(), "tide_table.jsonl") == Extract("tide table", shown)
-    assert parse(json.dumps(records, indent=1).encode(), "tide_table.json") == Extract("tide table", shown)
+    assert parse(json.dumps(records, indent=1).encode(), "tide_table.json") == Extract(
+        "tide table", shown
+    )
 
 
 def test_a_single_record_gives_title_and_date_and_a_line_that_is_not_json_stays() -> None:
     record = parse(b'{"headline": "The lamp", "date": "2021-03-04T10:00", "n": 1}', "a.json")
     assert (record.title, record.date) == ("The lamp", "2021-03-04")
-    assert parse(b'{"n": 1}\nno record\n' + b"[" * 5000, "a.ndjson").text.startswith("n: 1\n\nno record\n\n[[[")
+    assert parse(b'{"n": 1}\nno record\n' + b"[" * 5000, "a.ndjson").text.startswith(
+        "n: 1\n\nno record\n\n[[["
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,13 +114,17 @@ def test_a_single_record_gives_title_and_date_and_a_line_that_is_not_json_stays(
         (b"It was lit in 1844.\n\nAnd kept.", "a.eml", "not an e-mail"),
     ],
 )
-def test_a_file_of_another_format_than_its_name_says_is_refused(data: bytes, name: str, message: str) -> None:
+def test_a_file_of_another_format_than_its_name_says_is_refused(
+    data: bytes, name: str, message: str
+) -> None:
     with pytest.raises(Unreadable, match=message):
         parse(data, name)
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | CELLS
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(CELLS, inner, max_size=3))
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(CELLS, inner, max_size=3)
+)
 
 
 @given(st.lists(VALUES, max_size=4))
@@ -133,7 +147,11 @@ PAGE = "<html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='x'
 
 def test_a_book_is_read_chapter_by_chapter_in_the_order_of_reading() -> None:
     second = PAGE.format("<h1>Second</h1><p>Lit&#160;in<a id='x'/> 1844.</p><p>Kept.</p>")
-    data = book({"b.xhtml": second, "a.xhtml": PAGE.format("<h2>Third</h2>")}, title="The Light", date="2011-02")
+    data = book(
+        {"b.xhtml": second, "a.xhtml": PAGE.format("<h2>Third</h2>")},
+        title="The Light",
+        date="2011-02",
+    )
     text = "# Second\n\nLit in 1844.\n\nKept.\n\n## Third"
     assert parse(data, "a.epub") == Extract("The Light", text, "2011-02", date_kind="publication")
 
@@ -144,7 +162,9 @@ def test_an_encrypted_book_is_refused_and_one_whose_fonts_are_encrypted_is_read(
     further = {"META-INF/encryption.xml": locks.format("font.otf")}
     assert parse(book(chapters, further=further), "a.epub").text == "Lit in 1844."
     with pytest.raises(Unreadable) as caught:
-        parse(book(chapters, further={"META-INF/encryption.xml": locks.format("a.xhtml")}), "a.epub")
+        parse(
+            book(chapters, further={"META-INF/encryption.xml": locks.format("a.xhtml")}), "a.epub"
+        )
     assert caught.value.reason == "encrypted"
 
 

@@ -1,4 +1,5 @@
-"""Calls that fail are charged as well: each lab compares the costs in packets with those in the state."""
+"""Calls that fail are charged as well: each lab compares the costs in packets with those in the
+state."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ async def test_costs_before_a_cancellation_are_recorded(tmp_path: Path) -> None:
     assert entries(await run.ask(None), "planner") == 2
 
 
-async def test_a_broken_attempt_and_its_retry_are_both_charged(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_broken_attempt_and_its_retry_are_both_charged(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     tries = iter(["cut"])
 
     def orchestrator(request: Any) -> Reply:
@@ -56,17 +59,26 @@ async def test_a_broken_attempt_and_its_retry_are_both_charged(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("ending", ["refused", "cut"])
-async def test_a_failed_continuation_keeps_the_report_so_far(tmp_path: Path, monkeypatch: Patch, ending: str) -> None:
+async def test_a_failed_continuation_keeps_the_report_so_far(
+    tmp_path: Path, monkeypatch: Patch, ending: str
+) -> None:
     calls = iter([say("The Skerry Light was lit. [1] " * 20, finish="length")])
-    fails = Reply(refusal="No.") if ending == "refused" else Reply(text="and so on and on [2]", ending="cut", after=3)
+    fails = (
+        Reply(refusal="No.")
+        if ending == "refused"
+        else Reply(text="and so on and on [2]", ending="cut", after=3)
+    )
     with wire_lab(tmp_path, monkeypatch, {"writer": lambda _: next(calls, fails)}) as wire:
         state = await wire.ask()
-        # A refusal may be a coincidence, or due to one or all of the three findings. A broken stream is continued once.
+        # A refusal may be a coincidence, or due to one or all of the three findings. A broken
+        # stream is continued once.
         calls_made = 7 if ending == "refused" else 3
         assert wire.asked()["writer"] == calls_made
     assert state.report and state.report.text.startswith("The Skerry Light was lit. [1]")
     assert state.run and state.run.status == "completed_with_gaps"
-    assert "report_tokens" in state.run.stop_reason and "continuing it failed" in state.run.stop_reason
+    assert (
+        "report_tokens" in state.run.stop_reason and "continuing it failed" in state.run.stop_reason
+    )
     assert state.run.stop_reason in state.messages[-1].text
     assert entries(state, "writer") == calls_made
 
@@ -74,7 +86,9 @@ async def test_a_failed_continuation_keeps_the_report_so_far(tmp_path: Path, mon
 async def test_failed_calls_count_towards_the_limits_of_the_run(tmp_path: Path) -> None:
     usage = {"input_tokens": 1_000_000, "output_tokens": 1, "total_tokens": 1_000_001}
     dear = AIMessage("", usage_metadata=usage)
-    run = lab(tmp_path, planner=[dear, dear, PLAN], writer=["Nothing. "], limits={"max_tokens": 100_000})
+    run = lab(
+        tmp_path, planner=[dear, dear, PLAN], writer=["Nothing. "], limits={"max_tokens": 100_000}
+    )
     with pytest.raises(NoPlan):
         await run.ask()
     state = await run.ask(None)
@@ -94,17 +108,23 @@ async def test_lost_time_counts_towards_the_time_limit_of_the_run(tmp_path: Path
     waiting = await run.state()
     assert run.calls("orchestrator") == []
     assert waiting.run and "max_seconds" in waiting.run.stop_reason
-    assert sum(spent.role == "planner" for spent in waiting.spending.values()) == 3, "before the report is written"
+    assert sum(spent.role == "planner" for spent in waiting.spending.values()) == 3, (
+        "before the report is written"
+    )
     state = await run.ask(None)
     assert state.run and state.run.active_seconds == 2050
 
 
 @pytest.mark.fault(2, logs="WARNING app.embed")
-async def test_a_resumed_run_has_a_full_retry_budget_for_its_trial(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_resumed_run_has_a_full_retry_budget_for_its_trial(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     busy = iter([fail(429, "Slow down.", retry_after=0.8)] * 3)
     plain = plain_run()["trial"]
     assert callable(plain)
     script = {"trial": lambda request: next(busy, None) or plain(request)}
-    with wire_lab(tmp_path, monkeypatch, script, tool_calls="auto", limits={"retry_seconds": 1.0}) as wire:
+    with wire_lab(
+        tmp_path, monkeypatch, script, tool_calls="auto", limits={"retry_seconds": 1.0}
+    ) as wire:
         await wire.fail(RateLimited)
         assert is_right(wire, await wire.ask(None))

@@ -34,7 +34,20 @@ from kit.planned import (
     verdict,
 )
 from kit.reports import BOTH, rewritten
-from kit.runs import CLEAR, DOCUMENTS, PLAN, QUESTION, REPORT, HandClock, Lab, broken_call, lab, research, search, think
+from kit.runs import (
+    CLEAR,
+    DOCUMENTS,
+    PLAN,
+    QUESTION,
+    REPORT,
+    HandClock,
+    Lab,
+    broken_call,
+    lab,
+    research,
+    search,
+    think,
+)
 from kit.web import Web, hostile_web
 from kit.wire import wire_lab
 from langchain_core.messages import AIMessage, BaseMessage
@@ -71,8 +84,9 @@ HIDDEN = (
     (re.compile(r"\b[0-9a-f]{16}-(?=Q\d)"), "…-"),
     (re.compile(r'"(orientation|id)": "(?:[0-9a-f]{8}…|[0-9a-f]{16})"'), r'"\1": "…"'),
 )
-"""Patterns and their replacements. Ids of fences, calls and learnings and the version of the code differ between runs,
-paths and hashes are long, and the size of requests changes with the wording of prompts."""
+"""Patterns and their replacements. Ids of fences, calls and learnings and the version of the code
+differ between runs, paths and hashes are long, and the size of requests changes with the wording of
+prompts."""
 TIMES = re.compile(r'"(\w*seconds|\w*tokens)": (?:[\d.]+|\{[^}]*\})'), r'"\1": "…"'
 """Also hidden in runs over real sockets."""
 Hidden = tuple[re.Pattern[str], str]
@@ -97,11 +111,17 @@ async def killed(*_: Any) -> None:
 def plain(value: Any) -> Any:
     """A record, a message or a mapping as a JSON value."""
     if isinstance(value, BaseMessage):
-        calls = [*value.tool_calls, *value.invalid_tool_calls] if isinstance(value, AIMessage) else []
+        calls = (
+            [*value.tool_calls, *value.invalid_tool_calls] if isinstance(value, AIMessage) else []
+        )
         said = {"text": value.text, **value.additional_kwargs, "calls": calls}
         return {"type": value.type, **{name: plain(part) for name, part in said.items() if part}}
     if isinstance(value, BaseModel):
-        return {name: plain(part) for name in sorted(type(value).model_fields) if (part := getattr(value, name))}
+        return {
+            name: plain(part)
+            for name in sorted(type(value).model_fields)
+            if (part := getattr(value, name))
+        }
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
@@ -113,8 +133,14 @@ def laid_out(value: Any, indent: str = "") -> str:
     if not value or not isinstance(value, dict | list) or len(indent) + len(line) <= WIDTH:
         return line
     entries = value.items() if isinstance(value, dict) else enumerate(value)
-    keys = [f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(value, dict) else "" for key, _ in entries]
-    inner = [laid_out(item, f"{indent}  ") for item in (value.values() if isinstance(value, dict) else value)]
+    keys = [
+        f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(value, dict) else ""
+        for key, _ in entries
+    ]
+    inner = [
+        laid_out(item, f"{indent}  ")
+        for item in (value.values() if isinstance(value, dict) else value)
+    ]
     lines = [f"{indent}  {key}{item}" for key, item in zip(keys, inner, strict=True)]
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return "\n".join([opening, ",\n".join(lines), f"{indent}{closing}"])
@@ -174,10 +200,16 @@ class Frozen:
             self.questions.append(question.id)
             self.heard = []
         self.heard += streamed
-        asked = [json.dumps(interrupt.value, ensure_ascii=False) for interrupt in snapshot.interrupts]
+        asked = [
+            json.dumps(interrupt.value, ensure_ascii=False) for interrupt in snapshot.interrupts
+        ]
         waits = " ".join(["next:", *snapshot.next, *asked]) if snapshot.next else ""
-        said = json.dumps(plain(message.update or message.resume) if isinstance(message, Command) else message)
-        self.parts.append("\n".join([f"# Said: {said}\n", *lines_of(streamed), *filter(None, (ending, waits))]))
+        said = json.dumps(
+            plain(message.update or message.resume) if isinstance(message, Command) else message
+        )
+        self.parts.append(
+            "\n".join([f"# Said: {said}\n", *lines_of(streamed), *filter(None, (ending, waits))])
+        )
 
     async def text(self) -> str:
         """The whole run, as in its golden file."""
@@ -185,13 +217,21 @@ class Frozen:
         *streamed, stop = await self.run.replayed()
         heard = [packet for packet in self.heard if not isinstance(packet, OverallStop)]
         differs = [line for line in ndiff(lines_of(heard), lines_of(streamed)) if line[0] in "+-"]
-        channels = {channel.name: plain(getattr(state, channel.name)) for channel in fields(ResearchState)}
+        channels = {
+            channel.name: plain(getattr(state, channel.name)) for channel in fields(ResearchState)
+        }
         # Its keys are random, and the order must not depend on the size of requests.
         spending = channels["spending"].values()
-        channels["spending"] = sorted(spending, key=lambda spent: without(json.dumps(spent), *HIDDEN))
+        channels["spending"] = sorted(
+            spending, key=lambda spent: without(json.dumps(spent), *HIDDEN)
+        )
         self.parts += [
-            "\n".join(["# Replayed, where it differs\n", *(differs or ["nowhere"]), *lines_of([stop])]),
-            "\n".join(["# State\n", *(f"{name}: {laid_out(channels[name])}" for name in sorted(channels))]),
+            "\n".join(
+                ["# Replayed, where it differs\n", *(differs or ["nowhere"]), *lines_of([stop])]
+            ),
+            "\n".join(
+                ["# State\n", *(f"{name}: {laid_out(channels[name])}" for name in sorted(channels))]
+            ),
         ]
         text = "\n\n".join(self.parts)
         for number, question in enumerate(self.questions, 1):
@@ -203,7 +243,10 @@ TURM = {
     "turm.md": "# Der Turm\n\nDer Leuchtturm von Skerry wurde im Jahr 1844 gebaut. Er ist 38 Meter hoch.\n",
     "moran.md": "# Ada Moran\n\nAda Moran bewahrte den Leuchtturm von 1901 bis 1932. Sie wurde in Tralee geboren.\n",
 }
-SHIPS = {name.replace("_", "."): text for name, text in {**COMPANY, **SERIES, "a_md": SHIP, "b_md": CAPTAIN}.items()}
+SHIPS = {
+    name.replace("_", "."): text
+    for name, text in {**COMPANY, **SERIES, "a_md": SHIP, "b_md": CAPTAIN}.items()
+}
 FOLDERS = {"light": DOCUMENTS, "heights": HEIGHTS, "turm": TURM, "ships": SHIPS}
 CAPTAIN_BORN = "Where was the captain of the Silver Heron born?"
 BRIEF = "Write a brief on Arvo Robotics:\n1. Number of employees\n2. Size of the current fleet\n3. Largest customer"
@@ -229,7 +272,9 @@ def orchestrated(*more: Any, question: str = QUESTION, **settings: Any) -> Case:
     return Case((question, *more), settings)
 
 
-def planned(steps: Rule, rules: dict[str, Rule], *more: Any, question: str = QUESTION, **settings: Any) -> Case:
+def planned(
+    steps: Rule, rules: dict[str, Rule], *more: Any, question: str = QUESTION, **settings: Any
+) -> Case:
     return Case((question, *more), settings, {"make_plan": steps, **rules})
 
 
@@ -249,8 +294,18 @@ def once(form: str, rule: Rule, task: str = "") -> dict[str, Rule]:
 OPENED = form("open_url", urls=["docs:light/lighthouse.md"])
 MUCH = "".join(f"On page {page} much is said. " for page in range(999))
 THREE: dict[str, Any] = {
-    "light task": [think("The tower first."), search("Skerry Light 1844"), OPENED, REPORT, "It was lit in 1844. [1]"],
-    "keeper task": [search("Ada Moran"), missing("her death"), "She kept it from 1901 to 1932. [1]"],
+    "light task": [
+        think("The tower first."),
+        search("Skerry Light 1844"),
+        OPENED,
+        REPORT,
+        "It was lit in 1844. [1]",
+    ],
+    "keeper task": [
+        search("Ada Moran"),
+        missing("her death"),
+        "She kept it from 1901 to 1932. [1]",
+    ],
     "harbour task": [search("Port Anlow ferry"), REPORT, "Its ferry sails twice a day. [1]"],
 }
 THREE_FINDINGS = "Lit in 1844 [1], it was kept by Ada Moran until 1932 [2].\n\n- The ferry sails twice a day. [3]"
@@ -259,17 +314,30 @@ OVER_TIME = HandClock()
 BAD = calls(call("browse", url="x"), call("research_agent", task=""))
 BROKEN = calls(broken_call("research_agent", '{"task": "half'))
 BOTH_AT_ONCE = calls(call("generate_report"), call("research_agent", task="more"))
-ODD = form("browse"), form("internal_search", queries=7), form("open_url", urls=["https://x.example"]), search("lamp")
+ODD = (
+    form("browse"),
+    form("internal_search", queries=7),
+    form("open_url", urls=["https://x.example"]),
+    search("lamp"),
+)
 ORCHESTRATED = {
     "plain": orchestrated(
         planner=[AIMessage(PLAN, additional_kwargs={REASONING: "What is asked for?"})],
-        orchestrator=[think("Look at both."), TWO, research("harbour task"), missing("Who built it?")],
+        orchestrator=[
+            think("Look at both."),
+            TWO,
+            research("harbour task"),
+            missing("Who built it?"),
+        ],
         researcher=THREE,
         writer=[THREE_FINDINGS],
         prices={"scripted": (1.0, 2.0)},
     ),
     "plan sent back and edited": orchestrated(
-        *(reply("reject", comment="Mind the ferry."), reply("edit", plan="1. The ferry\n2. The light")),
+        *(
+            reply("reject", comment="Mind the ferry."),
+            reply("edit", plan="1. The ferry\n2. The light"),
+        ),
         planner=[PLAN, "1. The ferry"],
         review_plan=True,
     ),
@@ -279,16 +347,36 @@ ORCHESTRATED = {
         planner=[LOST, PLAN],
         orchestrator=[TWO, LOST, REPORT],
         researcher={**THREE, "keeper task": [BUSY, *THREE["keeper task"]]},
-        writer=[LOST, "Lit in 1844 [1], it is 83 metres tall [1].", BUSY, rewritten("It is 38 metres tall [1].")],
+        writer=[
+            LOST,
+            "Lit in 1844 [1], it is 83 metres tall [1].",
+            BUSY,
+            rewritten("It is 38 metres tall [1]."),
+        ],
     ),
     "steered": orchestrated(HURRY, orchestrator=[research("light task"), LOST, REPORT]),
-    "killed": orchestrated(None, researcher=[search("Skerry Light"), killed, REPORT, "Lit in 1844. [1]"]),
-    "one fails": orchestrated(orchestrator=[TWO, REPORT], researcher={**THREE, "keeper task": [LOST, LOST]}),
+    "killed": orchestrated(
+        None, researcher=[search("Skerry Light"), killed, REPORT, "Lit in 1844. [1]"]
+    ),
+    "one fails": orchestrated(
+        orchestrator=[TWO, REPORT], researcher={**THREE, "keeper task": [LOST, LOST]}
+    ),
     "odd calls": orchestrated(
         planner=["\n".join(f"{n}. Step {n}" for n in range(1, 9))],
-        orchestrator=[BAD, research("light task"), BROKEN, think(), think(), think("Really?"), BOTH_AT_ONCE],
+        orchestrator=[
+            BAD,
+            research("light task"),
+            BROKEN,
+            think(),
+            think(),
+            think("Really?"),
+            BOTH_AT_ONCE,
+        ],
         researcher=[*ODD, search("lamp"), search("lamp"), "Nothing of it. [7]"],
-        writer=["Nothing [3] is known. ![x](https://evil.example/x.png)", rewritten("It is not known.")],
+        writer=[
+            "Nothing [3] is known. ![x](https://evil.example/x.png)",
+            rewritten("It is not known."),
+        ],
     ),
     "out of time": orchestrated(
         clock=OVER_TIME,
@@ -299,16 +387,28 @@ ORCHESTRATED = {
         *("And who kept it, and what of the other?", "The one of Port Anlow."),
         clarifier=[CLEAR, "Which other?"],
         planner=["1. When", "1. Who"],
-        orchestrator=[research("light task"), missing("the builder"), research("keeper task"), REPORT],
+        orchestrator=[
+            research("light task"),
+            missing("the builder"),
+            research("keeper task"),
+            REPORT,
+        ],
         researcher=THREE,
-        writer=["Lit in 1844. [1]", "She kept it from 1901 to 1932 [2], and it was lit in 1844 [1]."],
+        writer=[
+            "Lit in 1844. [1]",
+            "She kept it from 1901 to 1932 [2], and it was lit in 1844 [1].",
+        ],
     ),
     "mended": orchestrated(writer=[WRONG, MENDING], researcher=BOTH),
     "in German": orchestrated(
         question=WANN,
         over="turm",
         planner=["1. Der Turm"],
-        researcher=[search("Leuchtturm 1844", "Moran"), REPORT, "1844 gebaut. [1] Von Moran bewahrt. [2] [3]"],
+        researcher=[
+            search("Leuchtturm 1844", "Moran"),
+            REPORT,
+            "1844 gebaut. [1] Von Moran bewahrt. [2] [3]",
+        ],
         writer=[GERMAN + ENGLISH, MENDED, rewritten("Sie war in Tralee geboren. [2]")],
     ),
     "small window": orchestrated(
@@ -319,12 +419,18 @@ ORCHESTRATED = {
         limits={"min_window": 1_000, "report_tokens": 300, "results_tokens": 200},
     ),
 }
-PHASES = plan(step(LIGHT), step(KEEPER), step(HARBOUR, after=(1,)), step("Compare them", search=False))
+PHASES = plan(
+    step(LIGHT), step(KEEPER), step(HARBOUR, after=(1,)), step("Compare them", search=False)
+)
 ROW = plan(step(LIGHT), step(KEEPER, after=(1,)), step("Compare them", search=False))
-JUDGING: dict[str, Rule] = {"judge_units": lambda asked: by_figures(asked.reminder).tool_calls[0]["args"]}
+JUDGING: dict[str, Rule] = {
+    "judge_units": lambda asked: by_figures(asked.reminder).tool_calls[0]["args"]
+}
 TIDES = suggestion("Tides", "spring tide Port Anlow")
 WANTING = {"evaluate_outcome": of_task(LIGHT, judged(0.3, 0.8, TIDES), judged(1.0, 1.0))}
-REPORTS = in_turn(lambda _: "She kept it until 1932. [1]", lambda _: "It is 38 metres tall. [2] She kept it. [1]")
+REPORTS = in_turn(
+    lambda _: "She kept it until 1932. [1]", lambda _: "It is 38 metres tall. [2] She kept it. [1]"
+)
 
 
 def eventful() -> dict[str, Rule]:
@@ -333,26 +439,41 @@ def eventful() -> dict[str, Rule]:
         **JUDGING,
         **once("give_verdict", verdict(False, "How tall is it?", "height"), LIGHT),
         "record_insights": insights("It is an old light.", gaps={"Who built it?": 0.9}),
-        "report": lambda _: "It was lit in 1844. [1] She kept it from 1901 to 1932. [2]\n\n- It follows. [9]",
+        "report": lambda _: (
+            "It was lit in 1844. [1] She kept it from 1901 to 1932. [2]\n\n- It follows. [9]"
+        ),
     }
 
 
 PLANNED = {
     "plain": planned(PHASES, eventful(), instructions="Write for sailors."),
     "plan sent back and edited": planned(
-        *(in_turn(ROW, PHASES), {}, "Mind the ferry.", reply("edit", plan=f"1. About {LIGHT}\n2. The tides")),
+        *(
+            in_turn(ROW, PHASES),
+            {},
+            "Mind the ferry.",
+            reply("edit", plan=f"1. About {LIGHT}\n2. The tides"),
+        ),
         review_plan=True,
     ),
     "killed": planned(ROW, once("give_verdict", killed, KEEPER), None),
     "out of searches": planned(PHASES, {}, limits={"max_searches": 2}),
-    "never complete": planned(ROW, {"give_verdict": verdict(False), **WANTING}, limits={"max_step_iterations": 2}),
+    "never complete": planned(
+        ROW, {"give_verdict": verdict(False), **WANTING}, limits={"max_step_iterations": 2}
+    ),
     "followed up": planned(
-        *(in_turn(plan(step(KEEPER)), plan(step("Skerry Light metres tall"))), {"report": REPORTS}, "How tall is it?")
+        *(
+            in_turn(plan(step(KEEPER)), plan(step("Skerry Light metres tall"))),
+            {"report": REPORTS},
+            "How tall is it?",
+        )
     ),
 }
 
 
-def extracted(rules: dict[str, Rule] | None, more: Any = (), question: str = QUESTION, **settings: Any) -> Case:
+def extracted(
+    rules: dict[str, Rule] | None, more: Any = (), question: str = QUESTION, **settings: Any
+) -> Case:
     return Case((question, *more), {"models": "extractive", **settings}, rules)
 
 
@@ -368,7 +489,13 @@ SEARCHING = {"engines": ("tavily",), "robots": False}
 WEB: dict[str, Callable[[Web], Case]] = {
     "orchestrated, web and documents": lambda web: orchestrated(
         question=f"{LAMP} See {web.url('/two')}.",
-        researcher=[search("Skerry Light"), MIXED, form("open_url", urls=[web.url("/two")]), REPORT, LIT],
+        researcher=[
+            search("Skerry Light"),
+            MIXED,
+            form("open_url", urls=[web.url("/two")]),
+            REPORT,
+            LIT,
+        ],
         writer=["The light was lit in 1844. [1] So was the lamp. [2]"],
     ),
     "planned, web": lambda web: planned(
@@ -383,10 +510,19 @@ WEB: dict[str, Callable[[Web], Case]] = {
 WIRE = {"orchestrated, wire", "planned, wire"}
 
 
-async def freeze(name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: str = "light", **settings: Any) -> None:
+async def freeze(
+    name: str, case: Case, tmp_path: Path, *hidden: Hidden, over: str = "light", **settings: Any
+) -> None:
     """Run the case and compare it with its golden file."""
-    given = {"clock": HandClock(), "docs": (documents(over, FOLDERS[over]),), "engines": (), **settings}
-    run = lab(tmp_path, **given) if case.rules is None else planned_lab(tmp_path, case.rules, **given)
+    given = {
+        "clock": HandClock(),
+        "docs": (documents(over, FOLDERS[over]),),
+        "engines": (),
+        **settings,
+    }
+    run = (
+        lab(tmp_path, **given) if case.rules is None else planned_lab(tmp_path, case.rules, **given)
+    )
     frozen = Frozen(run, *hidden)
     for message in case.said:
         await frozen.say(message)
@@ -401,7 +537,9 @@ async def test_a_run_over_documents_matches_its_golden_file(tmp_path: Path, name
 
 
 @pytest.mark.parametrize("name", WEB)
-async def test_a_run_on_the_web_matches_its_golden_file(tmp_path: Path, api: SearchApi, name: str) -> None:
+async def test_a_run_on_the_web_matches_its_golden_file(
+    tmp_path: Path, api: SearchApi, name: str
+) -> None:
     with hostile_web() as web:
         for address in ("/one", "/two", "/hidden"):
             web.publish(address, page(address[1:]))
@@ -422,10 +560,17 @@ async def test_the_packets_of_runs_over_the_wire_match_their_golden_files(
     with wire_lab(tmp_path, monkeypatch, {"researcher": thorough}) as wire:
         await wire.ask()
         streamed, address = map(read_packet, wire.packets), re.compile(re.escape(wire.web.netloc))
-        is_golden("orchestrated, wire", without("\n".join(lines_of(streamed)), TIMES, (address, "web.example")))
-    packets, _ = await planned_wire(tmp_path, monkeypatch, {**RULES, "make_plan": PHASES, **eventful()})
+        is_golden(
+            "orchestrated, wire",
+            without("\n".join(lines_of(streamed)), TIMES, (address, "web.example")),
+        )
+    packets, _ = await planned_wire(
+        tmp_path, monkeypatch, {**RULES, "make_plan": PHASES, **eventful()}
+    )
     ids, folder = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}"), re.compile(re.escape(str(tmp_path)))
-    is_golden("planned, wire", without("\n".join(lines_of(packets)), TIMES, (ids, "…"), (folder, "")))
+    is_golden(
+        "planned, wire", without("\n".join(lines_of(packets)), TIMES, (ids, "…"), (folder, ""))
+    )
 
 
 def test_each_golden_file_belongs_to_a_run() -> None:

@@ -1,4 +1,5 @@
-"""Settings and limits of a run: how they are set, when they are reached, and how tasks share what is left."""
+"""Settings and limits of a run: how they are set, when they are reached, and how tasks share what
+is left."""
 
 from __future__ import annotations
 
@@ -52,7 +53,14 @@ SPENDING = {
 
 def test_spending_is_added_up_over_models_and_tools() -> None:
     tokens = {"input_tokens": 100, "cached_tokens": 40, "output_tokens": 25}
-    assert total(SPENDING)._asdict() == {"calls": 2, **tokens, "searches": 2, "fetches": 3, "tool_calls": 2, "usd": 0.5}
+    assert total(SPENDING)._asdict() == {
+        "calls": 2,
+        **tokens,
+        "searches": 2,
+        "fetches": 3,
+        "tool_calls": 2,
+        "usd": 0.5,
+    }
     assert total(SPENDING).tokens == 125
 
 
@@ -80,11 +88,16 @@ def test_the_reached_limit_is_named(limits: dict[str, Any], seconds: float, word
 
 
 def test_each_researcher_gets_an_equal_part_of_the_remaining_budget() -> None:
-    limits = Limits(max_tokens=1000, max_searches=8, max_fetches=5, max_tool_calls=50, researcher_seconds=60)
+    limits = Limits(
+        max_tokens=1000, max_searches=8, max_fetches=5, max_tool_calls=50, researcher_seconds=60
+    )
 
     def allowed(limits: Limits, researchers: int) -> list[Any]:
         given = shared_task_fields(NO_RUN, limits, SPENDING, researchers)
-        return [given[name] for name in ("seconds", "tokens", "searches", "fetches", "tool_calls", "usd")]
+        return [
+            given[name]
+            for name in ("seconds", "tokens", "searches", "fetches", "tool_calls", "usd")
+        ]
 
     assert allowed(limits, 2) == [60, (800 - 125) // 2, 3, 1, 24, None]
     assert allowed(limits, 1) == [60, 675, 6, 2, 48, None]
@@ -100,12 +113,17 @@ OTHER = "openai:other"
 
 @pytest.mark.parametrize(
     ("operator", "models"),
-    [(ONE, {**dict.fromkeys(ROLES, ONE), "writer": OTHER}), ({"planner": ONE}, {"planner": ONE, "writer": OTHER})],
+    [
+        (ONE, {**dict.fromkeys(ROLES, ONE), "writer": OTHER}),
+        ({"planner": ONE}, {"planner": ONE, "writer": OTHER}),
+    ],
 )
 def test_a_role_for_which_a_user_chooses_no_model_has_that_of_the_operator(
     monkeypatch: pytest.MonkeyPatch, operator: str | Mapping[str, str], models: Mapping[str, str]
 ) -> None:
-    monkeypatch.setenv("DEEP_RESEARCH_MODELS", operator if isinstance(operator, str) else json.dumps(operator))
+    monkeypatch.setenv(
+        "DEEP_RESEARCH_MODELS", operator if isinstance(operator, str) else json.dumps(operator)
+    )
     monkeypatch.setenv("DEEP_RESEARCH_ALLOW_MODELS", OTHER)
     user_settings._operator.cache_clear()
     try:

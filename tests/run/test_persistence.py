@@ -54,7 +54,17 @@ async def test_every_record_is_read_back_unchanged_from_a_file_that_is_private_a
     async with open_database(path) as database:
         reread = build_graph(checkpointer=database.saver, store=database.store)
         values = (await reread.aget_state(thread_config(run.thread))).values
-    for name in ("run", "plan", "progress", "findings", "sources", "spending", "report", "transcript", "messages"):
+    for name in (
+        "run",
+        "plan",
+        "progress",
+        "findings",
+        "sources",
+        "spending",
+        "report",
+        "transcript",
+        "messages",
+    ):
         assert values[name] == getattr(state, name), name
     assert type(values["plan"]) is Plan
     assert values["plan"].steps == tuple(values["plan"].steps)
@@ -93,7 +103,9 @@ async def test_each_question_of_a_thread_adds_the_same_amount_to_the_database(
     # The database grows by whole pages, so a single question proves little.
     grown = [after - before for before, after in pairwise(sizes)]
     assert len(messages) == 28
-    assert [bytes_ for bytes_ in grown if not 0.8 * median(grown) < bytes_ < 1.2 * median(grown)] == []
+    assert [
+        bytes_ for bytes_ in grown if not 0.8 * median(grown) < bytes_ < 1.2 * median(grown)
+    ] == []
     assert sum(grown[-6:]) < 1.1 * sum(grown[:6])
 
 
@@ -129,7 +141,9 @@ def test_only_our_records_are_stored_and_neither_pickle_nor_code_is_loaded(tmp_p
     assert all(issubclass(kind, Record) for kind in record_types())
     with pytest.raises(TypeError):
         serializer.dumps_typed(Foreign())
-    hostile = ormsgpack.packb(ormsgpack.Ext(0, ormsgpack.packb(("os", "system", f"touch {marker}"))))
+    hostile = ormsgpack.packb(
+        ormsgpack.Ext(0, ormsgpack.packb(("os", "system", f"touch {marker}")))
+    )
     for stored, reason in (
         (("msgpack", hostile), r"os\.system"),
         (("pickle", b"cos\nsystem\n(S'true'\ntR."), "pickle"),
@@ -172,7 +186,9 @@ async def test_a_number_too_large_for_the_database_fails_nothing(tmp_path: Path)
     searching = calls(call("internal_search", queries=["Skerry Light"], n=-(2**64)))
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")
     researcher = {"task 0.": [searching, REPORT, "Lit. [1]"]}
-    state = await lab(tmp_path, graph=graph, orchestrator=[first, REPORT], researcher=researcher).ask()
+    state = await lab(
+        tmp_path, graph=graph, orchestrator=[first, REPORT], researcher=researcher
+    ).ask()
     assert [finding.ended for finding in in_order(state)] == ["done"]
 
 
@@ -188,8 +204,12 @@ def test_all_forms_of_a_postgresql_address_are_accepted(name: str, location: str
     assert resolve_location(name) == location
 
 
-@pytest.mark.parametrize("name", ["mysql://u:secret@h/x", "sqlite:///runs.db", "mongodb+srv://u:secret@h/x"])
+@pytest.mark.parametrize(
+    "name", ["mysql://u:secret@h/x", "sqlite:///runs.db", "mongodb+srv://u:secret@h/x"]
+)
 def test_an_address_of_another_database_is_refused_without_its_password(name: str) -> None:
-    with pytest.raises(DatabaseUnusable, match=r"the path of a file.*postgresql://.*DEEP_RESEARCH_DATABASE") as caught:
+    with pytest.raises(
+        DatabaseUnusable, match=r"the path of a file.*postgresql://.*DEEP_RESEARCH_DATABASE"
+    ) as caught:
         resolve_location(name)
     assert "secret" not in str(caught.value)

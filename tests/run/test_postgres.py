@@ -1,4 +1,5 @@
-"""Runs on a real PostgreSQL: one process goes on where another paused, and only one works on a thread."""
+"""Runs on a real PostgreSQL: one process goes on where another paused, and only one works on a
+thread."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ LIGHT: RunnableConfig = {"configurable": {"thread_id": "light", "checkpoint_ns":
 def cluster() -> Iterator[Cluster]:
     folder = programs()
     if folder is None:
-        pytest.skip("PostgreSQL's programs are not installed (Debian, Ubuntu: apt install postgresql)")
+        pytest.skip(
+            "PostgreSQL's programs are not installed (Debian, Ubuntu: apt install postgresql)"
+        )
     with started_cluster(folder, PASSWORD) as cluster:
         yield cluster
 
@@ -53,7 +56,16 @@ def changed(address: str, statement: str) -> int:
 @pytest.mark.slow
 def test_a_run_that_pauses_in_one_process_is_resumed_in_another(desk: Desk, address: str) -> None:
     environment = {**desk.environment, "DEEP_RESEARCH_DATABASE": address}
-    asked = ["ask", QUESTION, "--docs", "docs", "--model", "extractive", "--no-web", "--review-plan"]
+    asked = [
+        "ask",
+        QUESTION,
+        "--docs",
+        "docs",
+        "--model",
+        "extractive",
+        "--no-web",
+        "--review-plan",
+    ]
     paused = desk.run(*asked, "--thread", "light", env=environment)
     assert paused.code == 3, paused.err
     [line] = desk.run("runs", env=environment).out.splitlines()
@@ -68,10 +80,19 @@ def test_a_run_that_pauses_in_one_process_is_resumed_in_another(desk: Desk, addr
 @pytest.mark.parametrize(
     ("template", "words"),
     [
-        ("postgresql://research:{password}@127.0.0.1:{port}/missing", 'database "missing" does not exist'),
-        ("postgresql://research:{password}wrong@127.0.0.1:{port}/postgres", "password authentication failed"),
+        (
+            "postgresql://research:{password}@127.0.0.1:{port}/missing",
+            'database "missing" does not exist',
+        ),
+        (
+            "postgresql://research:{password}wrong@127.0.0.1:{port}/postgres",
+            "password authentication failed",
+        ),
         ("postgresql://research:{password}@127.0.0.1:1/postgres", "Connection refused"),
-        ("postgresql://research:{password}%zz@127.0.0.1/postgres", "The address of the database cannot be read"),
+        (
+            "postgresql://research:{password}%zz@127.0.0.1/postgres",
+            "The address of the database cannot be read",
+        ),
     ],
 )
 def test_an_unusable_database_is_reported_in_a_line_without_the_password(
@@ -79,7 +100,11 @@ def test_an_unusable_database_is_reported_in_a_line_without_the_password(
 ) -> None:
     password = PASSWORD.replace("@", "%40")
     address = template.format(password=password, port=cluster.port)
-    for command in (["runs"], ["show", "light"], ["ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive"]):
+    for command in (
+        ["runs"],
+        ["show", "light"],
+        ["ask", QUESTION, "--docs", str(desk.docs), "--model", "extractive"],
+    ):
         ended = desk.call(*command, DEEP_RESEARCH_DATABASE=address)
         assert (ended.code, ended.out) == (2, "")
         line = ended.err.splitlines()[-1]
@@ -90,9 +115,14 @@ def test_an_unusable_database_is_reported_in_a_line_without_the_password(
 def test_the_error_names_the_extra_if_psycopg_is_missing(desk: Desk) -> None:
     (desk.folder / "psycopg.py").write_text("raise ImportError")
     environment = {**desk.environment, "PYTHONPATH": str(desk.folder)}
-    ended = desk.run("runs", env={**environment, "DEEP_RESEARCH_DATABASE": "postgresql://research@127.0.0.1/runs"})
+    ended = desk.run(
+        "runs",
+        env={**environment, "DEEP_RESEARCH_DATABASE": "postgresql://research@127.0.0.1/runs"},
+    )
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith("Error: DEEP_RESEARCH_DATABASE names a PostgreSQL database, which needs psycopg")
+    assert ended.err.startswith(
+        "Error: DEEP_RESEARCH_DATABASE names a PostgreSQL database, which needs psycopg"
+    )
     assert len(ended.err.splitlines()) == 1
 
 
@@ -115,12 +145,16 @@ async def test_a_lease_refuses_a_second_worker_until_it_expires(address: str) ->
         assert changed(address, "SELECT 1 FROM checkpoints") == 2
 
 
-async def test_checkpoints_after_those_of_a_machine_with_a_fast_clock_are_the_latest(address: str) -> None:
+async def test_checkpoints_after_those_of_a_machine_with_a_fast_clock_are_the_latest(
+    address: str,
+) -> None:
     async with open_database(address) as database:
         hour = 60 * 60 * 10_000_000
         now = uuid.UUID(str(checkpoint_ids.uuid6()))
         ticks = ((now.int >> 80) << 12 | (now.int >> 64) & 0xFFF) + hour
-        later = uuid.UUID(int=(ticks >> 12) << 80 | 6 << 76 | (ticks & 0xFFF) << 64 | now.int & (1 << 64) - 1)
+        later = uuid.UUID(
+            int=(ticks >> 12) << 80 | 6 << 76 | (ticks & 0xFFF) << 64 | now.int & (1 << 64) - 1
+        )
         stored = await database.saver.aput(LIGHT, {**empty_checkpoint(), "id": str(later)}, {}, {})
         async with database.saver.leases.hold("light"):
             stored["configurable"]["checkpoint_ns"] = ""
@@ -129,9 +163,15 @@ async def test_checkpoints_after_those_of_a_machine_with_a_fast_clock_are_the_la
     assert found and found.config == newest
 
 
-async def test_records_are_read_back_and_texts_and_files_follow_their_thread(tmp_path: Path, address: str) -> None:
+async def test_records_are_read_back_and_texts_and_files_follow_their_thread(
+    tmp_path: Path, address: str
+) -> None:
     run = lab(
-        tmp_path, graph=build_graph(checkpointer=address), planner=[PLAN], review_plan=True, data_dir=tmp_path / "data"
+        tmp_path,
+        graph=build_graph(checkpointer=address),
+        planner=[PLAN],
+        review_plan=True,
+        data_dir=tmp_path / "data",
     )
     await run.ask(asked(QUESTION, *FILES))
     state = await run.ask(Command(resume="yes"))
@@ -141,7 +181,11 @@ async def test_records_are_read_back_and_texts_and_files_follow_their_thread(tmp
         found = await saver.aget_tuple({"configurable": {"thread_id": thread}})
         assert found and found.checkpoint["channel_values"]["report"] == state.report
         assert (
-            changed(address, "SELECT 1 FROM checkpoint_blobs WHERE type !~ '^(msgpack:[0-9a-f]{8}|null|empty)$'") == 0
+            changed(
+                address,
+                "SELECT 1 FROM checkpoint_blobs WHERE type !~ '^(msgpack:[0-9a-f]{8}|null|empty)$'",
+            )
+            == 0
         )
         odd = "no JSON of PostgreSQL: \0 \ud800"
         key = await Pages(store, thread).keep(odd)
@@ -159,11 +203,16 @@ async def test_records_are_read_back_and_texts_and_files_follow_their_thread(tmp
         assert copied and copied.checkpoint["channel_values"]["report"] == state.report
 
 
-async def test_a_damaged_state_is_reported_and_the_run_can_be_deleted(tmp_path: Path, address: str) -> None:
+async def test_a_damaged_state_is_reported_and_the_run_can_be_deleted(
+    tmp_path: Path, address: str
+) -> None:
     graph = build_graph(checkpointer=address)
     run, _ = await answered(tmp_path, graph=graph, planner=[PLAN], review_plan=True)
     newest = "(SELECT max(checkpoint_id) FROM checkpoints)"
-    assert changed(address, f"UPDATE checkpoint_writes SET blob = 'x' WHERE checkpoint_id = {newest}") > 0
+    assert (
+        changed(address, f"UPDATE checkpoint_writes SET blob = 'x' WHERE checkpoint_id = {newest}")
+        > 0
+    )
     with pytest.raises(StateUnreadable, match="deep-research delete"):
         await run.state()
     async with open_database(address) as (saver, _):
@@ -172,11 +221,15 @@ async def test_a_damaged_state_is_reported_and_the_run_can_be_deleted(tmp_path: 
 
 
 @pytest.mark.slow
-async def test_a_second_server_resumes_the_run_of_a_killed_one(tmp_path: Path, address: str) -> None:
+async def test_a_second_server_resumes_the_run_of_a_killed_one(
+    tmp_path: Path, address: str
+) -> None:
     tokens = {"alice": "alice-has-a-long-token", "bob": "bob-has-another-token"}
     environment = {
         "DEEP_RESEARCH_DATABASE": address,
-        "DEEP_RESEARCH_SERVER_TOKENS": " ".join(f"{user}:{token}" for user, token in tokens.items()),
+        "DEEP_RESEARCH_SERVER_TOKENS": " ".join(
+            f"{user}:{token}" for user, token in tokens.items()
+        ),
     }
     first, second = (Server(tmp_path / name, CONFIG, **environment) for name in ("first", "second"))
     for server in (first, second):

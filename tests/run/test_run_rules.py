@@ -1,4 +1,5 @@
-"""Pure functions of a run: reading calls, plans, replies to a plan, the conversation; and the tree of errors."""
+"""Pure functions of a run: reading calls, plans, replies to a plan, the conversation; and the tree
+of errors."""
 
 from __future__ import annotations
 
@@ -36,14 +37,22 @@ NAMES = st.sampled_from([*sorted(TOOLS), "browse", ""])
 IDS = st.sampled_from(["a", "b", "a-2", None, ""])
 CALLS = st.lists(
     st.one_of(
-        st.builds(lambda name, i, text: call(name, id=i, task=text), NAMES, IDS, st.text(max_size=3)),
+        st.builds(
+            lambda name, i, text: call(name, id=i, task=text), NAMES, IDS, st.text(max_size=3)
+        ),
         st.builds(lambda name, i: broken_call(name, "{", id=i), NAMES, IDS),
     ),
     max_size=6,
 )
 
 
-@given(CALLS, st.booleans(), st.sets(st.sampled_from(["a", "b", "call-0"])), st.integers(0, 4), st.booleans())
+@given(
+    CALLS,
+    st.booleans(),
+    st.sets(st.sampled_from(["a", "b", "call-0"])),
+    st.integers(0, 4),
+    st.booleans(),
+)
 def test_every_call_of_a_model_gets_exactly_one_result(
     entries: list[Any], is_cut: bool, taken: set[str], thinks: int, has_findings: bool
 ) -> None:
@@ -56,7 +65,9 @@ def test_every_call_of_a_model_gets_exactly_one_result(
     assert not taken & set(map(str, given_ids))
     assert every_call_has_one_result([read.message, *results_for(read.message, order.answers)])
     assert len(order.tasks) <= 3
-    assert {call_id for call_id, _ in order.tasks} == {i for i, text in order.answers.items() if not text}
+    assert {call_id for call_id, _ in order.tasks} == {
+        i for i, text in order.answers.items() if not text
+    }
     if is_cut:
         assert not order.tasks
 
@@ -78,7 +89,9 @@ def test_a_plan_has_at_least_one_step_and_never_more_than_allowed(text: str, mos
         ("In 1844. it was lit", ("In 1844. it was lit",)),
     ],
 )
-def test_the_steps_of_a_plan_are_parsed_in_any_common_format(text: str, steps: tuple[str, ...]) -> None:
+def test_the_steps_of_a_plan_are_parsed_in_any_common_format(
+    text: str, steps: tuple[str, ...]
+) -> None:
     plan = read_plan(text, 6)
     assert plan.steps == steps
     assert plan.text == text
@@ -101,7 +114,9 @@ def test_the_steps_of_a_plan_are_parsed_in_any_common_format(text: str, steps: t
         ("Do this:\n1. New\n2. Newer", "rejected", "a"),
     ],
 )
-def test_a_reply_to_a_plan_approves_edits_or_comments_on_it(words: str, review: str, steps: str) -> None:
+def test_a_reply_to_a_plan_approves_edits_or_comments_on_it(
+    words: str, review: str, steps: str
+) -> None:
     answer = read_answer(words, ("respond",), 100)
     plan = reviewed(Plan(text="1. a", steps=("a",)), answer, 6)
     assert (plan.review, ", ".join(plan.steps)) == (review, steps)
@@ -111,10 +126,15 @@ def test_a_reply_to_a_plan_approves_edits_or_comments_on_it(words: str, review: 
 @pytest.mark.parametrize("reply", ["yes", "Looks good!", "ok", "Ja, bitte."])
 def test_an_approval_of_the_plan_does_not_become_part_of_the_question(reply: str) -> None:
     run = Run(id="q", question="?", date="", language="English", is_resumable=True, version="0")
-    shown: list[AnyMessage] = [HumanMessage("Who built Petra?"), marked("1. Petra", "plan"), HumanMessage(reply)]
+    shown: list[AnyMessage] = [
+        HumanMessage("Who built Petra?"),
+        marked("1. Petra", "plan"),
+        HumanMessage(reply),
+    ]
     commented: list[AnyMessage] = [*shown[:2], HumanMessage("Look at the tombs as well")]
     asked = [
-        facts_of_run(ResearchState(messages=messages, run=run), Context()).request for messages in (shown, commented)
+        facts_of_run(ResearchState(messages=messages, run=run), Context()).request
+        for messages in (shown, commented)
     ]
     assert asked == ["Who built Petra?", "Who built Petra?\nLook at the tombs as well"]
 
@@ -141,13 +161,27 @@ def test_each_event_loop_has_its_own_value_and_closed_loops_are_released() -> No
     assert sum(loop() is not None for loop in ended) <= 1
 
 
-async def test_pieces_of_a_thought_are_stored_as_one_but_not_with_those_of_another_researcher() -> None:
+async def test_pieces_of_a_thought_are_stored_as_one_but_not_with_those_of_another_researcher() -> (
+    None
+):
     pages = Pages(InMemoryStore(), "thread")
-    log, here, there = Log(pages, "q"), Placement(turn_index=1), Placement(turn_index=1, tab_index=1)
-    for placement, piece in ((here, "It was "), (here, "lit "), (there, "She kept it."), (here, "in 1844.")):
+    log, here, there = (
+        Log(pages, "q"),
+        Placement(turn_index=1),
+        Placement(turn_index=1, tab_index=1),
+    )
+    for placement, piece in (
+        (here, "It was "),
+        (here, "lit "),
+        (there, "She kept it."),
+        (here, "in 1844."),
+    ):
         log.append(ReasoningDelta(placement=placement, reasoning=piece).model_dump(mode="json"))
     await log.flush()
-    stored = [(packet["placement"]["tab_index"], packet["reasoning"]) for packet in await read_log(pages, "q")]
+    stored = [
+        (packet["placement"]["tab_index"], packet["reasoning"])
+        for packet in await read_log(pages, "q")
+    ]
     assert stored == [(0, "It was lit "), (1, "She kept it."), (0, "in 1844.")]
 
 
@@ -161,5 +195,13 @@ def test_the_tree_of_errors_draws_each_below_its_parent() -> None:
         path[len(indent) // WIDTH + 1 :] = [name]
         drawn[name] = path[-2]
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-    own = [kind for kind in kinds if issubclass(kind, errors.DeepResearchError) and kind.__module__ == errors.__name__]
-    assert drawn == {kind.__name__: kind.__bases__[0].__name__ for kind in own if kind is not errors.DeepResearchError}
+    own = [
+        kind
+        for kind in kinds
+        if issubclass(kind, errors.DeepResearchError) and kind.__module__ == errors.__name__
+    ]
+    assert drawn == {
+        kind.__name__: kind.__bases__[0].__name__
+        for kind in own
+        if kind is not errors.DeepResearchError
+    }

@@ -41,20 +41,27 @@ def two_questions(tmp_path: Path, database: Database) -> Lab:
 
 
 async def fork(run: Lab) -> None:
-    """Resume the run from before the orchestrator's last decision, so that the thread gets a second branch."""
+    """Resume the run from before the orchestrator's last decision, so that the thread gets a second
+    branch."""
     history = [state async for state in run.graph.aget_state_history(thread_config(run.thread))]
     earlier = next(state for state in history if state.next == ("orchestrate",))
     await run.graph.ainvoke(None, earlier.config, context=run.context)
 
 
 @pytest.mark.fault("R23")
-async def test_pruning_drops_dead_branches_and_keeps_the_latest_state_or_deletes_the_thread(tmp_path: Path) -> None:
+async def test_pruning_drops_dead_branches_and_keeps_the_latest_state_or_deletes_the_thread(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "runs.sqlite"
     async with open_database(path) as database:
         run = two_questions(tmp_path, database)
         await run.ask()
         await fork(run)
-        before, checkpoints, writes = await run.state(), rows(path, "checkpoints"), rows(path, "writes")
+        before, checkpoints, writes = (
+            await run.state(),
+            rows(path, "checkpoints"),
+            rows(path, "writes"),
+        )
         await database.saver.aprune([thread_id(run.thread)])
         assert rows(path, "checkpoints") < checkpoints
         assert rows(path, "writes") < writes
@@ -96,15 +103,21 @@ async def test_a_run_with_a_locked_database_stops_and_can_be_resumed(tmp_path: P
 
 @pytest.mark.fault(37)
 @pytest.mark.parametrize("namespace", ["", "researcher:1"])
-async def test_a_failed_write_stops_the_run_and_leaves_the_database_unlocked(tmp_path: Path, namespace: str) -> None:
+async def test_a_failed_write_stops_the_run_and_leaves_the_database_unlocked(
+    tmp_path: Path, namespace: str
+) -> None:
     checkpoint = {"thread_id": "t", "checkpoint_ns": namespace, "checkpoint_id": "c"}
     async with open_database(tmp_path / "runs.sqlite") as database:
         other = connected(tmp_path)
         other.execute("BEGIN IMMEDIATE")
         await wait_for_others(database, 1)
-        with pytest.raises(NotSaved, match=r"could not be saved: database is locked \(setting data_dir\)") as caught:
+        with pytest.raises(
+            NotSaved, match=r"could not be saved: database is locked \(setting data_dir\)"
+        ) as caught:
             await database.saver.aput_writes({"configurable": checkpoint}, [("channel", 1)], "task")
-        assert isinstance(caught.value, StopsTheRun) == bool(namespace), "else the error would only fail the branch"
+        assert isinstance(caught.value, StopsTheRun) == bool(namespace), (
+            "else the error would only fail the branch"
+        )
         other.execute("ROLLBACK")
         other.execute("BEGIN IMMEDIATE")
         other.close()
@@ -120,10 +133,14 @@ async def wait_for_others(database: Database, milliseconds: int) -> None:
 
 def connected(folder: Path) -> sqlite3.Connection:
     """Another connection to the file of runs."""
-    return sqlite3.connect(folder / "runs.sqlite", timeout=30, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        folder / "runs.sqlite", timeout=30, isolation_level=None, check_same_thread=False
+    )
 
 
-CONFIG: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "c"}}
+CONFIG: RunnableConfig = {
+    "configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "c"}
+}
 Work = Callable[[Database], Coroutine[Any, Any, Any]]
 WORK: dict[str, Work] = {
     "a note": lambda database: Pages(database.store, "t").note({"n": {"a": 1}}),

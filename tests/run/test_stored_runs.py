@@ -1,4 +1,5 @@
-"""Runs that an earlier version stored can be listed, read, exported, continued and resumed to a report."""
+"""Runs that an earlier version stored can be listed, read, exported, continued and resumed to a
+report."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from deep_research.core.run.store.database import FILE_NAME
 from deep_research.state import ResearchState
 
 STORED = Path(__file__).parents[1] / "golden" / "runs-bad86816.db.xz"
-"""Runs of both strategies as commit bad86816 stored them: finished, waiting for an answer, and killed in research."""
+"""Runs of both strategies as commit bad86816 stored them: finished, waiting for an answer, and
+killed in research."""
 EXTRACTIVE = ("--model", "extractive")
 SAME_CLAIMS = ("lit for the first time in 1844", "lit in 1846")
 """Two claims that contradict each other in the finished and the killed runs."""
@@ -77,12 +79,16 @@ def test_stored_runs_are_listed_with_their_status(stored: Desk) -> None:
 
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("name", RUNS)
-async def test_every_stored_checkpoint_and_pending_write_is_readable(stored: Desk, name: str) -> None:
+async def test_every_stored_checkpoint_and_pending_write_is_readable(
+    stored: Desk, name: str
+) -> None:
     thread: RunnableConfig = {"configurable": {"thread_id": thread_id(name)}}
     async with open_runs(stored.data) as book:
         read = [checkpoint async for checkpoint in book.database.saver.alist(thread)]
     [(stored_checkpoints,)] = queried(
-        stored.data / FILE_NAME, "SELECT count(*) FROM checkpoints WHERE thread_id = ?", thread_id(name)
+        stored.data / FILE_NAME,
+        "SELECT count(*) FROM checkpoints WHERE thread_id = ?",
+        thread_id(name),
     )
     assert len(read) == stored_checkpoints > 0
 
@@ -98,7 +104,9 @@ def test_a_stored_run_is_shown_in_words_as_data_and_as_packets(stored: Desk, nam
     assert packets[-1]["type"] == "stop"
     # What a stored estimate said is not what earlier runs cost.
     assert all(packet["type"] != "estimate_made" for packet in packets)
-    disputed = [packet["contradictions"] for packet in packets if packet["type"] == "contradictions_found"]
+    disputed = [
+        packet["contradictions"] for packet in packets if packet["type"] == "contradictions_found"
+    ]
     assert all((found["about"], found["resolution"]) == ("fact", "open") for [found] in disputed)
     if "waiting" in name:
         assert data["asks"] == "Which light?"
@@ -112,7 +120,9 @@ def test_a_stored_run_is_shown_in_words_as_data_and_as_packets(stored: Desk, nam
 def test_a_stored_report_is_exported_in_every_format(stored: Desk, strategy: Strategy) -> None:
     for export_format in export_formats():
         path = stored.folder / f"report-{export_format}"
-        ended = stored.call("export", f"{strategy}-finished", "--format", export_format, "--out", str(path))
+        ended = stored.call(
+            "export", f"{strategy}-finished", "--format", export_format, "--out", str(path)
+        )
         assert (ended.code, "Warning" in ended.err) == (0, False), ended
         assert path.stat().st_size > 0
     page = (stored.folder / "report-html").read_text("utf-8")
@@ -129,7 +139,9 @@ def test_a_stored_report_is_exported_in_every_format(stored: Desk, strategy: Str
 
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_stored_run_that_waits_takes_its_answer_and_ends_with_a_report(stored: Desk, strategy: Strategy) -> None:
+def test_a_stored_run_that_waits_takes_its_answer_and_ends_with_a_report(
+    stored: Desk, strategy: Strategy
+) -> None:
     name = f"{strategy}-waiting"
     ended = stored.call("resume", name, "--answer", CLARIFICATION, *EXTRACTIVE)
     assert (ended.code, "1844" in ended.out) == (0, True), ended
@@ -138,7 +150,9 @@ def test_a_stored_run_that_waits_takes_its_answer_and_ends_with_a_report(stored:
 
 @pytest.mark.fault(44)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_stored_run_that_was_killed_repeats_nothing_and_ends_with_a_report(stored: Desk, strategy: Strategy) -> None:
+def test_a_stored_run_that_was_killed_repeats_nothing_and_ends_with_a_report(
+    stored: Desk, strategy: Strategy
+) -> None:
     name = f"{strategy}-killed"
     before = stored_state(stored, name)
     ended = stored.call("resume", name, *EXTRACTIVE)

@@ -1,4 +1,5 @@
-"""A run whose stored data is damaged, foreign or too new stops with an error that names it and offers a remedy."""
+"""A run whose stored data is damaged, foreign or too new stops with an error that names it and
+offers a remedy."""
 
 from __future__ import annotations
 
@@ -18,11 +19,23 @@ from langgraph.checkpoint.serde import jsonplus
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.words import STRATEGIES
 from deep_research.core.records.research import Plan, Run
-from deep_research.core.run.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
+from deep_research.core.run.errors import (
+    DatabaseUnusable,
+    NewerVersion,
+    RateLimited,
+    StateUnreadable,
+)
 from deep_research.core.run.store.database import FILE_NAME, LAYOUT, open_database
 from deep_research.core.run.store.serializer import StrictSerializer
 
-RUN: dict[str, Any] = {"id": "q", "question": "q", "date": "", "language": "", "is_resumable": True, "version": "0.1.0"}
+RUN: dict[str, Any] = {
+    "id": "q",
+    "question": "q",
+    "date": "",
+    "language": "",
+    "is_resumable": True,
+    "version": "0.1.0",
+}
 
 
 def packed(code: int, *content: Any) -> tuple[str, bytes]:
@@ -31,14 +44,23 @@ def packed(code: int, *content: Any) -> tuple[str, bytes]:
 
 FOREIGN = {
     "another type": packed(jsonplus.EXT_CONSTRUCTOR_KW_ARGS, "collections", "Counter", {"a": 1}),
-    "no type of ours, but in our package": packed(jsonplus.EXT_PYDANTIC_V2, "deep_research.state", "Runs", RUN),
-    "a safe type with an invalid value": packed(jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG, "uuid", "UUID", "no uuid"),
-    "another method of a safe type": packed(jsonplus.EXT_METHOD_SINGLE_ARG, "datetime", "datetime", "x", "strptime"),
+    "no type of ours, but in our package": packed(
+        jsonplus.EXT_PYDANTIC_V2, "deep_research.state", "Runs", RUN
+    ),
+    "a safe type with an invalid value": packed(
+        jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG, "uuid", "UUID", "no uuid"
+    ),
+    "another method of a safe type": packed(
+        jsonplus.EXT_METHOD_SINGLE_ARG, "datetime", "datetime", "x", "strptime"
+    ),
     "a record with one field more": packed(
         jsonplus.EXT_PYDANTIC_V2, "deep_research.state", "Run", {**RUN, "colour": "red"}
     ),
     "a record with one field less": packed(
-        jsonplus.EXT_PYDANTIC_V2, "deep_research.state", "Run", {key: RUN[key] for key in RUN if key != "date"}
+        jsonplus.EXT_PYDANTIC_V2,
+        "deep_research.state",
+        "Run",
+        {key: RUN[key] for key in RUN if key != "date"},
     ),
     "a model of pydantic 1": packed(jsonplus.EXT_PYDANTIC_V1, "deep_research.state", "Run", RUN),
     "an array of numpy": packed(jsonplus.EXT_NUMPY_ARRAY, "<i4", (1,), "C", b"\0\0\0\0"),
@@ -64,8 +86,12 @@ def upgrade_plan(stored: dict[str, Any]) -> tuple[type, dict[str, Any]]:
 def test_a_record_of_an_earlier_version_is_converted_by_its_class_name() -> None:
     serializer = StrictSerializer(upgrades={"Outline": upgrade_plan})
     outline = {"headline": "1. The light", "points": ("The light",)}
-    stored = packed(jsonplus.EXT_PYDANTIC_V2, "deep_research.core.records.research", "Outline", outline)
-    assert serializer.loads_typed(stored) == {"run": Plan(text="1. The light", steps=("The light",))}
+    stored = packed(
+        jsonplus.EXT_PYDANTIC_V2, "deep_research.core.records.research", "Outline", outline
+    )
+    assert serializer.loads_typed(stored) == {
+        "run": Plan(text="1. The light", steps=("The light",))
+    }
     foreign = packed(jsonplus.EXT_PYDANTIC_V2, "other_package.records", "Outline", outline)
     with pytest.raises(StateUnreadable, match="foreign"):
         serializer.loads_typed(foreign)
@@ -74,12 +100,18 @@ def test_a_record_of_an_earlier_version_is_converted_by_its_class_name() -> None
 @pytest.mark.fault(40)
 def test_a_changed_bit_is_always_detected() -> None:
     serializer = StrictSerializer(has_checksums=True)
-    value = {"plan": Plan(text="1. a", steps=("a",)), "id": uuid.uuid4(), "said": [HumanMessage("light")]}
+    value = {
+        "plan": Plan(text="1. a", steps=("a",)),
+        "id": uuid.uuid4(),
+        "said": [HumanMessage("light")],
+    }
     kind, data = serializer.dumps_typed(value)
     assert serializer.loads_typed((kind, data)) == value
     for index in range(len(data)):
         with pytest.raises(StateUnreadable, match="changed"):
-            serializer.loads_typed((kind, data[:index] + bytes([data[index] ^ 4]) + data[index + 1 :]))
+            serializer.loads_typed(
+                (kind, data[:index] + bytes([data[index] ^ 4]) + data[index + 1 :])
+            )
 
 
 @pytest.mark.fault(44)
@@ -93,8 +125,12 @@ def test_data_of_a_newer_version_is_refused_and_the_version_named() -> None:
 
 
 @pytest.mark.fault(44)
-@pytest.mark.parametrize(("layout", "words"), [(LAYOUT + 1, "newer version.*update"), (LAYOUT - 1, "older version")])
-async def test_a_database_of_another_layout_is_refused_and_not_changed(tmp_path: Path, layout: int, words: str) -> None:
+@pytest.mark.parametrize(
+    ("layout", "words"), [(LAYOUT + 1, "newer version.*update"), (LAYOUT - 1, "older version")]
+)
+async def test_a_database_of_another_layout_is_refused_and_not_changed(
+    tmp_path: Path, layout: int, words: str
+) -> None:
     path = tmp_path / FILE_NAME
     async with open_database(path):
         pass
@@ -117,13 +153,23 @@ def damage(path: Path, table: str, column: str, condition: str) -> None:
 
 @pytest.mark.fault(40, logs="WARNING app.embed")
 @pytest.mark.parametrize(
-    "value", [("checkpoints", "checkpoint", "checkpoint_ns != ''"), ("writes", "value", "channel = 'notes'")]
+    "value",
+    [
+        ("checkpoints", "checkpoint", "checkpoint_ns != ''"),
+        ("writes", "value", "channel = 'notes'"),
+    ],
 )
 async def test_an_unreadable_researcher_stops_the_run_instead_of_leaving_a_gap(
     tmp_path: Path, value: tuple[str, str, str]
 ) -> None:
     path = tmp_path / FILE_NAME
-    script = [search("Skerry Light"), RateLimited("Wait."), search("keeper"), REPORT, "It was lit in 1844. [1]"]
+    script = [
+        search("Skerry Light"),
+        RateLimited("Wait."),
+        search("keeper"),
+        REPORT,
+        "It was lit in 1844. [1]",
+    ]
     run = lab(tmp_path, graph=build_graph(checkpointer=path), researcher=script)
     with pytest.raises(RateLimited):
         await run.ask()
@@ -154,8 +200,14 @@ def test_the_command_names_an_unreadable_run_and_deletes_it(desk: Desk, strategy
     given = ("--docs", str(desk.docs), "--model", "extractive", "--strategy", strategy)
     assert desk.call("ask", QUESTION, *given, "--thread", "light", "--review-plan").code == 3
     assert desk.call("ask", QUESTION, *given, "--thread", "other", "--yes").code == 0
-    damage(desk.data / FILE_NAME, "checkpoints", "checkpoint", f"thread_id = '{thread_id('light')}'")
-    for command in (("resume", "light", "--answer", "yes"), ("show", "light"), ("ask", "Why?", "--thread", "light")):
+    damage(
+        desk.data / FILE_NAME, "checkpoints", "checkpoint", f"thread_id = '{thread_id('light')}'"
+    )
+    for command in (
+        ("resume", "light", "--answer", "yes"),
+        ("show", "light"),
+        ("ask", "Why?", "--thread", "light"),
+    ):
         ended = desk.call(*command)
         assert (ended.code, ended.out) == (1, ""), ended
         assert f"or delete the run: deep-research delete {thread_id('light')}" in ended.err
@@ -173,8 +225,12 @@ async def test_a_run_of_a_newer_version_is_named_and_not_treated_as_damaged(tmp_
     thread, newer = thread_id("light"), Run(**{**RUN, "version": "9.9.9"})
     config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
     async with open_database(tmp_path / FILE_NAME) as database:
-        await database.saver.aput(config, {**empty_checkpoint(), "channel_values": {"run": newer}}, {}, {})
-        with pytest.raises(NewerVersion, match=f"The run {thread} was written by version 9.9.9.*: update"):
+        await database.saver.aput(
+            config, {**empty_checkpoint(), "channel_values": {"run": newer}}, {}, {}
+        )
+        with pytest.raises(
+            NewerVersion, match=f"The run {thread} was written by version 9.9.9.*: update"
+        ):
             await database.saver.aget_tuple(config)
 
 

@@ -1,4 +1,5 @@
-"""What finished runs cost is recorded once by their kind, and shown with the plan from the third finished run on."""
+"""What finished runs cost is recorded once by their kind, and shown with the plan from the third
+finished run on."""
 
 from __future__ import annotations
 
@@ -23,20 +24,39 @@ MODEL = ScriptedChatModel(replies=[])
 CONTEXT = Context(models=MODEL)
 
 
-def finished(name: str, calls: int, *, is_planned: bool = True, depth: Depth = "standard") -> ResearchState:
-    run = Run(id=name, question="Q?", date="today", language="English", is_resumable=True, version="1", depth=depth)
-    spent = {str(number): Spent(role="researcher", input_tokens=100, output_tokens=1) for number in range(calls)}
+def finished(
+    name: str, calls: int, *, is_planned: bool = True, depth: Depth = "standard"
+) -> ResearchState:
+    run = Run(
+        id=name,
+        question="Q?",
+        date="today",
+        language="English",
+        is_resumable=True,
+        version="1",
+        depth=depth,
+    )
+    spent = {
+        str(number): Spent(role="researcher", input_tokens=100, output_tokens=1)
+        for number in range(calls)
+    }
     plan = Plan(text="The plan.", steps=("a",)) if is_planned else None
     return ResearchState(
-        messages=[], run=run.model_copy(update={"active_seconds": 5.0 + calls}), plan=plan, spending=spent
+        messages=[],
+        run=run.model_copy(update={"active_seconds": 5.0 + calls}),
+        plan=plan,
+        spending=spent,
     )
 
 
-async def test_the_fourth_run_of_a_kind_is_shown_the_medians_of_the_first_three(tmp_path: Path) -> None:
+async def test_the_fourth_run_of_a_kind_is_shown_the_medians_of_the_first_three(
+    tmp_path: Path,
+) -> None:
     graph = build_graph(checkpointer=InMemorySaver(), store=InMemoryStore())
 
     async def waiting(name: str, **settings: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """The estimates in the packets of a run that waits for a review of its plan, and what it asks."""
+        """The estimates in the packets of a run that waits for a review of its plan, and what it
+        asks."""
         run = lab(tmp_path, graph=graph, review_plan=True, **settings)
         run.thread = name
         await run.ask()
@@ -59,7 +79,11 @@ async def test_the_fourth_run_of_a_kind_is_shown_the_medians_of_the_first_three(
     packets, asked = await waiting("fourth")
     assert packets == [asked["estimate"]]
     seconds = round(median(state.run.active_seconds for state in ended), 1)
-    assert asked["estimate"] == {"runs": 3, "median_seconds": seconds, "median_tokens": median(tokens)}
+    assert asked["estimate"] == {
+        "runs": 3,
+        "median_seconds": seconds,
+        "median_tokens": median(tokens),
+    }
     packets, asked = await waiting("another kind", depth="deep")
     assert packets == [] and "estimate" not in asked, "no deep run has finished"
 
@@ -79,7 +103,9 @@ async def test_runs_of_another_kind_and_those_without_a_plan_or_a_model_call_do_
     for number in range(3):
         await record_finished(ada, finished(f"run {number}", 4), CONTEXT)
         await record_finished(ada, finished(f"free {number}", calls=0), CONTEXT)
-        await record_finished(ada, finished(f"unplanned {number}", calls=2, is_planned=False), CONTEXT)
+        await record_finished(
+            ada, finished(f"unplanned {number}", calls=2, is_planned=False), CONTEXT
+        )
     planned = finished("next", 0)
     planned.run = planned.run.model_copy(update={"strategy": "planned"})
     usual = await usual_cost_of(ada, finished("next", 0), CONTEXT)
@@ -92,9 +118,18 @@ async def test_runs_of_another_kind_and_those_without_a_plan_or_a_model_call_do_
 async def test_runs_recorded_at_bad86816_count() -> None:
     pages = Pages(InMemoryStore(), "thread", "ada")
     model = MODEL._llm_type
-    figures = {"steps": 2, "calls": 4, "input_tokens": 300, "output_tokens": 20, "usd": 0.0, "seconds": 8.0}
+    figures = {
+        "steps": 2,
+        "calls": 4,
+        "input_tokens": 300,
+        "output_tokens": 20,
+        "usd": 0.0,
+        "seconds": 8.0,
+    }
     kind = " ".join(["ada", "orchestrated", "standard", *[model] * len(ROLES)])
-    await pages.of_thread("finished runs").note({kind: {"runs": {"run 0": figures, "run 1": figures}}})
+    await pages.of_thread("finished runs").note(
+        {kind: {"runs": {"run 0": figures, "run 1": figures}}}
+    )
     assert await usual_cost_of(pages, finished("next", 0), CONTEXT) is None
     await record_finished(pages, finished("run 2", 4), CONTEXT)
     usual = UsualCost(runs=3, median_seconds=8.0, median_tokens=320)

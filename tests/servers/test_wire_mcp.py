@@ -1,4 +1,5 @@
-"""Under `langgraph dev`, researchers use the tools of MCP servers over both transports, and cite what these say."""
+"""Under `langgraph dev`, researchers use the tools of MCP servers over both transports, and cite
+what these say."""
 
 from __future__ import annotations
 
@@ -35,17 +36,32 @@ WRITTEN = f"{LIT} [1] {KEPT} [2]"
 async def test_tools_of_foreign_servers_are_used_and_cited_on_the_server(tmp_path: Path) -> None:
     script = tmp_path / "keepers.py"
     script.write_text(KEEPERS, "utf-8")
-    calls = [*(use((tool, {"light": "Skerry Light"})) for tool in ("lights_look_up", "keepers_find")), END]
+    calls = [
+        *(use((tool, {"light": "Skerry Light"})) for tool in ("lights_look_up", "keepers_find")),
+        END,
+    ]
     roles = {
         "orchestrator": plain_run(["light"])["orchestrator"],
-        "researcher": lambda request: calls[sum(message["role"] == "tool" for message in request.messages)],
+        "researcher": lambda request: calls[
+            sum(message["role"] == "tool" for message in request.messages)
+        ],
     }
     with (
         served(foreign_server(log := list[str]())) as url,
-        wire_desk(tmp_path, **roles, finding=lambda _: say(f"Found: {WRITTEN}"), writer=lambda _: say(WRITTEN)),
+        wire_desk(
+            tmp_path,
+            **roles,
+            finding=lambda _: say(f"Found: {WRITTEN}"),
+            writer=lambda _: say(WRITTEN),
+        ),
     ):
-        servers = {"lights": {"url": url}, "keepers": {"command": sys.executable, "args": [str(script)]}}
-        with Server(tmp_path, DEEP_RESEARCH_DOCS="", DEEP_RESEARCH_MCP=json.dumps(servers)) as server:
+        servers = {
+            "lights": {"url": url},
+            "keepers": {"command": sys.executable, "args": [str(script)]},
+        }
+        with Server(
+            tmp_path, DEEP_RESEARCH_DOCS="", DEEP_RESEARCH_MCP=json.dumps(servers)
+        ) as server:
             async with server.client() as client:
                 values = await (await Conversation(client).create()).ask(QUESTION)
     assert log == ["look_up"]

@@ -1,4 +1,5 @@
-"""Whole runs that read the web: which pages are opened, how often, and copies of pages that are closed or gone."""
+"""Whole runs that read the web: which pages are opened, how often, and copies of pages that are
+closed or gone."""
 
 from __future__ import annotations
 
@@ -58,17 +59,25 @@ def page(body: str, title: str = "A page") -> str:
 async def test_a_search_suggests_opening_pages_which_keep_their_numbers(wires: Wires) -> None:
     steps = search_for("nothing at all"), search_for("light"), all_found, END
     with wires(single_task(in_turn(*steps))) as wire:
-        wire.engine.on("light", Answer([found(wire.web.url("/light?utm_source=x"), "Light", FACTS["light"])]))
+        wire.engine.on(
+            "light", Answer([found(wire.web.url("/light?utm_source=x"), "Light", FACTS["light"])])
+        )
         state = await wire.ask()
-        advised = [UNREAD in request.messages[-1]["content"] for request in wire.requests("researcher")]
-        assert advised == [False, False, True, False], "only where a search found something that was not opened"
+        advised = [
+            UNREAD in request.messages[-1]["content"] for request in wire.requests("researcher")
+        ]
+        assert advised == [False, False, True, False], (
+            "only where a search found something that was not opened"
+        )
         assert "try other words" in wire.requests("researcher")[1].prompt
         [_, searched, opened] = tool_results(wire.requests("finding")[0])
         shown = wire.of_type("search_tool_documents_delta", "open_url_documents")
     assert [result["document"] for result in searched["results"] + opened["results"]] == [1, 1]
     [source] = state.sources.values()
     assert (source.number, source.title, source.content_hash != "") == (1, "Light", True)
-    assert [[document["document_id"] for document in packet["documents"]] for packet in shown[1:]] == [[source.key]] * 2
+    assert [
+        [document["document_id"] for document in packet["documents"]] for packet in shown[1:]
+    ] == [[source.key]] * 2
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
 
 
@@ -84,7 +93,9 @@ async def test_a_page_is_fetched_only_once_in_a_thread(wires: Wires) -> None:
         state = await wire.ask("And when was that?")
         assert wire.web.asked("/light") == 1
         assert all_faults(wire.requests()) == []
-        read = [tool_results(request)[1]["results"][0]["text"] for request in wire.requests("finding")]
+        read = [
+            tool_results(request)[1]["results"][0]["text"] for request in wire.requests("finding")
+        ]
         assert len(read) == 4 and all(FACTS["light"] in text for text in read)
     assert len(state.sources) == 1
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
@@ -126,7 +137,9 @@ async def test_only_addresses_from_the_user_results_or_pages_are_opened(wires: W
 
 @pytest.mark.fault("R7", "R13")
 @pytest.mark.parametrize(("limit", "most"), [("max_pages", 2), ("max_host_pages", 1)])
-async def test_the_page_limit_counts_over_all_researchers(wires: Wires, limit: str, most: int) -> None:
+async def test_the_page_limit_counts_over_all_researchers(
+    wires: Wires, limit: str, most: int
+) -> None:
     with wires({"researcher": researched}, limits={limit: most}) as wire:
         state = await wire.ask()
         fetched = sum(wire.web.asked(f"/{name}") for name in FACTS)
@@ -141,7 +154,10 @@ SCRIPT = {**plain_run(), "researcher": researched}
 
 
 async def test_reports_cite_and_are_checked_against_open_copies_of_a_closed_paper_and_a_missing_page(
-    wires: Wires, known: Directories, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    wires: Wires,
+    known: Directories,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     gone = f"http://{GONE}/keeper"
     kept = known.web.url(f"/web/20191231235959/{gone}")

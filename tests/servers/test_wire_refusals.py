@@ -1,4 +1,5 @@
-"""Whole runs whose models fall silent, refuse, ask to wait or break off, or whose key, model or address is wrong."""
+"""Whole runs whose models fall silent, refuse, ask to wait or break off, or whose key, model or
+address is wrong."""
 
 from __future__ import annotations
 
@@ -51,15 +52,22 @@ async def test_researchers_that_fall_silent_or_refuse_leave_gaps_with_reasons_an
         assert all_faults(wire.requests()) == []
         assert "CANARY" not in wire.everything(state)
         asked = [task_of(request) for request in wire.requests("researcher")]
-        assert [asked.count(task) for task in refusals] == [1, 1], "nobody who refuses is asked again"
+        assert [asked.count(task) for task in refusals] == [1, 1], (
+            "nobody who refuses is asked again"
+        )
         assert wire.requests("writer")[0].prompt.count("declined to answer") == 2
     findings = found_by(state)
     assert [findings[task].ended for task in FACTS] == ["done", "failed", "partial"]
-    assert findings["harbour"].text == f"{FACTS['harbour']} [1]", "what it has read stands in for its words"
+    assert findings["harbour"].text == f"{FACTS['harbour']} [1]", (
+        "what it has read stands in for its words"
+    )
     assert state.report and state.report.text == f"{FACTS['light']} [1]"
     assert state.run and state.run.status == "completed_with_gaps"
     left = state.messages[-1].text
-    assert "Not researched to the end: keeper: its 2 rounds of tool use were used up (max_iterations)." in left
+    assert (
+        "Not researched to the end: keeper: its 2 rounds of tool use were used up (max_iterations)."
+        in left
+    )
     for task in refusals:
         assert findings[task].ended == "failed" and "declined to answer" in findings[task].reason
         assert f"Not researched to the end: {task}: The researcher's model 'fake-1'" in left
@@ -86,7 +94,8 @@ def again_and_again(request: Received) -> Reply:
 async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(
     wires: Wires, orchestrator: Script | None
 ) -> None:
-    """The provider of the writer, or that of the orchestrator, refuses whatever quotes one of the findings."""
+    """The provider of the writer, or that of the orchestrator, refuses whatever quotes one of the
+    findings."""
     plain = plain_run()
     script = {
         "orchestrator": poisoned(orchestrator) if orchestrator else plain["orchestrator"],
@@ -102,13 +111,17 @@ async def test_a_refused_finding_is_identified_and_left_out_of_later_calls(
     assert POISON not in refused[-1].prompt
     assert WITHHELD_NOTICE in refused[-1].prompt
     assert found_by(state)["keeper"].is_withheld
-    assert "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
+    assert (
+        "Found, but left out: keeper: the provider of the model refuses" in state.messages[-1].text
+    )
     assert state.run.status == "completed_with_gaps"
     assert state.report and state.report.text == f"{FACTS['light']} [1] {FACTS['harbour']} [3]"
 
 
 @pytest.mark.fault(10)
-async def test_a_prompt_refused_without_any_finding_is_an_error_and_withholds_nothing(wires: Wires) -> None:
+async def test_a_prompt_refused_without_any_finding_is_an_error_and_withholds_nothing(
+    wires: Wires,
+) -> None:
     with wires({"writer": lambda _: BLOCKED}) as wire:
         await wire.fail(ContentRefused)
         assert wire.asked()["writer"] == 5
@@ -122,7 +135,11 @@ CANARY = "sk-live-CANARY-0123456789"
 
 def echoing(request: Received) -> Reply:
     """As OpenAI answers a wrong key: it repeats it."""
-    return fail(401, f"Incorrect API key provided: {request.key}. Bearer {request.key}", code="invalid_api_key")
+    return fail(
+        401,
+        f"Incorrect API key provided: {request.key}. Bearer {request.key}",
+        code="invalid_api_key",
+    )
 
 
 def only_others(request: Received) -> Reply:
@@ -161,12 +178,19 @@ HTML = send("<html>Sign in</html>", content_type="text/html")
 @pytest.mark.behaviour("O-83")
 async def test_broken_answers_are_requested_again_and_never_used(wires: Wires) -> None:
     endings: dict[str, Any] = {"light": "reset", "keeper": "cut", "harbour": "broken"}
-    bodies = {"light": send({"choices": []}), "keeper": send({"error": {"message": "boom"}}), "harbour": HTML}
+    bodies = {
+        "light": send({"choices": []}),
+        "keeper": send({"error": {"message": "boom"}}),
+        "harbour": HTML,
+    }
 
     def half(good: Reply, request: Received) -> Reply:
         return replace(good, text="HALF of it. ", ending=endings[task_of(request)], after=5)
 
-    script = {"researcher": first(searched, half), "finding": first(noted, lambda _, request: bodies[task_of(request)])}
+    script = {
+        "researcher": first(searched, half),
+        "finding": first(noted, lambda _, request: bodies[task_of(request)]),
+    }
     with wires(script, limits={"retry_seconds": 10}) as wire:
         state = await wire.ask()
         assert is_right(wire, state)

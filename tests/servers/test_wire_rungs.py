@@ -22,20 +22,29 @@ KNOWN = "openai:gpt-4.1-mini"
 
 
 def as_json(calls: Sequence[tuple[str, Any]]) -> str:
-    return json.dumps({"calls": [{"name": name, "arguments": arguments} for name, arguments in calls]})
+    return json.dumps(
+        {"calls": [{"name": name, "arguments": arguments} for name, arguments in calls]}
+    )
 
 
 def as_tags(calls: Sequence[tuple[str, Any]]) -> str:
-    return "\n".join(f'<tool name="{name}">{json.dumps(arguments)}</tool>' for name, arguments in calls)
+    return "\n".join(
+        f'<tool name="{name}">{json.dumps(arguments)}</tool>' for name, arguments in calls
+    )
 
 
 def server(*refused: str) -> Habit:
-    """A server that takes no `tools`, or no `response_format`, and a model that writes what it is told to write."""
+    """A server that takes no `tools`, or no `response_format`, and a model that writes what it is
+    told to write."""
 
     def habit(reply: Reply, request: Received) -> Reply:
         asked = [name for name in refused if name in request.json]
         if asked:
-            words = "this model does not support tools" if asked == ["tools"] else f"{asked[0]} is not supported"
+            words = (
+                "this model does not support tools"
+                if asked == ["tools"]
+                else f"{asked[0]} is not supported"
+            )
             return fail(400, words, param=asked[0])
         if request.tools or not reply.calls:
             return reply
@@ -70,10 +79,16 @@ async def test_an_unknown_model_is_tried_once_and_remembered(
         assert all(bool(request.tools) is (way == "tools") for request in later)
         assert any("response_format" in request.json for request in later) is (way == "schema")
         for request in later:
-            assert ("temperature" in request.json) is (way != "tools"), "reasoning models refuse it beside tools"
+            assert ("temperature" in request.json) is (way != "tools"), (
+                "reasoning models refuse it beside tools"
+            )
             if way != "tools":
                 assert not {"tools", "tool_choice", "parallel_tool_calls"} & request.json.keys()
-                assert {message["role"] for message in request.messages} <= {"system", "user", "assistant"}
+                assert {message["role"] for message in request.messages} <= {
+                    "system",
+                    "user",
+                    "assistant",
+                }
                 assert not any("tool_calls" in message for message in request.messages)
                 assert request.json["temperature"] < 0.8
 
@@ -83,7 +98,8 @@ def _refused(requests: Sequence[Received], habit: Habit) -> int:
 
 
 async def again_elsewhere(wire: Any, folder: Path) -> None:
-    """One more run, as a new process would make it: with nothing but what is kept in the data folder."""
+    """One more run, as a new process would make it: with nothing but what is kept in the data
+    folder."""
     kept = (folder / "first" / "models.json").read_text("utf-8")
     (folder / "second").mkdir()
     (folder / "second" / "models.json").write_text(kept, "utf-8")
@@ -103,14 +119,19 @@ def strict(reply: Reply, request: Received) -> Reply:
     return reply
 
 
-async def test_what_a_server_refuses_is_learned_once_and_kept(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_what_a_server_refuses_is_learned_once_and_kept(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
     with wire_lab(tmp_path / "first", monkeypatch, habit=strict) as wire:
         assert is_right(wire, await wire.ask())
         refusals = _refused(wire.models.requests, strict)
         # Three habits, and three researchers that may meet one at the same time.
         assert 1 <= refusals <= 9
         [kept] = json.loads((tmp_path / "first" / "models.json").read_text("utf-8")).values()
-        assert {*kept["quirks"]} <= {"turns", "single_calls"} and kept["output_tokens"] in (8192, None)
+        assert {*kept["quirks"]} <= {"turns", "single_calls"} and kept["output_tokens"] in (
+            8192,
+            None,
+        )
         await again_elsewhere(wire, tmp_path)
         assert _refused(wire.models.requests, strict) == refusals
 
@@ -120,7 +141,9 @@ async def test_a_servers_refusal_of_tools_wins_over_the_profile_of_the_model(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     settings: dict[str, Any] = {"models": KNOWN, "tool_calls": "auto"}
-    with wire_lab(tmp_path / "first", monkeypatch, habit=server("tools", "response_format"), **settings) as wire:
+    with wire_lab(
+        tmp_path / "first", monkeypatch, habit=server("tools", "response_format"), **settings
+    ) as wire:
         assert is_right(wire, await wire.ask())
         refused = [request for request in wire.requests() if request.tools]
         assert len(refused) <= 2, "one call of the run, and one that tries it"
@@ -144,8 +167,13 @@ async def test_a_tool_calling_mode_set_by_the_user_is_kept_without_a_trial_and_t
         assert is_right(wire, await wire.ask(None))
         assert "trial" not in wire.asked()
         later = wire.requests()[1:]
-        assert not any({"tools", "tool_choice", "parallel_tool_calls"} & request.json.keys() for request in later)
-        assert {role_of(request) for request in later if "response_format" in request.json} == by_schema
+        assert not any(
+            {"tools", "tool_choice", "parallel_tool_calls"} & request.json.keys()
+            for request in later
+        )
+        assert {
+            role_of(request) for request in later if "response_format" in request.json
+        } == by_schema
 
 
 @pytest.mark.fault(21)

@@ -29,21 +29,38 @@ from deep_research.app.embed import thread_config
 from deep_research.core.run.context import Price
 from deep_research.core.run.spending import total
 
-CONTROL = {"clarifier": ["generate_plan"], "orchestrator": ["research_agent", "analyze_findings", "generate_report"]}
-CONTROL["researcher"] = CONTROL["finding"] = ["web_search", "open_url", "calculate", "generate_report"]
-CHOICES = {"clarifier": "auto", "orchestrator": "required", "researcher": "required", "finding": "none"}
+CONTROL = {
+    "clarifier": ["generate_plan"],
+    "orchestrator": ["research_agent", "analyze_findings", "generate_report"],
+}
+CONTROL["researcher"] = CONTROL["finding"] = [
+    "web_search",
+    "open_url",
+    "calculate",
+    "generate_report",
+]
+CHOICES = {
+    "clarifier": "auto",
+    "orchestrator": "required",
+    "researcher": "required",
+    "finding": "none",
+}
 CAPS = {"orchestrator": 1024, "researcher": 1024, "finding": 10_000, "writer": 20_000}
 ROLES = ("clarifier", "planner", "orchestrator", "researcher", "finding", "writer")
 THOUGHT = "The light comes first. "
 
 
 def thorough(request: Received) -> Reply:
-    """A researcher that does everything: it thinks, searches twice in a message, and one opens what it found."""
+    """A researcher that does everything: it thinks, searches twice in a message, and one opens what
+    it found."""
     results, task = tool_results(request), task_of(request)
     if not results and '"reasoning' not in str(request.messages) and "think_tool" in request.tools:
         return use(("think_tool", {"reasoning": f"What is known of the {task}?"}))
     if not results:
-        queries = ("web_search", {"queries": [task]}), ("web_search", {"queries": [f"{task} history"]})
+        queries = (
+            ("web_search", {"queries": [task]}),
+            ("web_search", {"queries": [f"{task} history"]}),
+        )
         return use(*queries, ids=("c1", "c1"))
     if len(results) == 1 and task == "light":
         return open_pages(*(result["address"] for result in results[0]["results"]))
@@ -60,7 +77,9 @@ def thinking(reply: Reply, _: Received) -> Reply:
     [
         pytest.param({}, None, id="streamed"),
         pytest.param({"reasoning": True}, thinking, id="reasoning"),
-        pytest.param({"responses_api": True, "reasoning": True}, thinking, id="responses, reasoning"),
+        pytest.param(
+            {"responses_api": True, "reasoning": True}, thinking, id="responses, reasoning"
+        ),
     ],
 )
 async def test_three_parallel_researchers_find_everything(
@@ -76,15 +95,26 @@ async def test_three_parallel_researchers_find_everything(
             check_offer(request, reasons=reasons, cap=cap)
         if reasons:
             # Each call brings one; the clarifier's are not shown, for the plan takes their place.
-            assert wire.thoughts() == [THOUGHT] * (len(wire.requests()) - len(wire.requests("clarifier")))
+            assert wire.thoughts() == [THOUGHT] * (
+                len(wire.requests()) - len(wire.requests("clarifier"))
+            )
         else:
-            assert sorted(wire.thoughts()) == sorted(f"What is known of the {task}?" for task in FACTS)
+            assert sorted(wire.thoughts()) == sorted(
+                f"What is known of the {task}?" for task in FACTS
+            )
         for task in FACTS:
-            # What a researcher was told is told again in the same bytes, so that a provider's cache can serve it.
-            own = [request for request in wire.requests("researcher", "finding") if task_of(request) == task]
+            # What a researcher was told is told again in the same bytes, so that a provider's cache
+            # can serve it.
+            own = [
+                request
+                for request in wire.requests("researcher", "finding")
+                if task_of(request) == task
+            ]
             assert len(own) >= 3
             assert all(extends(earlier, later) for earlier, later in pairwise(own))
-        assert [packet["num_parallel_branches"] for packet in wire.of_type("top_level_branching")] == [3]
+        assert [
+            packet["num_parallel_branches"] for packet in wire.of_type("top_level_branching")
+        ] == [3]
         assert wire.web.asked("/light") == 1
 
 
@@ -113,7 +143,9 @@ def counted(reply: Reply, _: Received) -> Reply:
 
 
 @pytest.mark.fault(18, "R13")
-async def test_tokens_and_money_of_every_call_are_counted_and_money_ends_the_research(wires: Wires) -> None:
+async def test_tokens_and_money_of_every_call_are_counted_and_money_ends_the_research(
+    wires: Wires,
+) -> None:
     """A model that would go on for ever."""
     script: dict[str, Script] = {"orchestrator": lambda _: hand_out("light")}
     limits = {"max_usd": USD * 15}
@@ -124,7 +156,11 @@ async def test_tokens_and_money_of_every_call_are_counted_and_money_ends_the_res
         assert wire.asked()["writer"] == 1
         assert "max_usd" in wire.requests("writer")[0].prompt
     spent = total(state.spending)
-    assert (spent.calls, spent.input_tokens, spent.cached_tokens) == (calls, 1000 * calls, 600 * calls)
+    assert (spent.calls, spent.input_tokens, spent.cached_tokens) == (
+        calls,
+        1000 * calls,
+        600 * calls,
+    )
     assert (spent.output_tokens, spent.searches) == (100 * calls, searches)
     assert spent.usd == pytest.approx(USD * calls)
     assert len(wire.requests()) <= 15
@@ -139,9 +175,15 @@ async def test_tokens_and_money_of_every_call_are_counted_and_money_ends_the_res
 async def test_only_watched_and_long_answers_are_streamed(wires: Wires) -> None:
     with wires() as wire:
         await wire.ask()
-        watched = {role_of(request) for request in wire.models.requests if request.json.get("stream")}
+        watched = {
+            role_of(request) for request in wire.models.requests if request.json.get("stream")
+        }
         assert watched == {*map(role_of, wire.models.requests)} - {"clarifier", "verifier"}
         wire.models.requests.clear()
-        await wire.graph.ainvoke({"messages": [("user", QUESTION)]}, thread_config("other"), context=wire.settings)
-        streamed = {role_of(request) for request in wire.models.requests if request.json.get("stream")}
+        await wire.graph.ainvoke(
+            {"messages": [("user", QUESTION)]}, thread_config("other"), context=wire.settings
+        )
+        streamed = {
+            role_of(request) for request in wire.models.requests if request.json.get("stream")
+        }
         assert streamed == {"finding", "writer"}

@@ -39,7 +39,8 @@ Patch = pytest.MonkeyPatch
 
 @pytest.mark.fault(24, 26)
 @pytest.mark.parametrize(
-    ("setting", "value"), [("TAVILY_API_KEY", "tvly-wrong"), ("TAVILY_BASE_URL", "http://127.0.0.1:9")]
+    ("setting", "value"),
+    [("TAVILY_API_KEY", "tvly-wrong"), ("TAVILY_BASE_URL", "http://127.0.0.1:9")],
 )
 async def test_an_unusable_search_engine_stops_the_run_and_nothing_more_is_spent(
     wires: Wires, monkeypatch: Patch, setting: str, value: str
@@ -71,15 +72,25 @@ async def test_a_run_with_documents_goes_on_without_the_web_and_the_report_says_
     script: dict[str, Script] = {
         **plain_run(["keeper"]),
         # It asks the web, and then the documents.
-        "researcher": [search_for("Skerry Light"), use(("internal_search", {"queries": ["Ada Moran"]})), END],
+        "researcher": [
+            search_for("Skerry Light"),
+            use(("internal_search", {"queries": ["Ada Moran"]})),
+            END,
+        ],
         "finding": from_notes,
     }
     docs = write_documents(tmp_path / "docs")
-    with wire_lab(tmp_path / "data", monkeypatch, script, docs=(docs,), limits={"whole_characters": 0}) as wire:
+    with wire_lab(
+        tmp_path / "data", monkeypatch, script, docs=(docs,), limits={"whole_characters": 0}
+    ) as wire:
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-wrong")
         state = await wire.ask()
         assert all_faults(wire.requests()) == []
-        assert wire.requests("researcher")[0].tools[:3] == ["internal_search", "web_search", "open_url"]
+        assert wire.requests("researcher")[0].tools[:3] == [
+            "internal_search",
+            "web_search",
+            "open_url",
+        ]
         assert "TAVILY_API_KEY" in wire.requests("researcher")[1].prompt
     assert found_by(state)["keeper"].ended == "done"
     assert state.report and "from 1901 to 1932" in state.report.text and state.report.sources
@@ -88,7 +99,9 @@ async def test_a_run_with_documents_goes_on_without_the_web_and_the_report_says_
 
 
 @pytest.mark.fault(26)
-async def test_if_the_engine_fails_later_the_report_uses_what_was_found(wires: Wires, monkeypatch: Patch) -> None:
+async def test_if_the_engine_fails_later_the_report_uses_what_was_found(
+    wires: Wires, monkeypatch: Patch
+) -> None:
     def two_rounds(request: Received) -> Reply:
         rounds = [message for message in request.messages if message["role"] == "assistant"]
         if rounds:
@@ -128,7 +141,11 @@ async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
     assert free.counts() == (1, 3, 0)
     assert not any(finding.failures for finding in state.findings.values()), "another engine served"
     [note] = [note for note in report_notes(state) if "DuckDuckGo" in note]
-    assert how in note and "TAVILY_API_KEY" in note and note.endswith("Wikipedia was searched instead.")
+    assert (
+        how in note
+        and "TAVILY_API_KEY" in note
+        and note.endswith("Wikipedia was searched instead.")
+    )
 
 
 def test_doctor_says_which_free_engine_works_and_what_to_set(desk: Desk) -> None:
@@ -141,7 +158,10 @@ def test_doctor_says_which_free_engine_works_and_what_to_set(desk: Desk) -> None
         served = desk.call(*given, "--try", **free.environment())
         alone = desk.call(*given, "--try", "--engine", "duckduckgo", **free.environment())
     assert (served.code, alone.code) == (0, 2)
-    assert "note     search with DuckDuckGo: DuckDuckGo turns automated queries away (status 202)" in served.out
+    assert (
+        "note     search with DuckDuckGo: DuckDuckGo turns automated queries away (status 202)"
+        in served.out
+    )
     assert "ok       search with Wikipedia: works" in served.out and "arXiv:" not in served.out
     assert "failed   search with DuckDuckGo" in alone.out and "TAVILY_API_KEY" in alone.out
 
@@ -161,7 +181,11 @@ def of_brave(wire: WireLab, request: Request) -> Answer:
     """The page of the task behind one that only Brave knows."""
     name = query_of(request)
     page = {"title": name.title(), "url": wire.web.url(f"/{name}"), "description": FACTS[name]}
-    other = {"title": "Tides", "url": "https://tides.example/", "description": "The sea rises twice a day."}
+    other = {
+        "title": "Tides",
+        "url": "https://tides.example/",
+        "description": "The sea rises twice a day.",
+    }
     return Answer(body=json.dumps(brave(other, page)))
 
 
@@ -169,11 +193,15 @@ def of_searxng(wire: WireLab, request: Request) -> Answer:
     """The page of the task under an address with a mark of whoever sent the reader."""
     name = query_of(request)
     url = wire.web.url(f"/{name}") + "?utm_source=searxng#top"
-    return Answer(body=json.dumps(searxng({"title": name.title(), "url": url, "content": FACTS[name]})))
+    return Answer(
+        body=json.dumps(searxng({"title": name.title(), "url": url, "content": FACTS[name]}))
+    )
 
 
 @pytest.mark.behaviour("O-95")
-async def test_results_of_two_engines_are_fused_and_attributed(wires: Wires, monkeypatch: Patch) -> None:
+async def test_results_of_two_engines_are_fused_and_attributed(
+    wires: Wires, monkeypatch: Patch
+) -> None:
     with (
         wires(engines=ENGINES) as wire,
         serving(lambda request: of_brave(wire, request)) as first,
@@ -182,19 +210,29 @@ async def test_results_of_two_engines_are_fused_and_attributed(wires: Wires, mon
         use_servers(monkeypatch, brave_and_searxng(first.url, second.url))
         state = await wire.ask()
         assert is_right(wire, state)
-        assert sorted(map(query_of, first.requests)) == sorted(map(query_of, second.requests)) == sorted(FACTS)
+        assert (
+            sorted(map(query_of, first.requests))
+            == sorted(map(query_of, second.requests))
+            == sorted(FACTS)
+        )
     assert state.run.scope.engines == ENGINES
     cited = [state.sources[key] for key in state.report.sources] if state.report else []
     assert [source.engines for source in cited] == [ENGINES] * 3
     assert state.sources["https://tides.example/"].engines == ("brave",)
     assert engines_line(state) == "brave: 4 sources, 3 cited; searxng: 3 sources, 3 cited"
-    shown = next(packet for packet in wire.packets if packet["type"] == "search_tool_documents_delta")
-    assert [document["title"] for document in shown["documents"]][-1] == "Tides", "two engines outweigh a first rank"
+    shown = next(
+        packet for packet in wire.packets if packet["type"] == "search_tool_documents_delta"
+    )
+    assert [document["title"] for document in shown["documents"]][-1] == "Tides", (
+        "two engines outweigh a first rank"
+    )
 
 
 @pytest.mark.behaviour("O-95")
 @pytest.mark.fault(26, logs="WARNING tools.web_search")
-async def test_if_an_engine_fails_the_other_is_used_and_the_report_says_so(wires: Wires, monkeypatch: Patch) -> None:
+async def test_if_an_engine_fails_the_other_is_used_and_the_report_says_so(
+    wires: Wires, monkeypatch: Patch
+) -> None:
     with (
         wires(engines=ENGINES) as wire,
         serving(lambda _: Answer(status=503, headers={"Retry-After": "0"})) as first,
@@ -213,7 +251,15 @@ async def test_if_an_engine_fails_the_other_is_used_and_the_report_says_so(wires
 def test_the_audit_and_the_export_of_a_run_name_its_engines(desk: Desk, monkeypatch: Patch) -> None:
     page = {"title": "The Light", "url": "https://light.example/", "content": FACTS["light"]}
     with serving(lambda _: Answer(body=json.dumps(searxng(page)))) as server:
-        asked = ("ask", "When was the Skerry Light lit?", "--engine", "searxng", "--thread", "light", "--yes")
+        asked = (
+            "ask",
+            "When was the Skerry Light lit?",
+            "--engine",
+            "searxng",
+            "--thread",
+            "light",
+            "--yes",
+        )
         environment = {"SEARXNG_URL": server.url, "OPENAI_API_KEY": ""}
         assert desk.call(*asked, "--model", "extractive", **environment).code == 0
     assert "Found by  searxng: 1 source, 1 cited" in desk.call("audit", "light").out

@@ -1,4 +1,5 @@
-"""`langgraph dev` over real wires: models, the web, several threads, a key that is refused, and a kill."""
+"""`langgraph dev` over real wires: models, the web, several threads, a key that is refused, and a
+kill."""
 
 from __future__ import annotations
 
@@ -56,14 +57,24 @@ async def test_the_server_researches_the_web_and_sends_packets_in_order(
     assert is_whole(desk, await talk.ask(QUESTION))
     assert server.complaints() == []
     check = Check()
-    packets = [packet for each in talk.packets() if not isinstance(packet := read_packet(each), PASSING)]
+    packets = [
+        packet for each in talk.packets() if not isinstance(packet := read_packet(each), PASSING)
+    ]
     for packet in packets:
         check.take(packet)
     assert check.faults + check.left_open() == []
     types = Counter(packet.type for packet in packets)
-    assert (types["research_agent_start"], types["search_tool_start"], types["open_url_start"]) == (4, 4, 4)
+    assert (types["research_agent_start"], types["search_tool_start"], types["open_url_start"]) == (
+        4,
+        4,
+        4,
+    )
     assert types["citation_info"] == 3
-    branches = {part.event.split("|")[1] for part in talk.parts if part.event.startswith("custom|researcher:")}
+    branches = {
+        part.event.split("|")[1]
+        for part in talk.parts
+        if part.event.startswith("custom|researcher:")
+    }
     assert len(branches) == 4
 
 
@@ -91,14 +102,20 @@ async def test_a_killed_server_repeats_only_calls_under_way(server: Server, desk
 
 async def all_at_work(desk: WireDesk) -> bool:
     """Whether one researcher waits for a page, one for a search and one for its model."""
-    return "/light" in desk.fetched() and "keeper" in desk.lab.engine.queries and bool(desk.holds.held)
+    return (
+        "/light" in desk.fetched() and "keeper" in desk.lab.engine.queries and bool(desk.holds.held)
+    )
 
 
 @pytest.mark.fault(24)
-async def test_a_refused_key_ends_the_run_in_one_line(client: LangGraphClient, desk: WireDesk) -> None:
+async def test_a_refused_key_ends_the_run_in_one_line(
+    client: LangGraphClient, desk: WireDesk
+) -> None:
     desk.forget()
     talk = await Conversation(client).create()
-    stream = client.runs.stream(talk.thread, GRAPH, input=said(LOCKED), stream_mode=["custom", "values"])
+    stream = client.runs.stream(
+        talk.thread, GRAPH, input=said(LOCKED), stream_mode=["custom", "values"]
+    )
     parts = [part async for part in stream]
     state = await client.threads.get_state(talk.thread)
     thread = await client.threads.get(talk.thread)

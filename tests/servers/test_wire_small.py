@@ -1,4 +1,5 @@
-"""A model that seems to need it is asked for little at once: the program decides, the model notes facts and writes."""
+"""A model that seems to need it is asked for little at once: the program decides, the model notes
+facts and writes."""
 
 from __future__ import annotations
 
@@ -19,9 +20,17 @@ from deep_research.app.embed import build_graph
 from deep_research.app.words import STRATEGIES
 from deep_research.core.records.research import Strategy
 
-LISTS, WRITES = "Go through the results above and list every fact", "You answer a request from a list of facts"
+LISTS, WRITES = (
+    "Go through the results above and list every fact",
+    "You answer a request from a list of facts",
+)
 SMALL: dict[str, Any] = {"window": 20_000, "allow_small_window": True}
-DECIDES = ("You stand at the door", "You plan research", "You lead a research project", "You write the final answer")
+DECIDES = (
+    "You stand at the door",
+    "You plan research",
+    "You lead a research project",
+    "You write the final answer",
+)
 
 
 def listed(request: Received) -> Reply:
@@ -38,7 +47,11 @@ def answer(request: Received) -> Reply:
 
 def poet(request: Received) -> Reply:
     """A small model that calls no tool."""
-    return say("I am a poet.") if "save_word" in request.prompt or "judge_units" in request.prompt else answer(request)
+    return (
+        say("I am a poet.")
+        if "save_word" in request.prompt or "judge_units" in request.prompt
+        else answer(request)
+    )
 
 
 @pytest.fixture
@@ -55,7 +68,9 @@ def small(wires: Wires, docs: Path) -> Wires:
     """Runs over these documents with a small model, which answers alike in all its roles."""
 
     @contextmanager
-    def small_lab(reply: Script = answer, strategy: Strategy = "orchestrated", **given: Any) -> Iterator[WireLab]:
+    def small_lab(
+        reply: Script = answer, strategy: Strategy = "orchestrated", **given: Any
+    ) -> Iterator[WireLab]:
         with wires(docs=docs, engines=(), small="auto", **(given or SMALL)) as wire:
             wire.script.update(dict.fromkeys(("trial", "finding", "researcher", "writer"), reply))
             yield replace(wire, graph=build_graph(strategy, checkpointer=InMemorySaver()))
@@ -78,11 +93,15 @@ async def test_a_small_model_lists_facts_and_writes_but_decides_nothing(
         assert any("given small tasks" in notice for notice in state.run.notices)
         systems = " ".join(request.system for request in wire.models.requests)
         assert not [sign for sign in DECIDES if sign in systems]
-        assert [LISTS in request.prompt for request in wire.models.requests].count(True) == len(state.findings)
+        assert [LISTS in request.prompt for request in wire.models.requests].count(True) == len(
+            state.findings
+        )
 
 
 @BOTH
-async def test_a_small_model_without_tool_calls_still_lists_facts_and_writes(small: Wires, strategy: Strategy) -> None:
+async def test_a_small_model_without_tool_calls_still_lists_facts_and_writes(
+    small: Wires, strategy: Strategy
+) -> None:
     with small(poet, strategy, tool_calls="auto", trust_verifier=False, **SMALL) as wire:
         wire.script["verifier"] = poet
         state = await wire.ask()
@@ -91,10 +110,14 @@ async def test_a_small_model_without_tool_calls_still_lists_facts_and_writes(sma
 
 
 @BOTH
-async def test_if_a_small_model_lists_no_facts_the_report_quotes(small: Wires, strategy: Strategy) -> None:
+async def test_if_a_small_model_lists_no_facts_the_report_quotes(
+    small: Wires, strategy: Strategy
+) -> None:
     with small(lambda _: say("The sea is wide."), strategy) as wire:
         state = await wire.ask()
-        assert state.report and all(FACTS[name] in state.report.text for name in ("light", "keeper"))
+        assert state.report and all(
+            FACTS[name] in state.report.text for name in ("light", "keeper")
+        )
         assert "The sea is wide" not in state.report.text
         assert any("replaced by quotations" in notice for notice in state.run.notices)
 
@@ -112,17 +135,23 @@ async def test_a_text_that_repeats_endlessly_is_cut_to_one_repetition(small: Wir
         assert [WRITES in request.system for request in wire.models.requests].count(True) == 1
 
 
-async def test_facts_with_figures_missing_from_the_answer_are_listed_below_it(small: Wires, docs: Path) -> None:
+async def test_facts_with_figures_missing_from_the_answer_are_listed_below_it(
+    small: Wires, docs: Path
+) -> None:
     minutes = "# Minutes\n\nBy the council's records the Skerry Light was lit in 1845.\n"
     (docs / "minutes.md").write_text(minutes, "utf-8")
 
     def forgetful(request: Received) -> Reply:
         if WRITES not in request.system:
             return answer(request)
-        [fact] = re.findall(r"- (The Skerry Light was lit for the first time.*\[\d+\])", request.prompt)
+        [fact] = re.findall(
+            r"- (The Skerry Light was lit for the first time.*\[\d+\])", request.prompt
+        )
         return say(fact)
 
     with small(forgetful) as wire:
         state = await wire.ask()
-        assert state.report and state.report.text.startswith("The Skerry Light was lit for the first time in 1844. [")
+        assert state.report and state.report.text.startswith(
+            "The Skerry Light was lit for the first time in 1844. ["
+        )
         assert "\n- Ada Moran kept the Skerry Light from 1901 to 1932. [" in state.report.text

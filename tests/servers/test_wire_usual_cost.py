@@ -1,4 +1,5 @@
-"""From the third finished run of a kind on, the median of such runs is shown with a plan; before that, nothing."""
+"""From the third finished run of a kind on, the median of such runs is shown with a plan; before
+that, nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def lines(ended: Ended) -> list[str]:
     return [line for line in (ended.out + ended.err).splitlines() if "Earlier runs" in line]
 
 
-def test_a_first_run_stops_at_its_plan_without_an_estimate_and_resume_executes_it(desk: WireDesk) -> None:
+def test_a_first_run_stops_at_its_plan_without_an_estimate_and_resume_executes_it(
+    desk: WireDesk,
+) -> None:
     given = ("--estimate", "--thread", "skerry", "--limit", "max_usd=0.5")
     ended = desk.desk.call("ask", QUESTION, *given)
     assert ended.code == 0
@@ -57,7 +60,9 @@ def test_the_fourth_run_of_a_kind_shows_the_median_of_three(desk: WireDesk) -> N
         ended = call("ask", QUESTION, "--thread", f"run {number}")
         assert ended.code == 0 and lines(ended) == []
         shown.append(json.loads(call("show", f"run {number}", "--format", "json").out))
-    tokens = median(run["spending"]["input_tokens"] + run["spending"]["output_tokens"] for run in shown)
+    tokens = median(
+        run["spending"]["input_tokens"] + run["spending"]["output_tokens"] for run in shown
+    )
     tail = f" s, {rounded(tokens)} tokens (median of 3)"
 
     planned = call("ask", QUESTION, "--estimate", "--thread", "next")
@@ -69,7 +74,11 @@ def test_the_fourth_run_of_a_kind_shows_the_median_of_three(desk: WireDesk) -> N
     assert (estimate["runs"], estimate["median_tokens"]) == (3, tokens)
 
     streamed = call("ask", QUESTION, "--review-plan", "--json", "--thread", "streamed")
-    [packet] = [read for read in map(json.loads, streamed.out.splitlines()) if read["type"] == "estimate_made"]
+    [packet] = [
+        read
+        for read in map(json.loads, streamed.out.splitlines())
+        if read["type"] == "estimate_made"
+    ]
     assert packet["estimate"] == estimate
     deep = call("ask", QUESTION, "--estimate", "--depth", "deep", "--thread", "deep")
     assert deep.code == 0 and lines(deep) == []

@@ -1,4 +1,5 @@
-"""Each engine with a JSON API against a server on loopback that answers as the engine's documentation says."""
+"""Each engine with a JSON API against a server on loopback that answers as the engine's
+documentation says."""
 
 from __future__ import annotations
 
@@ -33,11 +34,15 @@ def answering(answer: Any, status: int = 200, **more: Any) -> AbstractContextMan
     return serving(lambda _: Answer(status=status, body=body, **more))
 
 
-async def searched(kit: Kit, address: str, monkeypatch: Patch, count: int = 30, **settings: Any) -> list[Found]:
+async def searched(
+    kit: Kit, address: str, monkeypatch: Patch, count: int = 30, **settings: Any
+) -> list[Found]:
     for name, value in kit.environment(address).items():
         monkeypatch.setenv(name, value)
     context = Context(clock=FixedClock(), **settings)
-    return await ask_engine(kit.engine(context), "deep sea", count, context.limits.search_seconds, Meter())
+    return await ask_engine(
+        kit.engine(context), "deep sea", count, context.limits.search_seconds, Meter()
+    )
 
 
 async def failure(kit: Kit, server: Loopback, monkeypatch: Patch, **settings: Any) -> EngineFailed:
@@ -60,7 +65,11 @@ async def test_a_documented_answer_is_read_and_what_was_asked_is_what_the_docume
     with answering(kit.answer) as server:
         first = (
             await searched(
-                kit, f"{server.url}/", monkeypatch, domains_allow=("a.example",), published_after=date(2025, 1, 2)
+                kit,
+                f"{server.url}/",
+                monkeypatch,
+                domains_allow=("a.example",),
+                published_after=date(2025, 1, 2),
             )
         )[0]
     assert first == kit.found, kit.documentation
@@ -83,8 +92,12 @@ async def test_an_answer_without_results_is_no_failure_and_results_that_lack_som
 
 @ALL
 @pytest.mark.fault(26)
-@pytest.mark.parametrize("body", ["<html>Please log in</html>", "[]", '{"x": 1}', "null", "[" * 100_000])
-async def test_nonsense_names_the_setting_of_the_address(kit: Kit, monkeypatch: Patch, body: str) -> None:
+@pytest.mark.parametrize(
+    "body", ["<html>Please log in</html>", "[]", '{"x": 1}', "null", "[" * 100_000]
+)
+async def test_nonsense_names_the_setting_of_the_address(
+    kit: Kit, monkeypatch: Patch, body: str
+) -> None:
     with answering(body) as server:
         failed = await failure(kit, server, monkeypatch)
     assert f"not one of its search API: check {kit.name.upper()}_URL" in failed.words
@@ -93,8 +106,13 @@ async def test_nonsense_names_the_setting_of_the_address(kit: Kit, monkeypatch: 
 
 @ALL
 @pytest.mark.fault(28)
-async def test_a_busy_engine_is_asked_once_more_after_the_wait_that_it_names(kit: Kit, monkeypatch: Patch) -> None:
-    answers = [Answer(status=429, headers={"Retry-After": "0"}), Answer(body=json.dumps(kit.answer))]
+async def test_a_busy_engine_is_asked_once_more_after_the_wait_that_it_names(
+    kit: Kit, monkeypatch: Patch
+) -> None:
+    answers = [
+        Answer(status=429, headers={"Retry-After": "0"}),
+        Answer(body=json.dumps(kit.answer)),
+    ]
     with serving(lambda _: answers.pop(0)) as server:
         assert kit.found in await searched(kit, server.url, monkeypatch)
     assert len(server.requests) == 2
@@ -113,20 +131,30 @@ async def test_an_engine_out_of_order_slow_or_away_says_so(kit: Kit, monkeypatch
             f"{kit.engine.title} reports an error of its own (status 503).",
         )
     with answering(kit.answer, delay=5) as server:
-        assert "did not answer" in (await failure(kit, server, monkeypatch, limits=Limits(search_seconds=0.2))).words
+        assert (
+            "did not answer"
+            in (await failure(kit, server, monkeypatch, limits=Limits(search_seconds=0.2))).words
+        )
     with answering("", 302, headers={"Location": server.url}) as outer:
         assert "status 302" in (await failure(kit, outer, monkeypatch)).words
-    with pytest.raises(EngineFailed, match=f"cannot be reached: check the network and {kit.name.upper()}_URL"):
+    with pytest.raises(
+        EngineFailed, match=f"cannot be reached: check the network and {kit.name.upper()}_URL"
+    ):
         await searched(kit, closed_port(), monkeypatch)
 
 
 @ALL
 @pytest.mark.fault(24, 25)
-async def test_a_key_that_is_missing_malformed_refused_or_used_up_is_named(kit: Kit, monkeypatch: Patch) -> None:
+async def test_a_key_that_is_missing_malformed_refused_or_used_up_is_named(
+    kit: Kit, monkeypatch: Patch
+) -> None:
     key = kit.engine.key_name
     with answering("", 403) as server:
         failed = await failure(kit, server, monkeypatch)
-    assert failed.is_lasting and (f"check {key}" if key else "refuses searches (status 403)") in failed.words
+    assert (
+        failed.is_lasting
+        and (f"check {key}" if key else "refuses searches (status 403)") in failed.words
+    )
     if kit.used_up:
         with serving(lambda _: kit.used_up or Answer()) as server:
             failed = await failure(kit, server, monkeypatch)
@@ -151,4 +179,7 @@ async def test_openalex_is_asked_without_a_key_too(monkeypatch: Patch) -> None:
     with answering(kit.answer) as server:
         monkeypatch.setenv("OPENALEX_URL", server.url)
         assert await OpenAlex(Context()).search("what? *", 5) == [kit.found]
-    assert "api_key" not in server.requests[0].target and sent_to(server.requests[0])["search"].strip() == "what"
+    assert (
+        "api_key" not in server.requests[0].target
+        and sent_to(server.requests[0])["search"].strip() == "what"
+    )

@@ -1,4 +1,5 @@
-"""Researchers calculate over numbers that results state, and the check accepts what follows from it."""
+"""Researchers calculate over numbers that results state, and the check accepts what follows from
+it."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ async def test_what_was_calculated_is_proved_by_the_calculation_alone(tmp_path: 
     ]
     # The judge names the words, and not how the number follows from them.
     judge = ScriptedChatModel(
-        replies={"": lambda *_: judged(("supported", KEPT))}, profile=ModelProfile(max_input_tokens=100_000)
+        replies={"": lambda *_: judged(("supported", KEPT))},
+        profile=ModelProfile(max_input_tokens=100_000),
     )
     writer = ["Ada Moran kept the light for 31 years. [1]"]
     run = lab(tmp_path, researcher=script, writer=writer, verifier=judge)
@@ -47,5 +49,7 @@ async def test_what_was_calculated_is_proved_by_the_calculation_alone(tmp_path: 
     assert "1932 - 1901 = 31" in run.calls("researcher")[2].text
     assert state.report and [verdict.shown for verdict in state.report.verdicts] == ["supported"]
     [finding] = state.findings.values()
-    assert ("calculate", ("1932 - 1901 = 31",)) in [(action.tool, action.inputs) for action in finding.actions]
+    assert ("calculate", ("1932 - 1901 = 31",)) in [
+        (action.tool, action.inputs) for action in finding.actions
+    ]
     assert run.types().count("search_tool_start") == 1

@@ -46,7 +46,9 @@ def test_a_question_goes_on_with_the_engines_that_it_began_with_or_says_which_ke
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     began = within_scope(Context(), Scope(engines=("tavily",)))
-    with pytest.raises(SearchRefused, match=r"set TAVILY_API_KEY, or start the question with other engines"):
+    with pytest.raises(
+        SearchRefused, match=r"set TAVILY_API_KEY, or start the question with other engines"
+    ):
         check_tools(began)
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     check_tools(began)
@@ -79,7 +81,9 @@ LIT = "The Skerry Light was lit for the first time in 1844."
 class Archive(BaseRetriever):
     """A retriever."""
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
         return [Document(LIT, metadata={"title": "Log", "source": "https://archive.example/"})]
 
 
@@ -128,7 +132,10 @@ async def test_an_engine_named_by_its_import_path_searches_under_that_name(name:
         (f"{__name__}:Nothing", f"could not be loaded: there is no 'Nothing' in '{__name__}'"),
         (":Archive", "could not be loaded: there is no 'Archive' in ''"),
         (f"{__name__}:NUMBER", r"could not be loaded \(TypeError\)"),
-        (f"{__name__}:number", "is not a LangChain retriever, a LangChain tool or a function that returns an engine"),
+        (
+            f"{__name__}:number",
+            "is not a LangChain retriever, a LangChain tool or a function that returns an engine",
+        ),
     ],
 )
 def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) -> None:
@@ -145,7 +152,8 @@ def test_a_stored_question_imports_nothing_that_the_settings_do_not_name(
     scope = Scope.model_validate({setting: ("trap_here:Trap",)})
     for context in (Context(), Context.model_validate({setting: (f"{__name__}:Archive",)})):
         with pytest.raises(
-            UnknownSetting, match=rf"'trap_here:Trap', which is not among .*DEEP_RESEARCH_{setting.upper()}"
+            UnknownSetting,
+            match=rf"'trap_here:Trap', which is not among .*DEEP_RESEARCH_{setting.upper()}",
         ):
             within_scope(context, scope)
     assert "trap_here" not in sys.modules
@@ -158,7 +166,9 @@ async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_se
     context = within_scope(Context(), Scope(retrievers=(f"{__name__}:Archive",)))
     outcome = await used("internal_search", context, queries=["light"])
     assert "1844" in outcome.hits[0].excerpt
-    with pytest.raises(UnknownSetting, match=f"retrievers: '{__name__}:Shelf' is not a LangChain retriever"):
+    with pytest.raises(
+        UnknownSetting, match=f"retrievers: '{__name__}:Shelf' is not a LangChain retriever"
+    ):
         check_tools(Context(retrievers=f"{__name__}:Shelf"))
     with pytest.raises(ValueError, match="retrievers"):
         Context(retrievers="letters")

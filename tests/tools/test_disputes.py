@@ -12,7 +12,12 @@ from deep_research.core.writing.forms import RecordContradictions, RecordRound, 
 from deep_research.tools.control import GENERATE_FINDING_SCHEMA
 from deep_research.tools.disputes import StatedDispute, read_disputes
 
-GOOD: dict[str, Any] = {"claim": "Lit in 1844.", "document": 1, "other": "Lit in 1846.", "other_document": 2}
+GOOD: dict[str, Any] = {
+    "claim": "Lit in 1844.",
+    "document": 1,
+    "other": "Lit in 1846.",
+    "other_document": 2,
+}
 KEYS = {1: "a", 2: "b"}
 SOURCES = {
     key: Source(key=key, title=key, location=key, address=key, kind="web", date=date)
@@ -32,7 +37,16 @@ def test_one_form_serves_researchers_steps_and_the_final_check() -> None:
 
 
 @pytest.mark.parametrize(
-    "malformed", ["none", None, 3, {}, {"claim": "Lit in 1844."}, {**GOOD, "document": "first"}, {**GOOD, "other": []}]
+    "malformed",
+    [
+        "none",
+        None,
+        3,
+        {},
+        {"claim": "Lit in 1844."},
+        {**GOOD, "document": "first"},
+        {**GOOD, "other": []},
+    ],
 )
 def test_a_malformed_dispute_costs_only_itself(malformed: Any) -> None:
     learned = {"text": "It is red.", "document": 1}
@@ -60,12 +74,25 @@ def test_an_unknown_subject_is_a_fact(given: Any, read: str) -> None:
 def test_a_dispute_has_the_dates_and_kinds_of_its_sources() -> None:
     [dispute] = read_disputes([StatedDispute(**GOOD)], KEYS, SOURCES)
     assert dispute.claims == (GOOD["claim"], GOOD["other"])
-    assert (dispute.sources, dispute.dates, dispute.origins) == (("a", "b"), ("2001", "2019-03"), ("other", "other"))
+    assert (dispute.sources, dispute.dates, dispute.origins) == (
+        ("a", "b"),
+        ("2001", "2019-03"),
+        ("other", "other"),
+    )
     assert dispute.newer == "b" and not dispute.is_resolved
 
 
 @pytest.mark.parametrize(
-    "changed", [{"document": 2}, {"document": 3}, {"other_document": 0}, {"claim": " "}, {"other": "lit in 1844."}]
+    "changed",
+    [
+        {"document": 2},
+        {"document": 3},
+        {"other_document": 0},
+        {"claim": " "},
+        {"other": "lit in 1844."},
+    ],
 )
-def test_claims_that_are_equal_or_not_from_two_known_sources_are_no_dispute(changed: dict[str, Any]) -> None:
+def test_claims_that_are_equal_or_not_from_two_known_sources_are_no_dispute(
+    changed: dict[str, Any],
+) -> None:
     assert read_disputes([StatedDispute(**{**GOOD, **changed})], KEYS, SOURCES) == ()

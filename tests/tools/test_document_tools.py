@@ -34,20 +34,30 @@ def test_queries_come_in_many_forms_and_are_cleaned(given: object, cleaned: list
 async def test_nothing_but_blanks_is_an_error(papers: Papers) -> None:
     context = papers.context()
     with pytest.raises(ToolFailed, match="at least one query"):
-        await InternalSearch(Library(context), context, new_tool_context()).run(InternalSearchArguments(queries=[" "]))
+        await InternalSearch(Library(context), context, new_tool_context()).run(
+            InternalSearchArguments(queries=[" "])
+        )
     with pytest.raises(ToolFailed, match="at least one address"):
         await OpenUrl(Library(context), context, new_tool_context()).run(OpenUrlArguments(urls=[]))
 
 
-def search_tool(papers: Papers, tool_context: ToolContext | None = None, **limits: float) -> InternalSearch:
-    return InternalSearch(papers.indexed(**limits), papers.context(**limits), tool_context or new_tool_context())
+def search_tool(
+    papers: Papers, tool_context: ToolContext | None = None, **limits: float
+) -> InternalSearch:
+    return InternalSearch(
+        papers.indexed(**limits), papers.context(**limits), tool_context or new_tool_context()
+    )
 
 
-async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_document(papers: Papers) -> None:
+async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_document(
+    papers: Papers,
+) -> None:
     (papers.docs / "long.txt").write_text(LONG)
     tool_context = new_tool_context()
     tool = search_tool(papers, tool_context, max_results=6)
-    outcome = await tool.run(InternalSearchArguments(queries=["chapter ship cargo", "Velm bridge", "velm BRIDGE"]))
+    outcome = await tool.run(
+        InternalSearchArguments(queries=["chapter ship cargo", "Velm bridge", "velm BRIDGE"])
+    )
     titles = [hit.source.address.rpartition("/")[2] for hit in outcome.hits]
     assert titles == ["long.txt"] * 5 + ["Velm bridge.txt"]
     assert len({hit.excerpt for hit in outcome.hits}) == 6
@@ -57,7 +67,9 @@ async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_doc
 
 
 async def test_what_was_not_searched_or_found_is_said_with_a_way_out(papers: Papers) -> None:
-    outcome = await search_tool(papers).run(InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"]))
+    outcome = await search_tool(papers).run(
+        InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"])
+    )
     assert outcome.hits[0].source.title == "Salt"
     assert outcome.problems == (
         "Only the first 3 of 4 queries were searched (max_queries).",
@@ -71,12 +83,20 @@ async def test_what_was_not_searched_or_found_is_said_with_a_way_out(papers: Pap
 
 
 def open_tool(papers: Papers, excerpts: dict[str, str] | None = None, **limits: float) -> OpenUrl:
-    return OpenUrl(papers.indexed(**limits), papers.context(**limits), new_tool_context(excerpts=excerpts or {}))
+    return OpenUrl(
+        papers.indexed(**limits),
+        papers.context(**limits),
+        new_tool_context(excerpts=excerpts or {}),
+    )
 
 
-async def test_an_opened_document_is_shown_whole_and_an_unknown_address_is_named(papers: Papers) -> None:
+async def test_an_opened_document_is_shown_whole_and_an_unknown_address_is_named(
+    papers: Papers,
+) -> None:
     tool, uri = open_tool(papers), (papers.docs / "harbour.md").as_uri()
-    outcome = await tool.run(OpenUrlArguments(urls=["docs:papers/harbour.md", "docs:papers/../x", uri]))
+    outcome = await tool.run(
+        OpenUrlArguments(urls=["docs:papers/harbour.md", "docs:papers/../x", uri])
+    )
     (hit,) = outcome.hits
     assert hit.excerpt == hit.text == HARBOUR.strip()
     assert (hit.source.address, hit.source.key) == ("docs:papers/harbour.md", uri)
@@ -90,12 +110,16 @@ async def test_an_opened_document_is_shown_whole_and_an_unknown_address_is_named
 async def test_a_long_document_is_opened_at_what_the_search_showed(papers: Papers) -> None:
     (papers.docs / "long.txt").write_text(LONG)
     address, excerpt = "docs:papers/long.txt", "Chapter 500 tells of ship 500"
-    (hit,) = (await open_tool(papers, {address: excerpt}).run(OpenUrlArguments(urls=[address]))).hits
+    (hit,) = (
+        await open_tool(papers, {address: excerpt}).run(OpenUrlArguments(urls=[address]))
+    ).hits
     assert len(hit.excerpt) <= 3_200
     assert excerpt in hit.excerpt and hit.excerpt.startswith("Chapter 0 ")
     start = int(re.findall(r"\[… (\d+)\]", hit.excerpt)[-1])
     (hit,) = (await open_tool(papers).run(OpenUrlArguments(urls=[address], start=start))).hits
-    assert hit.excerpt.startswith(f"[… {start}] {LONG[start : start + 50]}") and hit.excerpt.endswith(" […]")
+    assert hit.excerpt.startswith(
+        f"[… {start}] {LONG[start : start + 50]}"
+    ) and hit.excerpt.endswith(" […]")
     (hit,) = (await open_tool(papers).run(OpenUrlArguments(urls=[address]))).hits
     assert hit.excerpt.startswith("Chapter 0 ")
 

@@ -1,4 +1,5 @@
-"""Engines that have a library of their own: DuckDuckGo and arXiv at its edge, Tavily at a server on loopback."""
+"""Engines that have a library of their own: DuckDuckGo and arXiv at its edge, Tavily at a server on
+loopback."""
 
 from __future__ import annotations
 
@@ -11,7 +12,18 @@ from typing import Any
 
 import pytest
 from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
-from kit.engines import KEY, PAPERS, Answer, SearchApi, closed_port, failure_of, found, refused, sent_to, serving
+from kit.engines import (
+    KEY,
+    PAPERS,
+    Answer,
+    SearchApi,
+    closed_port,
+    failure_of,
+    found,
+    refused,
+    sent_to,
+    serving,
+)
 from kit.files import FixedClock
 
 from deep_research.core.run.context import Context
@@ -31,7 +43,9 @@ ROOT = Path(__file__).resolve().parents[2]
 class Duck:
     """Replaces ddgs' client, which bypasses Python's own sockets."""
 
-    def __init__(self, results: list[dict[str, str]] | None = None, error: Exception | None = None) -> None:
+    def __init__(
+        self, results: list[dict[str, str]] | None = None, error: Exception | None = None
+    ) -> None:
         self.results, self.error, self.asked = results or [], error, list[dict[str, Any]]()
 
     def __call__(self, seconds: float) -> Duck:
@@ -45,7 +59,9 @@ class Duck:
         return self.results
 
 
-async def test_duckduckgo_alone_is_asked_with_dates_and_with_domains_unless_the_query_becomes_too_long() -> None:
+async def test_duckduckgo_alone_is_asked_with_dates_and_with_domains_unless_the_query_becomes_too_long() -> (
+    None
+):
     duck = Duck([{"title": "A", "href": "https://a.example/", "body": "Words."}])
     context = Context(
         domains_allow=("a.example", "b.example"),
@@ -54,7 +70,9 @@ async def test_duckduckgo_alone_is_asked_with_dates_and_with_domains_unless_the_
         clock=FixedClock(),
         limits=Limits(search_seconds=7),
     )
-    assert await DuckDuckGo(context, duck).search("tides", 9) == [Found("A", "https://a.example/", "Words.")]
+    assert await DuckDuckGo(context, duck).search("tides", 9) == [
+        Found("A", "https://a.example/", "Words.")
+    ]
     assert duck.asked == [
         {
             "query": "tides site:a.example OR site:b.example -site:c.example",
@@ -64,7 +82,9 @@ async def test_duckduckgo_alone_is_asked_with_dates_and_with_domains_unless_the_
         }
     ]
     assert duck.seconds == 7
-    await DuckDuckGo(Context(domains_deny=tuple(f"site{n}.example" for n in range(99))), duck).search("tides", 9)
+    await DuckDuckGo(
+        Context(domains_deny=tuple(f"site{n}.example" for n in range(99))), duck
+    ).search("tides", 9)
     assert (duck.asked[1]["query"], duck.asked[1]["timelimit"]) == ("tides", None)
 
 
@@ -75,7 +95,11 @@ async def test_duckduckgo_alone_is_asked_with_dates_and_with_domains_unless_the_
         (TimeoutException("operation timed out"), "did not answer", False),
         (RatelimitException("202 Ratelimit"), "fewer requests", False),
         (DDGSException("No results found."), "turns automated queries away", False),
-        (DDGSException("ConnectError: ConnectError('https://secret.example refused')"), "cannot be reached", True),
+        (
+            DDGSException("ConnectError: ConnectError('https://secret.example refused')"),
+            "cannot be reached",
+            True,
+        ),
         (DDGSException("BodyError: BodyError('x')"), "broke off", True),
     ],
 )
@@ -114,25 +138,34 @@ async def test_the_words_of_wikipedia_for_a_failure_are_not_shown() -> None:
     assert failed.words == "Wikipedia rejected the query."
 
 
-async def test_arxiv_shows_abstracts_and_finds_papers_by_words_or_number(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_arxiv_shows_abstracts_and_finds_papers_by_words_or_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", closed_port())
     with answering(body=PAPERS) as server:
         papers = await Arxiv(Context(), server.url).search("tides: north-sea", 5)
         await Arxiv(Context(), server.url).search("2501.00001 2501.00002v1", 5)
-    assert papers == [Found("Light", "https://arxiv.org/abs/1234.5678v1", "Lit in 1844.", "2025-02-03")]
+    assert papers == [
+        Found("Light", "https://arxiv.org/abs/1234.5678v1", "Lit in 1844.", "2025-02-03")
+    ]
     by_words, by_number = map(sent_to, server.requests)
     assert (by_words["search_query"], by_words["max_results"]) == ("tides  north sea", "5")
     assert by_number["id_list"] == "2501.00001,2501.00002v1" and "search_query" not in by_number
 
 
 @pytest.mark.fault(26, 28)
-async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def failure_at(address: str) -> Any:
         return failure_of(Arxiv(Context(limits=Limits(search_seconds=0.3)), address))
 
     with answering(status=503) as server:
         busy = await failure_at(server.url)
-    assert (type(busy), busy.words) == (EngineBusy, "arXiv reports an error of its own (status 503).")
+    assert (type(busy), busy.words) == (
+        EngineBusy,
+        "arXiv reports an error of its own (status 503).",
+    )
     assert len(server.requests) == 1
     with answering(delay=5) as server:
         assert "did not answer in time" in (await failure_at(server.url)).words
@@ -143,7 +176,8 @@ async def test_failures_of_arxiv_are_reported_without_the_words_of_its_library(m
         Arxiv(Context())
 
 
-# A process of its own, where nothing is imported yet, every warning is an error, and what blocks the loop raises.
+# A process of its own, where nothing is imported yet, every warning is an error, and what blocks
+# the loop raises.
 SEARCH = """
 import asyncio, sys, threading
 from blockbuster import blockbuster_ctx
@@ -215,7 +249,9 @@ async def test_tavily_is_sent_query_key_and_settings_alone_and_a_list_of_domains
 
 
 async def test_results_of_tavily_may_lack_anything(api: SearchApi) -> None:
-    api.otherwise = Answer([found("https://a.example/"), {"url": None, "title": 3}, {}, "no result"])  # type: ignore[list-item]  # what a server may send
+    api.otherwise = Answer(
+        [found("https://a.example/"), {"url": None, "title": 3}, {}, "no result"]
+    )  # type: ignore[list-item]  # what a server may send
     assert await Tavily(Context()).search("q", 5) == [
         Found("A page", "https://a.example/", "What it says.", score=0.9),
         Found("", "", ""),
@@ -229,8 +265,16 @@ async def test_results_of_tavily_may_lack_anything(api: SearchApi) -> None:
     [
         (refused(401), "rejects the key (status 401)", "TAVILY_API_KEY"),
         (refused(432), "used up (status 432)", "TAVILY_API_KEY"),
-        (refused(429, "You exceeded the usage limit of your plan."), "used up (status 429)", "TAVILY_API_KEY"),
-        (Answer(status=302, headers={"Location": "/login"}, body=""), "not one of its search API", "TAVILY_BASE_URL"),
+        (
+            refused(429, "You exceeded the usage limit of your plan."),
+            "used up (status 429)",
+            "TAVILY_API_KEY",
+        ),
+        (
+            Answer(status=302, headers={"Location": "/login"}, body=""),
+            "not one of its search API",
+            "TAVILY_BASE_URL",
+        ),
         (Answer(body="<html>Please log in</html>"), "not one of its search API", "TAVILY_BASE_URL"),
         (Answer(body='{"results": null}'), "not one of its search API", "TAVILY_BASE_URL"),
     ],

@@ -1,4 +1,5 @@
-"""Results are shown short, clean and from the public web only, whatever engines answer; a bad one loses no other."""
+"""Results are shown short, clean and from the public web only, whatever engines answer; a bad one
+loses no other."""
 
 from __future__ import annotations
 
@@ -23,7 +24,14 @@ def addresses(outcome: Outcome) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "address", ["", "ftp://a.example/", "http://0x7f.1/", "http://10.0.0.1/", "https://bank.example@evil.example/"]
+    "address",
+    [
+        "",
+        "ftp://a.example/",
+        "http://0x7f.1/",
+        "http://10.0.0.1/",
+        "https://bank.example@evil.example/",
+    ],
 )
 async def test_a_result_that_open_url_would_refuse_is_not_shown(address: str) -> None:
     assert addresses(await search(Shelf("shelf", Found("T", address, "x"), GOOD))) == [GOOD.address]
@@ -31,14 +39,21 @@ async def test_a_result_that_open_url_would_refuse_is_not_shown(address: str) ->
 
 async def test_a_private_address_that_the_settings_allow_may_be_found() -> None:
     found = Found("T", "http://127.0.0.1:8080/x", "x")
-    assert addresses(await search(Shelf("shelf", found), allow_private=("127.0.0.1:8080",))) == [found.address]
+    assert addresses(await search(Shelf("shelf", found), allow_private=("127.0.0.1:8080",))) == [
+        found.address
+    ]
     assert addresses(await search(Shelf("shelf", found), allow_private=("127.0.0.1:8081",))) == []
 
 
 async def test_what_a_reader_cannot_see_is_taken_out_of_titles_and_excerpts() -> None:
     hidden = "\u202eevil\u2066\u200b\U000e0041\ufeff" * 3
-    hit = (await search(Shelf("shelf", Found(f"A{hidden} title", GOOD.address, f"An{hidden} excerpt")))).hits[0]
-    assert (hit.source.title, hit.excerpt) == ("A" + "evil" * 3 + " title", "An" + "evil" * 3 + " excerpt")
+    hit = (
+        await search(Shelf("shelf", Found(f"A{hidden} title", GOOD.address, f"An{hidden} excerpt")))
+    ).hits[0]
+    assert (hit.source.title, hit.excerpt) == (
+        "A" + "evil" * 3 + " title",
+        "An" + "evil" * 3 + " excerpt",
+    )
 
 
 async def test_huge_answers_are_looked_at_only_as_far_as_they_are_shown() -> None:
@@ -46,7 +61,8 @@ async def test_huge_answers_are_looked_at_only_as_far_as_they_are_shown() -> Non
     many = [Found("T", f"ftp://a.example/{number}", "x") for number in range(8)]
     start = time.process_time()
     outcome = await search(
-        Shelf("shelf", huge, *many, GOOD._replace(address="https://late.example/")), limits={"max_results": 2}
+        Shelf("shelf", huge, *many, GOOD._replace(address="https://late.example/")),
+        limits={"max_results": 2},
     )
     assert time.process_time() - start < 0.5
     [hit] = outcome.hits
@@ -66,5 +82,7 @@ async def test_huge_answers_are_looked_at_only_as_far_as_they_are_shown() -> Non
     ],
 )
 async def test_one_bad_result_loses_no_other(bad: Any) -> None:
-    outcome = await search(Shelf("bad", bad, GOOD), Shelf("good", GOOD._replace(address="https://b.example/")))
+    outcome = await search(
+        Shelf("bad", bad, GOOD), Shelf("good", GOOD._replace(address="https://b.example/"))
+    )
     assert {GOOD.address, "https://b.example/"} <= set(addresses(outcome))

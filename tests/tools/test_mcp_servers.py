@@ -1,4 +1,5 @@
-"""Tools of real MCP servers, over both transports: offered, called, cited and checked; a hostile one gets nothing."""
+"""Tools of real MCP servers, over both transports: offered, called, cited and checked; a hostile
+one gets nothing."""
 
 from __future__ import annotations
 
@@ -55,14 +56,23 @@ async def test_documents_of_a_server_are_cited_by_title_address_and_date_as_a_re
     [letters] = await MultiServerMCPClient({"letters": connection}).get_tools()
     ways: tuple[tuple[Any, dict[str, Any], str], ...] = (
         (search("Skerry Light"), {"retrievers": [letters]}, "document"),
-        (calls(call("lights_search_letters", query="Skerry Light")), {"mcp": servers(tmp_path)}, "web"),
+        (
+            calls(call("lights_search_letters", query="Skerry Light")),
+            {"mcp": servers(tmp_path)},
+            "web",
+        ),
     )
     for act, settings, kind in ways:
         given = {"docs": (), "engines": (), **settings}
-        state = await lab(tmp_path, researcher=[act, REPORT, written], writer=[written], **given).ask()
+        state = await lab(
+            tmp_path, researcher=[act, REPORT, written], writer=[written], **given
+        ).ask()
         assert state.report is not None
         letter, tower = (state.sources[key] for key in state.report.sources)
-        assert (letter.title, letter.location) == ("Letter of Ada Moran", "https://letters.example/moran/7")
+        assert (letter.title, letter.location) == (
+            "Letter of Ada Moran",
+            "https://letters.example/moran/7",
+        )
         assert (tower.title, tower.location) == ("tower", "/srv/letters/tower.txt")
         assert (letter.date, tower.date) == ("2024-05-01", "1844-03-02")
         assert (letter.kind, tower.kind) == (kind, "document")
@@ -87,7 +97,9 @@ MISLED = f"{LIT} [1] The Skerry Light is 99 metres tall. [1]"
 """What is written by models that believe the server."""
 
 
-async def test_a_hostile_server_breaks_no_fence_replaces_no_tool_and_the_run_ends_with_a_report(tmp_path: Path) -> None:
+async def test_a_hostile_server_breaks_no_fence_replaces_no_tool_and_the_run_ends_with_a_report(
+    tmp_path: Path,
+) -> None:
     log = list[str]()
     used: dict[str, dict[str, Any]] = {
         "look_up": {"light": "Skerry Light"},
@@ -117,7 +129,11 @@ async def test_a_hostile_server_breaks_no_fence_replaces_no_tool_and_the_run_end
         assert len(text) < 4000
     assert "lights_fail failed: " in replies[3] and "3 s (tool_seconds)" in replies[-1]
     assert state.run is not None and state.report is not None
-    assert [state.sources[key].location for key in state.report.sources] == ["https://lights.example/1"]
+    assert [state.sources[key].location for key in state.report.sources] == [
+        "https://lights.example/1"
+    ]
     assert [claim.verdict for claim in state.report.claims] == ["supported", "unsupported"]
-    assert "evil.example" not in state.messages[-1].text and "Mallory" not in state.messages[-1].text
+    assert (
+        "evil.example" not in state.messages[-1].text and "Mallory" not in state.messages[-1].text
+    )
     assert HOSTILE.partition("<")[0].strip() not in state.messages[-1].text

@@ -1,4 +1,5 @@
-"""Pages are opened only if they were named; closed or vanished ones are read as copies that directories know."""
+"""Pages are opened only if they were named; closed or vanished ones are read as copies that
+directories know."""
 
 from __future__ import annotations
 
@@ -59,7 +60,12 @@ async def opened(thread: Reading, address: str) -> tuple[Source, str]:
     ],
 )
 async def test_a_closed_paper_is_read_where_a_directory_knows_an_open_copy(
-    web: Web, known: Directories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, asked: list[str]
+    web: Web,
+    known: Directories,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    asked: list[str],
 ) -> None:
     monkeypatch.setenv("OPENALEX_API_KEY", OPENALEX_KEY)
     copy = known.web.publish("/copy.pdf", pdf_of(WORDS), content_type="application/pdf")
@@ -67,7 +73,11 @@ async def test_a_closed_paper_is_read_where_a_directory_knows_an_open_copy(
     thread = reading(web, known, tmp_path)
     source, text = await opened(thread, web.publish(PAPER, "Forbidden", 403))
     assert "lit for the first time in 1844" in text
-    assert (source.address, source.location, source.title) == (web.url(PAPER), web.url(PAPER), TITLE)
+    assert (source.address, source.location, source.title) == (
+        web.url(PAPER),
+        web.url(PAPER),
+        TITLE,
+    )
     assert (source.copy_address, source.copied_on, source.is_retracted) == (copy, "", False)
     assert labels("en").remark(source) == f"read in an open copy: {known.web.netloc}"
     assert link_to(source) == web.url(PAPER) and link_to(source, "lit", 1) == f"{copy}#page=1"
@@ -87,7 +97,10 @@ async def test_a_page_that_shows_the_abstract_gives_its_title_and_a_retraction_i
     source, text = await opened(reading(web, known, tmp_path), web.publish("/articles/1", ABSTRACT))
     assert (source.title, source.copy_address, "1844" in text) == ("The first lamp", copy, True)
     assert source.is_retracted and not source.is_in_force
-    assert labels("de").remark(source) == f"zurückgezogen, gelesen in einer offenen Kopie: {known.web.netloc}"
+    assert (
+        labels("de").remark(source)
+        == f"zurückgezogen, gelesen in einer offenen Kopie: {known.web.netloc}"
+    )
     known.openalex("")
     source, text = await opened(reading(web, known, tmp_path), web.url("/articles/1"))
     assert (source.copy_address, "1893" in text, source.is_retracted) == ("", True, True)
@@ -113,7 +126,9 @@ async def test_other_refusals_stay_refusals_and_no_directory_is_asked(
     assert (known.web.requests, thread.meter.asked, thread.meter.fetches) == ([], [], 1)
 
 
-@pytest.mark.parametrize("settings", [{"open_copies": False}, {"engines": ()}, {"domains_allow": ("127.0.0.2",)}])
+@pytest.mark.parametrize(
+    "settings", [{"open_copies": False}, {"engines": ()}, {"domains_allow": ("127.0.0.2",)}]
+)
 async def test_switched_off_or_without_the_web_a_closed_paper_is_refused_as_it_is(
     web: Web, known: Directories, tmp_path: Path, settings: dict[str, Any]
 ) -> None:
@@ -149,7 +164,9 @@ async def test_without_a_copy_the_refusal_is_named_with_the_retraction(
     assert thread.meter.asked == ["Crossref", "Europe PMC", "arXiv", "OpenAlex", "Unpaywall"]
 
 
-async def test_lookups_and_copies_end_with_the_fetches_of_the_run(web: Web, known: Directories, tmp_path: Path) -> None:
+async def test_lookups_and_copies_end_with_the_fetches_of_the_run(
+    web: Web, known: Directories, tmp_path: Path
+) -> None:
     known.openalex(article(known.web, "/copy"))
     thread = reading(web, known, tmp_path)
     thread.meter.most_fetches = 3
@@ -170,10 +187,16 @@ async def test_a_page_that_is_gone_is_read_as_the_archive_kept_it(
         monkeypatch.setenv("HTTP_PROXY", forward.url)
         thread = reading(web, known, tmp_path, trust_proxy=True)
         source, text = await opened(thread, address)
-    assert "1844" in text and (source.title, source.address, source.location) == ("The log", address, address)
+    assert "1844" in text and (source.title, source.address, source.location) == (
+        "The log",
+        address,
+        address,
+    )
     assert (source.copy_address, source.copied_on) == (kept, "2019-12-31")
     assert labels("en").remark(source) == f"read in an open copy: {known.web.netloc}, 2019-12-31"
-    assert known.query("/available")["url"] == [address] and thread.meter.asked == ["Internet Archive"]
+    assert known.query("/available")["url"] == [address] and thread.meter.asked == [
+        "Internet Archive"
+    ]
 
 
 async def test_the_archive_is_not_asked_for_pages_of_a_private_network(
@@ -189,8 +212,14 @@ async def test_the_archive_is_not_asked_for_pages_of_a_private_network(
     ("text", "doi"),
     [
         ("https://journal.example/doi/full/10.1002/ABC.123?download=true", "10.1002/abc.123"),
-        ("https://journal.example/articles/10.3389/fpsyg.2020.00001/full", "10.3389/fpsyg.2020.00001"),
-        ("https://journal.example/10.1371%2Fjournal.pone.0012345.pdf", "10.1371/journal.pone.0012345"),
+        (
+            "https://journal.example/articles/10.3389/fpsyg.2020.00001/full",
+            "10.3389/fpsyg.2020.00001",
+        ),
+        (
+            "https://journal.example/10.1371%2Fjournal.pone.0012345.pdf",
+            "10.1371/journal.pone.0012345",
+        ),
         ("See (doi:10.1016/S0140-6736(97)11096-0).", "10.1016/s0140-6736(97)11096-0"),
         ("10.1000/one, and https://doi.org/10.1000/one.", "10.1000/one"),
         ("10.1000/one and 10.1000/two", ""),
@@ -216,20 +245,32 @@ async def test_a_variant_that_a_page_links_to_replaces_no_address_and_what_a_mod
     await reading.open(evil)
     with pytest.raises(ToolFailed, match="blocked"):
         await reading.open(web.url("/rival?utm_source=script"))
-    assert len((await reading.open(web.url("/rival?utm_source=what-the-model-knows#part"))).hits) == 1
-    assert [request.target for request in web.requests if request.target.startswith("/rival")][-1] == "/rival"
+    assert (
+        len((await reading.open(web.url("/rival?utm_source=what-the-model-knows#part"))).hits) == 1
+    )
+    assert [request.target for request in web.requests if request.target.startswith("/rival")][
+        -1
+    ] == "/rival"
 
 
-async def test_a_models_variant_leads_to_the_first_address_that_was_given(web: Web, tmp_path: Path) -> None:
+async def test_a_models_variant_leads_to_the_first_address_that_was_given(
+    web: Web, tmp_path: Path
+) -> None:
     addresses = Addresses(Reading(web, tmp_path).pages(), "question")
     await addresses.allow(["https://a.example/x?gclid=1#top"])
     await addresses.allow(["https://a.example/x?gclid=2", "https://A.example/x?gclid=1"])
     assert (await addresses.known("https://a.example/x"))[0] == "https://a.example/x?gclid=1#top"
-    assert (await addresses.known("https://a.example/x?gclid=2#end"))[0] == "https://a.example/x?gclid=2"
-    assert (await addresses.known("https://a.example/x?gclid=1"))[0] == "https://a.example/x?gclid=1#top"
+    assert (await addresses.known("https://a.example/x?gclid=2#end"))[
+        0
+    ] == "https://a.example/x?gclid=2"
+    assert (await addresses.known("https://a.example/x?gclid=1"))[
+        0
+    ] == "https://a.example/x?gclid=1#top"
 
 
-async def test_an_address_that_cannot_be_taken_apart_is_a_problem_of_its_own(web: Web, tmp_path: Path) -> None:
+async def test_an_address_that_cannot_be_taken_apart_is_a_problem_of_its_own(
+    web: Web, tmp_path: Path
+) -> None:
     reading, good = Reading(web, tmp_path), article(web, "/good")
     await reading.name(good, BAD)
     outcome = await reading.open(BAD, good)
@@ -237,7 +278,9 @@ async def test_an_address_that_cannot_be_taken_apart_is_a_problem_of_its_own(web
     assert "could not be read" in outcome.problems[0]
 
 
-async def test_a_call_that_fails_or_is_cancelled_leaves_no_task_running(web: Web, tmp_path: Path) -> None:
+async def test_a_call_that_fails_or_is_cancelled_leaves_no_task_running(
+    web: Web, tmp_path: Path
+) -> None:
     async def slow(exchange: Exchange) -> None:
         await asyncio.sleep(0.5)
         await exchange.answer(f"<p>{WORDS * 3}</p>")
@@ -255,7 +298,9 @@ async def test_a_call_that_fails_or_is_cancelled_leaves_no_task_running(web: Web
 
 
 @pytest.mark.fault(27)
-async def test_addresses_that_lead_to_one_page_at_the_same_time_are_one_source(web: Web, tmp_path: Path) -> None:
+async def test_addresses_that_lead_to_one_page_at_the_same_time_are_one_source(
+    web: Web, tmp_path: Path
+) -> None:
     article(web, "/final")
     moved = [web.publish(f"/moved/{number}", "", 302, location="/final") for number in range(5)]
     reading = Reading(web, tmp_path)
@@ -263,12 +308,16 @@ async def test_addresses_that_lead_to_one_page_at_the_same_time_are_one_source(w
     first = await reading.open(*moved)
     assert len(first.hits) == 1
     await reading.name(web.url("/final"))
-    later = [(await reading.open(address)).hits[0].source.key for address in (*moved, web.url("/final"))]
+    later = [
+        (await reading.open(address)).hits[0].source.key for address in (*moved, web.url("/final"))
+    ]
     assert set(later) == {first.hits[0].source.key}
 
 
 @pytest.mark.fault(27)
-async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_source(web: Web, tmp_path: Path) -> None:
+async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_source(
+    web: Web, tmp_path: Path
+) -> None:
     final = article(web, "/final")
     moved = web.publish("/moved", "", 302, location="/final")
     reading = Reading(web, tmp_path)
@@ -278,7 +327,9 @@ async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_sour
     shelf = Shelf("shelf", Found("T", final, "x"), Found("T", moved, "y"))
     tool = WebSearch(reading.context, [shelf], new_tool_context(reading.store))
     hits = (await tool.run(WebSearchArguments(queries=["q"]))).hits
-    assert [(hit.source.key, hit.source.address, hit.excerpt) for hit in hits] == [(opened.key, final, "x")]
+    assert [(hit.source.key, hit.source.address, hit.excerpt) for hit in hits] == [
+        (opened.key, final, "x")
+    ]
     await reading.name(final)
     assert (await reading.open(final)).hits[0].source.key == opened.key
     assert web.asked("/final") == 1
@@ -287,11 +338,15 @@ async def test_a_page_that_was_opened_elsewhere_and_is_then_found_keeps_its_sour
 async def test_links_that_are_long_or_no_addresses_are_not_shown(web: Web, tmp_path: Path) -> None:
     links = "".join(f'<a href="/{number}?{"x" * 400}">Long</a> ' for number in range(25))
     reading = Reading(web, tmp_path)
-    await reading.name(address := article(web, "/linking", f'{WORDS * 3} {links} <a href="/short">Short</a>'))
+    await reading.name(
+        address := article(web, "/linking", f'{WORDS * 3} {links} <a href="/short">Short</a>')
+    )
     assert (await reading.open(address)).hits[0].links == (("Short", web.url("/short")),)
 
 
-async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(web: Web, tmp_path: Path) -> None:
+async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(
+    web: Web, tmp_path: Path
+) -> None:
     address = web.publish("/closed", "No.", status=403)
     reading = Reading(web, tmp_path)
     await reading.name(address)
@@ -304,4 +359,8 @@ async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(web: W
 
 def test_addresses_are_found_in_what_a_user_writes() -> None:
     text = "Compare (https://one.example/a?b=c), <http://two.example/d>. And https://three.example/e_(f)!"
-    assert addresses_in(text) == ["https://one.example/a?b=c", "http://two.example/d", "https://three.example/e_(f)"]
+    assert addresses_in(text) == [
+        "https://one.example/a?b=c",
+        "http://two.example/d",
+        "https://three.example/e_(f)",
+    ]

@@ -1,4 +1,5 @@
-"""Retrievers, tools and engines that an app passes: found, shown, cited and checked like our own, and never trusted."""
+"""Retrievers, tools and engines that an app passes: found, shown, cited and checked like our own,
+and never trusted."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ class Archive(BaseRetriever):
     documents: list[Document]
     asked: list[str] = []  # noqa: RUF012 - pydantic copies it
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
         self.asked.append(query)
         return self.documents
 
@@ -72,7 +75,9 @@ def hanging(light: str) -> str:
 async def test_what_a_retriever_finds_is_a_source_whether_or_not_it_has_an_address() -> None:
     archive = Archive(
         documents=[
-            Document(LIT, metadata={"source": "https://archive.example/light", "title": "The Light"}),
+            Document(
+                LIT, metadata={"source": "https://archive.example/light", "title": "The Light"}
+            ),
             Document(KEPT, metadata={"source": "/srv/keepers.txt", "title": "Keepers"}),
             Document("Not to be read.", metadata={"source": "http://169.254.169.254/latest/"}),
         ]
@@ -80,19 +85,32 @@ async def test_what_a_retriever_finds_is_a_source_whether_or_not_it_has_an_addre
     hits = (await used("web_search", Context(engines=(archive,)), queries=["Skerry Light"])).hits
     assert archive.asked == ["Skerry Light"]
     web, other = (hit.source for hit in hits)
-    assert (web.kind, web.location, web.extent) == ("web", "https://archive.example/light", "excerpt")
+    assert (web.kind, web.location, web.extent) == (
+        "web",
+        "https://archive.example/light",
+        "excerpt",
+    )
     assert (other.kind, other.title, other.extent) == ("document", "Keepers", "whole")
     assert other.address.endswith("/Archive") and [hit.excerpt for hit in hits] == [LIT, KEPT]
 
 
-async def test_a_tool_is_offered_by_its_own_arguments_and_what_it_says_is_cited(tmp_path: Path) -> None:
+async def test_a_tool_is_offered_by_its_own_arguments_and_what_it_says_is_cited(
+    tmp_path: Path,
+) -> None:
     act, written = calls(call("keepers", light="Skerry Light")), "Ada Moran kept it until 1932. [1]"
     given: dict[str, Any] = {"docs": (), "engines": (), "tools": (keepers, logbook)}
     thread = lab(tmp_path, researcher=[act, REPORT, written], writer=[written], **given)
     state = await thread.ask()
     assert state.report is not None
     [offered] = {asked.tools for asked in thread.calls("researcher")[:2]}
-    assert offered == ("open_url", "keepers", "logbook", "calculate", "generate_report", "think_tool")
+    assert offered == (
+        "open_url",
+        "keepers",
+        "logbook",
+        "calculate",
+        "generate_report",
+        "think_tool",
+    )
     [source] = (state.sources[key] for key in state.report.sources)
     assert (source.title, source.extent) == ("keepers: Skerry Light", "whole")
     assert [passage.quote for claim in state.report.claims for passage in claim.passages] == [KEPT]
@@ -111,7 +129,9 @@ async def test_a_tool_is_offered_by_its_own_arguments_and_what_it_says_is_cited(
         (hanging, {"light": "Skerry"}, "The tool did not finish within 0.2 s (tool_seconds)."),
     ],
 )
-async def test_what_goes_wrong_in_a_tool_is_its_result(given: BaseTool, arguments: dict[str, Any], words: str) -> None:
+async def test_what_goes_wrong_in_a_tool_is_its_result(
+    given: BaseTool, arguments: dict[str, Any], words: str
+) -> None:
     HANGS.clear()
     context, seconds = Context(tools=(given,), engines=()), 0.2 if given is hanging else 60
     [problem] = (await used(given.name, context, seconds=seconds, **arguments)).problems
@@ -139,8 +159,14 @@ async def test_a_long_result_is_shown_by_its_passages_on_the_topic() -> None:
     ("content", "titles"),
     [
         ([{"type": "text", "text": json.dumps({"results": [{"title": "A", "text": "x"}]})}], ["A"]),
-        (str([{"title": "The Light's story", "link": "https://a.example/", "snippet": "x"}]), ["The Light's story"]),
-        ([{"type": "text", "text": "Plain words."}, {"type": "image", "base64": "AAAA"}], ["blocks: 1"]),
+        (
+            str([{"title": "The Light's story", "link": "https://a.example/", "snippet": "x"}]),
+            ["The Light's story"],
+        ),
+        (
+            [{"type": "text", "text": "Plain words."}, {"type": "image", "base64": "AAAA"}],
+            ["blocks: 1"],
+        ),
         ([{"type": "image", "base64": "AAAA"}], []),
         ({"temperature": 4, "unit": "°C"}, ["blocks: 1"]),
         ("[" * 100_000, ["blocks: 1"]),
@@ -165,11 +191,21 @@ async def test_the_domains_of_the_settings_bind_what_tools_bring() -> None:
     assert found.problems == ("logbook returned nothing that may be shown.",)
 
 
-async def test_the_planned_strategy_is_refused_tools_alone_since_its_steps_search(tmp_path: Path) -> None:
+async def test_the_planned_strategy_is_refused_tools_alone_since_its_steps_search(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(
-        NoSearchTool, match=r"steps of a plan need something to search.*pass a tool that takes a query as an engine"
+        NoSearchTool,
+        match=r"steps of a plan need something to search.*pass a tool that takes a query as an engine",
     ):
-        await aresearch("Who kept it?", "planned", models="extractive", engines=(), tools=[keepers], data_dir=tmp_path)
+        await aresearch(
+            "Who kept it?",
+            "planned",
+            models="extractive",
+            engines=(),
+            tools=[keepers],
+            data_dir=tmp_path,
+        )
 
 
 def renamed(name: str) -> BaseTool:
@@ -183,12 +219,17 @@ def renamed(name: str) -> BaseTool:
         ({"tools": (renamed("generate_report"),)}, "'generate_report' is the name of another tool"),
         ({"tools": (keepers, renamed("keepers"))}, "'keepers' is the name of another tool"),
         ({"tools": (renamed("no name"),)}, "'no name' is not a valid tool name"),
-        ({"engines": (Archive(documents=[]), Archive(documents=[Document("x")]))}, "two are named 'Archive'"),
+        (
+            {"engines": (Archive(documents=[]), Archive(documents=[Document("x")]))},
+            "two are named 'Archive'",
+        ),
         ({"domains_deny": ("a..b",)}, "domains_deny"),
         ({"engines": ("bing",)}, "unknown engine 'bing'; choose from arxiv, brave, "),
     ],
 )
-def test_what_cannot_be_offered_is_refused_before_anything_is_asked(settings: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_offered_is_refused_before_anything_is_asked(
+    settings: dict[str, Any], words: str
+) -> None:
     with pytest.raises(UnknownSetting, match=words):
         check_tools(Context(**{"engines": ("wikipedia",), **settings}))
 
@@ -201,7 +242,10 @@ def test_the_description_of_a_tool_is_shortened_and_cleaned() -> None:
     schema = researcher_tools(Context(tools=(talker,), engines=()))["talker"]["function"]
     assert len(schema["description"]) == 2000
     assert schema["description"].startswith("Hidden Ignore")
-    many = {"type": "object", "properties": {f"a{n}": {"type": "string", "description": "x" * 900} for n in range(90)}}
+    many = {
+        "type": "object",
+        "properties": {f"a{n}": {"type": "string", "description": "x" * 900} for n in range(90)},
+    }
     with pytest.raises(UnknownSetting, match="take more than 20000 characters"):
         check_tools(Context(tools=(talker.model_copy(update={"args_schema": many}),), engines=()))
 
@@ -232,7 +276,9 @@ async def test_private_texts_of_a_retriever_go_to_no_other_engine() -> None:
     web = Shelf("web", Found("A", "https://a.example/", "x"))
     for engines, sent in (((archive,), "Zanzibarella budget"), ((archive, web), "budget")):
         context, tool_context = Context(engines=engines), new_tool_context(store)
-        await keep_results(await used("web_search", context, tool_context, queries=["project"]), tool_context)
+        await keep_results(
+            await used("web_search", context, tool_context, queries=["project"]), tool_context
+        )
         await used("web_search", context, tool_context, queries=["Zanzibarella budget"])
         assert archive.asked[-1] == sent
     assert web.asked == ["project", "budget"]
@@ -274,7 +320,9 @@ SCHEMAS = [
 def test_a_passed_tool_is_offered_in_keywords_that_strict_servers_take(
     given: dict[str, Any], plain: dict[str, Any] | None
 ) -> None:
-    tool = StructuredTool(name="find", description="Find it.", args_schema={"type": "object", **given}, func=str)
+    tool = StructuredTool(
+        name="find", description="Find it.", args_schema={"type": "object", **given}, func=str
+    )
     schema = passed_schema(tool)["function"]["parameters"]
     unknown = "$schema $ref $defs definitions additionalProperties const exclusiveMinimum oneOf"
     assert not [word for word in unknown.split() if f'"{word}":' in json.dumps(schema)]

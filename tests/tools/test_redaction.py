@@ -44,21 +44,30 @@ _HAN = re.compile(r"[\u4e00-\u9fff]+")
 
 
 def obedient(english: str = ENGLISH, chinese: str = CHINESE) -> list[str]:
-    """The queries: slices of the document, its words joined by signs, and its two languages in one query."""
+    """The queries: slices of the document, its words joined by signs, and its two languages in one
+    query."""
     words = english.split()
     slices = [" ".join(words[start : start + 8]) for start in range(0, len(words), 8)]
     signs = [chinese[start : start + 8] for start in range(0, len(chinese), 8)]
-    return [*slices, *signs, *(text.replace(" ", "/") for text in slices), *(f"{words[1]}{text}" for text in signs)]
+    return [
+        *slices,
+        *signs,
+        *(text.replace(" ", "/") for text in slices),
+        *(f"{words[1]}{text}" for text in signs),
+    ]
 
 
 def units(text: str) -> set[str]:
     """The words of a text, and the pairs of its Chinese characters."""
     words = {word.lower() for word in _WORD.findall(_HAN.sub(" ", text))}
-    return words | {run[start : start + 2] for run in _HAN.findall(text) for start in range(len(run) - 1)}
+    return words | {
+        run[start : start + 2] for run in _HAN.findall(text) for start in range(len(run) - 1)
+    }
 
 
 def leaked(queries: Iterable[str], *public: str) -> set[tuple[str, str]]:
-    """Words that only the document says and that are not everyday ones, with the query in which each stands."""
+    """Words that only the document says and that are not everyday ones, with the query in which
+    each stands."""
     private = units(SECRET) - set().union(*map(units, public)) - STOP_WORDS - everyday_words("en")
     return {(unit, query) for query in queries for unit in units(query) & private}
 
@@ -66,7 +75,9 @@ def leaked(queries: Iterable[str], *public: str) -> set[tuple[str, str]]:
 QUESTION = "What does a bottling plant cost, and how do its patents differ?"
 PUBLIC = "A bottling plant costs 20 million euros in Saxony; the unions of Rotterdam are strong."
 LIMITS = {"max_queries": 200, "max_searches": 400, "max_iterations": 30}
-RUN = Run(id="question", question="", date="Monday", language="English", is_resumable=False, version="0")
+RUN = Run(
+    id="question", question="", date="Monday", language="English", is_resumable=False, version="0"
+)
 RESULT = ApiAnswer([found("https://public.example/plant", "Plants", PUBLIC)])
 
 
@@ -81,8 +92,12 @@ def said(request: Received) -> list[str]:
 
 
 def researcher(request: Received) -> Reply:
-    """Searches for its task, which may be the words of a finding, then sends away all that it has read."""
-    results, texts = tool_results(request), [str(m["content"]) for m in request.messages if m["role"] == "user"]
+    """Searches for its task, which may be the words of a finding, then sends away all that it has
+    read."""
+    results, texts = (
+        tool_results(request),
+        [str(m["content"]) for m in request.messages if m["role"] == "user"],
+    )
     task = next(text for text in texts if OPENING not in text).partition("\n\n")[0]
     turns = [search_for(task), search_for(*obedient()), END]
     return turns[min(sum(not each["results"] or "Plants" in str(each) for each in results), 2)]
@@ -108,14 +123,21 @@ async def test_an_obedient_researcher_sends_no_word_that_only_documents_say(
 ) -> None:
     limits = {**LIMITS, "whole_characters": whole}
     with wire_lab(
-        tmp_path / "data", monkeypatch, SCRIPT, docs=documents(tmp_path), limits=limits, verify="off"
+        tmp_path / "data",
+        monkeypatch,
+        SCRIPT,
+        docs=documents(tmp_path),
+        limits=limits,
+        verify="off",
     ) as wire:
         wire.engine.otherwise = RESULT
         state = await wire.ask(QUESTION)
         assert state.run
         assert QUESTION in wire.engine.queries
         assert not leaked(wire.engine.queries, QUESTION, PUBLIC, state.run.date)
-        problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+        problems = " ".join(
+            problem for request in wire.requests("finding") for problem in said(request)
+        )
         assert "'Kestrel'" in problems and "stand only in the user's documents" in problems
         [note] = [note for note in report_notes(state) if "are only in your documents" in note]
         assert note in state.messages[-1].text and "mix_private" in note
@@ -131,7 +153,10 @@ def sent_of(*texts: str, size: int) -> list[str]:
 WAYS: dict[str, tuple[list[str], Callable[[list[str]], int]]] = {
     "English": (sent_of(ENGLISH, size=50), lambda queries: sum(map(len, private_words(queries)))),
     "Chinese": (sent_of(CHINESE, size=7), lambda queries: 3 * len(private_words(queries))),
-    "base64": (sent_of(CODED, size=40), lambda queries: sum(map(len, {*re.findall(r"\w+", " ".join(queries))}))),
+    "base64": (
+        sent_of(CODED, size=40),
+        lambda queries: sum(map(len, {*re.findall(r"\w+", " ".join(queries))})),
+    ),
 }
 
 
@@ -144,25 +169,43 @@ def private_words(queries: list[str]) -> set[str]:
 async def test_where_mixing_is_allowed_a_run_sends_no_more_than_its_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """Two researchers one after the other send what they have read; they share the budget, and the run says so."""
+    """Two researchers one after the other send what they have read; they share the budget, and the
+    run says so."""
     parts, letters = WAYS[way]
-    script = {**SCRIPT, "researcher": lambda request: END if tool_results(request) else search_for(*parts)}
+    script = {
+        **SCRIPT,
+        "researcher": lambda request: END if tool_results(request) else search_for(*parts),
+    }
     limits = {**LIMITS, "max_unseen_characters": 100, "whole_characters": 0}
     with wire_lab(
-        tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=limits, verify="off", mix_private=True
+        tmp_path / "data",
+        monkeypatch,
+        script,
+        docs=documents(tmp_path),
+        limits=limits,
+        verify="off",
+        mix_private=True,
     ) as wire:
         state = await wire.ask(QUESTION)
-        problems = " ".join(problem for request in wire.requests("finding") for problem in said(request))
+        problems = " ".join(
+            problem for request in wire.requests("finding") for problem in said(request)
+        )
     assert 40 < letters(wire.engine.queries) <= 100
     assert "(max_unseen_characters)" in problems
-    assert state.run and MIXES_PRIVATE in state.run.notices and MIXES_PRIVATE in state.messages[-1].text
+    assert (
+        state.run
+        and MIXES_PRIVATE in state.run.notices
+        and MIXES_PRIVATE in state.messages[-1].text
+    )
 
 
 async def test_a_question_goes_on_with_the_mixing_that_it_was_begun_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = {**SCRIPT, "clarifier": [say("Which plant?"), use(("generate_plan", {}))]}
-    with wire_lab(tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=LIMITS) as wire:
+    with wire_lab(
+        tmp_path / "data", monkeypatch, script, docs=documents(tmp_path), limits=LIMITS
+    ) as wire:
         wire.engine.otherwise, wire.settings["verify"] = RESULT, "off"
         await wire.ask(QUESTION)
         wire.settings["mix_private"] = True
@@ -185,9 +228,14 @@ async def club_search(tmp_path: Path, **limits: int) -> tuple[WebSearch, Shelf, 
     """A search of one engine beside the private minutes of the club."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "minutes.md").write_text(CLUB)
-    context = Context(docs=(tmp_path / "docs",), data_dir=tmp_path / "data", limits=Limits(**limits))
+    context = Context(
+        docs=(tmp_path / "docs",), data_dir=tmp_path / "data", limits=Limits(**limits)
+    )
     await asyncio.to_thread(Library(context).refresh)
-    tool_context, shelf = new_tool_context(), Shelf("shelf", Found("Boats", "https://boats.example/", WEB))
+    tool_context, shelf = (
+        new_tool_context(),
+        Shelf("shelf", Found("Boats", "https://boats.example/", WEB)),
+    )
     return WebSearch(context, [shelf], tool_context), shelf, tool_context
 
 
@@ -205,12 +253,19 @@ async def test_queries_from_the_question_public_pages_and_what_everybody_knows_a
         return " ".join(outcome.problems)
 
     await note_user(tool_context.pages, [HumanMessage("What does an eight for rowers cost?")], RUN)
-    first = ["eight for rowers price 2026", '"Stämpfli" eight, oars cost', "FISA boat weight rules", "八人艇价格"]
+    first = [
+        "eight for rowers price 2026",
+        '"Stämpfli" eight, oars cost',
+        "FISA boat weight rules",
+        "八人艇价格",
+    ]
     assert [await search(query) for query in first] == [""] * 4
     assert shelf.asked == first
     assert not await search("Filippi or Empacher hull, carbon riggers")
     assert not await search("eights discussed price negotiate")
-    instead = "Searched 'price yard' instead of 'price at the Otterness yard': 'Otterness' stand only"
+    instead = (
+        "Searched 'price yard' instead of 'price at the Otterness yard': 'Otterness' stand only"
+    )
     assert instead in await search("price at the Otterness yard")
     assert "'Vera', 'Oberholt'" in await search("Vera Oberholt rowers")
     assert "Not searched: '“Oberholt”': 'Oberholt'" in await search("“Oberholt”")
@@ -220,10 +275,15 @@ async def test_queries_from_the_question_public_pages_and_what_everybody_knows_a
 @pytest.mark.fault("R8")
 async def test_unseen_words_are_sent_up_to_a_number_of_letters(tmp_path: Path) -> None:
     tool, shelf, _ = await club_search(tmp_path, max_unseen_characters=20)
-    arguments = WebSearchArguments(queries=["boat Stämpfli", "weight FISA Stämpfli", f"boat {CODED[:40]}"])
+    arguments = WebSearchArguments(
+        queries=["boat Stämpfli", "weight FISA Stämpfli", f"boat {CODED[:40]}"]
+    )
     outcome = await tool.run(arguments)
     assert shelf.asked == ["boat Stämpfli", "weight FISA Stämpfli", "boat"]
-    assert [CODED[:40] in problem and "(max_unseen_characters)" in problem for problem in outcome.problems] == [True]
+    assert [
+        CODED[:40] in problem and "(max_unseen_characters)" in problem
+        for problem in outcome.problems
+    ] == [True]
 
 
 def test_the_planners_lines_of_a_plan_that_the_user_has_edited_are_not_the_users_words() -> None:

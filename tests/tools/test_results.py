@@ -27,11 +27,22 @@ LINKS = (("its keeper", "https://light.example/keeper"), ("", "https://light.exa
 
 
 def written(*hits: Hit) -> str:
-    return write_results(Outcome(hits), {hit.source.key: number for number, hit in enumerate(hits, 1)})
+    return write_results(
+        Outcome(hits), {hit.source.key: number for number, hit in enumerate(hits, 1)}
+    )
 
 
-def hit(excerpt: str, text: str = "", date: str = "", links: tuple[tuple[str, str], ...] = ()) -> Hit:
-    source = Source(key="k", title="Skerry Light", location="k", address="docs:light.md", kind="document", date=date)
+def hit(
+    excerpt: str, text: str = "", date: str = "", links: tuple[tuple[str, str], ...] = ()
+) -> Hit:
+    source = Source(
+        key="k",
+        title="Skerry Light",
+        location="k",
+        address="docs:light.md",
+        kind="document",
+        date=date,
+    )
     return Hit(source, excerpt, text, links)
 
 
@@ -92,7 +103,9 @@ def test_no_excerpt_makes_finding_slow(excerpt: str, text: str) -> None:
         f"[…] {NEEDLE} […]",
     ],
 )
-def test_the_part_around_the_excerpt_is_shown_however_an_engine_has_changed_it(excerpt: str) -> None:
+def test_the_part_around_the_excerpt_is_shown_however_an_engine_has_changed_it(
+    excerpt: str,
+) -> None:
     text = f"{WORDS}{NEEDLE.replace(' ', chr(10), 3)} {WORDS}"
     shown = window(text, excerpt, 600)
     assert " ".join(NEEDLE.split()) in " ".join(shown.split())
@@ -105,8 +118,15 @@ def test_a_part_that_is_shortened_keeps_its_middle() -> None:
     assert NEEDLE in window(text, window(text, NEEDLE, 15_000), 1000)
 
 
-@given(st.text("ab \n", min_size=1, max_size=300), st.integers(0, 250), st.integers(10, 60), st.integers(20, 80))
-def test_a_piece_of_a_text_is_in_what_is_shown_of_it(text: str, start: int, length: int, characters: int) -> None:
+@given(
+    st.text("ab \n", min_size=1, max_size=300),
+    st.integers(0, 250),
+    st.integers(10, 60),
+    st.integers(20, 80),
+)
+def test_a_piece_of_a_text_is_in_what_is_shown_of_it(
+    text: str, start: int, length: int, characters: int
+) -> None:
     piece = " ".join(text[start : start + length].split())
     shown = window(text, piece, characters + 2 * len(piece) + 2 * length + 20)
     assert piece in " ".join(shown.split())
@@ -115,7 +135,8 @@ def test_a_piece_of_a_text_is_in_what_is_shown_of_it(text: str, start: int, leng
 
 @example(["# gh", NEEDLE, NEEDLE, NEEDLE, "\n\n", "ab cd"], 200)
 @given(
-    st.lists(st.sampled_from(["ab cd", "ef", "\n\n", "# gh", "| i | 7 |", NEEDLE]), max_size=60), st.integers(200, 900)
+    st.lists(st.sampled_from(["ab cd", "ef", "\n\n", "# gh", "| i | 7 |", NEEDLE]), max_size=60),
+    st.integers(200, 900),
 )
 def test_passages_are_found_in_the_text_at_their_offsets(parts: list[str], characters: int) -> None:
     text = " ".join(parts)

@@ -1,4 +1,5 @@
-"""Documents of retrievers: found by the internal search, cited like files, read in full, and as private as files."""
+"""Documents of retrievers: found by the internal search, cited like files, read in full, and as
+private as files."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ from deep_research.tools.use import sources_found
 WRITTEN = f"{LIT} [1] {TALL} [1] {KEPT} [2]"
 
 
-async def found(context: Context, tool_context: ToolContext, *queries: str, name: str = "internal_search") -> Outcome:
+async def found(
+    context: Context, tool_context: ToolContext, *queries: str, name: str = "internal_search"
+) -> Outcome:
     """Search and keep the results."""
     arguments: dict[str, Any] = {"urls" if name == "open_url" else "queries": list(queries)}
     outcome = await used(name, context, tool_context, **arguments)
@@ -36,7 +39,9 @@ async def found(context: Context, tool_context: ToolContext, *queries: str, name
 
 
 @pytest.mark.parametrize("kind", ["in memory", "chroma", "pgvector"])
-async def test_a_report_cites_documents_of_a_vector_store_by_title_address_and_date(tmp_path: Path, kind: str) -> None:
+async def test_a_report_cites_documents_of_a_vector_store_by_title_address_and_date(
+    tmp_path: Path, kind: str
+) -> None:
     with filled(kind) as store:
         thread = lab(
             tmp_path,
@@ -51,10 +56,14 @@ async def test_a_report_cites_documents_of_a_vector_store_by_title_address_and_d
     assert state.report is not None
     wiki, keepers = (state.sources[key] for key in state.report.sources)
     assert (wiki.title, wiki.location, wiki.date) == ("The Light", WIKI["source"], "2024-03-05")
-    assert (keepers.title, keepers.location, keepers.date) == ("keepers of 1901", BUCKET["source"], "")
-    assert {(source.kind, source.extent, source.origin, source.engines) for source in (wiki, keepers)} == {
-        ("document", "whole", "own", ("letters",))
-    }
+    assert (keepers.title, keepers.location, keepers.date) == (
+        "keepers of 1901",
+        BUCKET["source"],
+        "",
+    )
+    assert {
+        (source.kind, source.extent, source.origin, source.engines) for source in (wiki, keepers)
+    } == {("document", "whole", "own", ("letters",))}
     assert [claim.verdict for claim in state.report.claims] == ["supported"] * 3
     report = state.messages[-1].text
     assert "- [1] The Light — wiki.lights.example, your document, 2024-03-05" in report
@@ -66,13 +75,20 @@ async def test_a_report_cites_documents_of_a_vector_store_by_title_address_and_d
 
 async def test_a_document_is_read_in_full_from_what_was_returned_and_not_from_its_address() -> None:
     long = "\n\n".join(f"Entry {number} of the log says little." for number in range(500))
-    context = Context(retrievers=[in_memory([Document(long, metadata=WIKI)]).as_retriever()], engines=())
+    context = Context(
+        retrievers=[in_memory([Document(long, metadata=WIKI)]).as_retriever()], engines=()
+    )
     tool_context = new_tool_context()
     [hit] = (await found(context, tool_context, "log entry")).hits
     assert len(hit.excerpt) < 4000 < len(hit.text)
-    [read] = (await used("open_url", context, tool_context, urls=[hit.source.address], start=9000)).hits
+    [read] = (
+        await used("open_url", context, tool_context, urls=[hit.source.address], start=9000)
+    ).hits
     assert read.excerpt.startswith(f"[… 9000] {long[9000:9050]}")
-    for address, words in ((WIKI["source"], "was not opened"), ("retrieved:0/x", "No result has the address")):
+    for address, words in (
+        (WIKI["source"], "was not opened"),
+        ("retrieved:0/x", "No result has the address"),
+    ):
         refused = await found(context, tool_context, address, name="open_url")
         assert refused.hits == () and words in refused.problems[0]
 
@@ -123,46 +139,70 @@ async def test_parts_of_a_document_are_one_source_whoever_finds_them_and_each_is
 def test_title_address_and_date_are_taken_from_the_names_that_integrations_use(
     metadata: dict[str, Any], title: str, location: str, date: str
 ) -> None:
-    [record] = records_of([Document(LIT, metadata=metadata)], "letters", "fallback", 5, are_own=True)
-    assert (record.title, record.location, record.date, record.is_page) == (title, location, date, False)
+    [record] = records_of(
+        [Document(LIT, metadata=metadata)], "letters", "fallback", 5, are_own=True
+    )
+    assert (record.title, record.location, record.date, record.is_page) == (
+        title,
+        location,
+        date,
+        False,
+    )
     assert record.address.startswith("retrieved:") and record.address.endswith("/letters")
 
 
 async def test_documents_of_folders_and_of_retrievers_are_searched_together(tmp_path: Path) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()
-    (folder / "harbour.md").write_text("# Port Anlow\n\nPort Anlow is the harbour of the Skerry Light.\n")
-    context = Context(docs=(folder,), data_dir=tmp_path, retrievers=[in_memory().as_retriever()], engines=())
+    (folder / "harbour.md").write_text(
+        "# Port Anlow\n\nPort Anlow is the harbour of the Skerry Light.\n"
+    )
+    context = Context(
+        docs=(folder,), data_dir=tmp_path, retrievers=[in_memory().as_retriever()], engines=()
+    )
     outcome = await found(context, new_tool_context(), "Skerry Light", "zeppelin")
     assert {hit.source.address.partition(":")[0] for hit in outcome.hits} == {"docs", "retrieved"}
     assert outcome.problems == ()
 
 
-async def test_the_planned_strategy_searches_them_too_and_a_quick_answer_does(tmp_path: Path) -> None:
+async def test_the_planned_strategy_searches_them_too_and_a_quick_answer_does(
+    tmp_path: Path,
+) -> None:
     given: dict[str, Any] = {"models": "extractive", "data_dir": tmp_path, "clarify": "off"}
     ways: tuple[dict[str, Any], ...] = ({"strategy": "planned"}, {"depth": "quick"})
     for settings in ways:
         answer = await aresearch(
-            "When was the Skerry Light lit?", retrievers=[in_memory().as_retriever()], **settings, **given
+            "When was the Skerry Light lit?",
+            retrievers=[in_memory().as_retriever()],
+            **settings,
+            **given,
         )
         assert "1844" in answer.report.text
         assert answer.report.sources[0].startswith("retrieved:")
 
 
-async def test_their_words_go_to_no_search_engine_and_queries_to_them_may_use_those_of_files() -> None:
-    store = in_memory([Document("The project is called Zanzibarella.", metadata={"title": "Quimbledon"})])
+async def test_their_words_go_to_no_search_engine_and_queries_to_them_may_use_those_of_files() -> (
+    None
+):
+    store = in_memory(
+        [Document("The project is called Zanzibarella.", metadata={"title": "Quimbledon"})]
+    )
     web = Shelf("web", Found("A", "https://a.example/", "x"))
     context, tool_context = (
         Context(engines=(web,), retrievers=[store.as_retriever()]),
         new_tool_context(InMemoryStore()),
     )
     await found(context, tool_context, "project")
-    outcome = await found(context, tool_context, "Zanzibarella Quimbledon budget", name="web_search")
+    outcome = await found(
+        context, tool_context, "Zanzibarella Quimbledon budget", name="web_search"
+    )
     assert web.asked == ["budget"]
     assert outcome.redacted == ("Zanzibarella", "Quimbledon")
 
 
-async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(tmp_path: Path) -> None:
+async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(
+    tmp_path: Path,
+) -> None:
     thread = lab(
         tmp_path,
         researcher=[search("Skerry Light"), REPORT, "Nothing was found."],
@@ -175,7 +215,9 @@ async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(t
     thread.settings["retrievers"] = ()
     state = await thread.ask("yes")
     assert state.run.scope.retrievers == ("letters",)
-    failure = "The retriever 'letters' was not passed again (retrievers). Not searched: 'Skerry Light'."
+    failure = (
+        "The retriever 'letters' was not passed again (retrievers). Not searched: 'Skerry Light'."
+    )
     [result] = results(thread.calls("researcher")[1].messages).values()
     assert failure in result
     assert failure in state.messages[-1].text.replace("\\", "")
@@ -184,11 +226,22 @@ async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(t
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"retrievers": [in_memory().as_retriever()] * 2}, "two sources are named 'VectorStoreRetriever'"),
-        ({"engines": [in_memory().as_retriever()], "retrievers": [in_memory().as_retriever()]}, "two sources"),
-        ({"retrievers": "kit.vectors:PARTS"}, r"retrievers: 'kit.vectors:PARTS' could not be loaded \(TypeError\)"),
+        (
+            {"retrievers": [in_memory().as_retriever()] * 2},
+            "two sources are named 'VectorStoreRetriever'",
+        ),
+        (
+            {"engines": [in_memory().as_retriever()], "retrievers": [in_memory().as_retriever()]},
+            "two sources",
+        ),
+        (
+            {"retrievers": "kit.vectors:PARTS"},
+            r"retrievers: 'kit.vectors:PARTS' could not be loaded \(TypeError\)",
+        ),
     ],
 )
-def test_what_is_no_retriever_is_refused_before_anything_is_asked(settings: dict[str, Any], words: str) -> None:
+def test_what_is_no_retriever_is_refused_before_anything_is_asked(
+    settings: dict[str, Any], words: str
+) -> None:
     with pytest.raises(UnknownSetting, match=words):
         check_tools(Context(**{"engines": (), **settings}))

@@ -1,4 +1,5 @@
-"""Searching the web, as a model calls it: by Tavily against a server on loopback, and by engines of the tests."""
+"""Searching the web, as a model calls it: by Tavily against a server on loopback, and by engines of
+the tests."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ from deep_research.tools.web_search import WebSearch, WebSearchArguments
 
 
 async def search(
-    *queries: str, shelves: list[Shelf] | None = None, tool_context: ToolContext | None = None, **values: Any
+    *queries: str,
+    shelves: list[Shelf] | None = None,
+    tool_context: ToolContext | None = None,
+    **values: Any,
 ) -> Outcome:
     """Search by these shelves, or by the engines of the settings."""
     engines = shelves or choose_engines(settings(**values))
@@ -39,30 +43,48 @@ async def test_twenty_results_are_taken_from_the_queries_in_turn(api: SearchApi)
     tool_context = new_tool_context()
     outcome = await search("one", "two", tool_context=tool_context)
     assert len(outcome.hits) == 20
-    assert addresses(outcome)[:4] == [f"https://{site}.example/{number}" for number in (0, 1) for site in "ab"]
+    assert addresses(outcome)[:4] == [
+        f"https://{site}.example/{number}" for number in (0, 1) for site in "ab"
+    ]
     assert tool_context.meter.searches == 2
     assert outcome.problems == ()
 
 
 async def test_a_result_with_a_title_or_an_excerpt_is_kept_as_a_source_that_was_not_read() -> None:
-    untitled = Found("", "https://Example.org/a?id=1&utm_source=x#part", "Words\n\x1b[2J\tof the page.", "2026-01-02")
+    untitled = Found(
+        "",
+        "https://Example.org/a?id=1&utm_source=x#part",
+        "Words\n\x1b[2J\tof the page.",
+        "2026-01-02",
+    )
     bare = Found("\x00A\n title " + "x" * 300, "https://example.org/b", "")
     first, second = (await search("q", shelves=[Shelf("shelf", untitled, bare)])).hits
-    assert {first.source.key, first.source.title, first.source.location} == {"https://example.org/a?id=1"}
+    assert {first.source.key, first.source.title, first.source.location} == {
+        "https://example.org/a?id=1"
+    }
     assert (first.source.kind, first.source.content_hash) == ("web", "")
     assert first.source.address == "https://Example.org/a?id=1&utm_source=x#part"
-    assert (first.excerpt, first.text, first.source.date) == ("Words [2J of the page.", "", "2026-01-02")
+    assert (first.excerpt, first.text, first.source.date) == (
+        "Words [2J of the page.",
+        "",
+        "2026-01-02",
+    )
     assert second.source.title.startswith("A title xx")
 
 
 @pytest.mark.behaviour("O-62")
 @pytest.mark.fault(27)
-async def test_one_page_is_shown_once_and_pages_that_differ_in_their_query_are_two(api: SearchApi) -> None:
+async def test_one_page_is_shown_once_and_pages_that_differ_in_their_query_are_two(
+    api: SearchApi,
+) -> None:
     video = "https://video.example/watch"
     same = [found(f"{video}?v=1&utm_source={number}#t={number}") for number in range(10)]
     api.on("one", Answer([*same, found(f"{video}?v=2")]))
     api.on("two", Answer([found(f"{video}?v=2&fbclid=x"), found(f"{video}?v=1")]))
-    assert addresses(await search("one", "two")) == [f"{video}?v=1&utm_source=0#t=0", f"{video}?v=2&fbclid=x"]
+    assert addresses(await search("one", "two")) == [
+        f"{video}?v=1&utm_source=0#t=0",
+        f"{video}?v=2&fbclid=x",
+    ]
 
 
 @pytest.mark.behaviour("O-63")
@@ -84,11 +106,18 @@ async def test_an_engine_that_fails_in_an_unknown_way_keeps_the_results_of_the_o
     good = Shelf("good", Found("A", "https://a.example/", "x"))
     outcome = await search("q", shelves=[broken, good])
     assert addresses(outcome) == ["https://a.example/"]
-    assert outcome.problems == outcome.replaced == ("Shelf failed (KeyError). Shelf was searched instead.",)
+    assert (
+        outcome.problems
+        == outcome.replaced
+        == ("Shelf failed (KeyError). Shelf was searched instead.",)
+    )
 
 
-async def test_a_page_that_several_engines_find_stands_where_their_ranks_put_it_once_with_their_names() -> None:
-    """By hand, with a constant of 60: c has 1/63 + 1/61, b 1/62 + 1/62, a 1/61 alone and d 1/63 alone."""
+async def test_a_page_that_several_engines_find_stands_where_their_ranks_put_it_once_with_their_names() -> (
+    None
+):
+    """By hand, with a constant of 60: c has 1/63 + 1/61, b 1/62 + 1/62, a 1/61 alone and d 1/63
+    alone."""
 
     def page(name: str, query: str = "") -> Found:
         return Found(name, f"https://{name}.example/{query}", "")
@@ -105,8 +134,14 @@ async def test_a_page_that_several_engines_find_stands_where_their_ranks_put_it_
 
 
 async def test_results_that_are_known_to_be_too_old_are_left_out(api: SearchApi) -> None:
-    dates = {"old": "Tue, 31 Dec 2024 23:00:00 GMT", "new": "2025-01-01T00:00:00Z", "unknown": "last week"}
-    api.otherwise = Answer([found(f"https://a.example/{age}", published_date=day) for age, day in dates.items()])
+    dates = {
+        "old": "Tue, 31 Dec 2024 23:00:00 GMT",
+        "new": "2025-01-01T00:00:00Z",
+        "unknown": "last week",
+    }
+    api.otherwise = Answer(
+        [found(f"https://a.example/{age}", published_date=day) for age, day in dates.items()]
+    )
     hits = (await search("q", published_after=date(2025, 1, 1))).hits
     shown = [(hit.source.address[18:], hit.source.date) for hit in hits]
     assert shown == [("new", "2025-01-01"), ("unknown", "")]
@@ -118,23 +153,40 @@ async def test_results_that_cannot_be_shown_are_named_by_what_they_lack(api: Sea
         {**found("https://a.example/2"), "title": None, "content": None},
         {"url": "x"},
     ]
-    nowhere: list[Any] = [found("/relative"), found("javascript:alert(1)"), {"title": "No address"}, "text", None]
+    nowhere: list[Any] = [
+        found("/relative"),
+        found("javascript:alert(1)"),
+        {"title": "No address"},
+        "text",
+        None,
+    ]
     api.on("blank", Answer(blank))
     api.on("both", Answer([*blank, *nowhere]))
     api.on("nowhere", Answer(nowhere))
     begins = "All results for {!r} are {}"
-    outside = "outside domains_allow, domains_deny and published_after, or without a public address."
+    outside = (
+        "outside domains_allow, domains_deny and published_after, or without a public address."
+    )
     assert (await search("blank")).problems == (begins.format("blank", "without title and text."),)
-    assert (await search("both")).problems == (begins.format("both", f"without title and text, or {outside}"),)
+    assert (await search("both")).problems == (
+        begins.format("both", f"without title and text, or {outside}"),
+    )
     assert (await search("nowhere")).problems == (begins.format("nowhere", outside),)
     api.on("denied", Answer(pages("a.example", 3)))
-    assert (await search("denied", domains_allow=("b.example",))).problems == (begins.format("denied", outside),)
+    assert (await search("denied", domains_allow=("b.example",))).problems == (
+        begins.format("denied", outside),
+    )
 
 
 @pytest.mark.fault("R8")
 async def test_long_queries_are_cut_at_a_word_and_surplus_ones_dropped(api: SearchApi) -> None:
     outcome = await search(
-        f"{'harbour ' * 50}walls", f"{'harbour ' * 50}works", "潮汐" * 300, "b", "c", limits={"max_queries": 3}
+        f"{'harbour ' * 50}walls",
+        f"{'harbour ' * 50}works",
+        "潮汐" * 300,
+        "b",
+        "c",
+        limits={"max_queries": 3},
     )
     assert sorted(api.queries) == ["b", " ".join(["harbour"] * 50), "潮汐" * 200]
     assert outcome.problems[:2] == (
@@ -175,7 +227,9 @@ async def test_an_engine_is_asked_a_few_things_at_once_by_all_researchers_togeth
             return found
 
     shelf = Watched("watched", seconds=0.01)
-    await asyncio.gather(*(search(*(f"{name}{number}" for number in range(3)), shelves=[shelf]) for name in "abc"))
+    await asyncio.gather(
+        *(search(*(f"{name}{number}" for number in range(3)), shelves=[shelf]) for name in "abc")
+    )
     assert (len(at_once), max(at_once)) == (9, shelf.parallel)
 
 
@@ -211,7 +265,9 @@ async def test_an_engine_that_turns_queries_away_rests_longer_each_time_until_it
     assert await asked_after(6)
 
 
-async def test_stand_ins_are_asked_in_turn_for_what_is_not_found_and_never_beyond_the_searches_that_are_left() -> None:
+async def test_stand_ins_are_asked_in_turn_for_what_is_not_found_and_never_beyond_the_searches_that_are_left() -> (
+    None
+):
     first, empty = Shelf("first", EngineBlocked("First is blocked.")), Shelf("empty")
     last = Shelf("last", Found("Tide", "https://b.example/0", "Water."))
     first.parallel, fallbacks = 1, (empty, last)
@@ -251,16 +307,22 @@ async def test_all_callers_wait_as_long_as_an_engine_asks_one_of_them() -> None:
         await asyncio.sleep(0)
     await search("other", shelves=[shelf])
     assert time.monotonic() - start >= 0.3
-    assert len((await early).hits) == tool_context.meter.searches == 1, "a second try is no other search"
+    assert len((await early).hits) == tool_context.meter.searches == 1, (
+        "a second try is no other search"
+    )
     assert sorted(shelf.asked) == ["first", "first", "other"]
 
 
 @pytest.mark.fault(28, logs="WARNING tools.web_search")
-async def test_a_wait_that_is_too_long_is_reported_at_once_and_nothing_more_is_sent(api: SearchApi) -> None:
+async def test_a_wait_that_is_too_long_is_reported_at_once_and_nothing_more_is_sent(
+    api: SearchApi,
+) -> None:
     api.on("a", refused(429, Retry_After="3600"))
     tool_context = new_tool_context()
     for query in "ab":
-        assert (await search(query, tool_context=tool_context)).fault.startswith("Tavily asks to wait 600 s")
+        assert (await search(query, tool_context=tool_context)).fault.startswith(
+            "Tavily asks to wait 600 s"
+        )
     assert (api.queries, tool_context.meter.searches) == (["a"], 1)
 
 
@@ -268,12 +330,15 @@ LIGHT = Found("Light", "https://a.example/light", "Lit in 1844.")
 
 
 class Thread:
-    """A thread, in which an answered search is not paid for again, and what its searches have used up."""
+    """A thread, in which an answered search is not paid for again, and what its searches have used
+    up."""
 
     def __init__(self) -> None:
         self.store, self.meter = InMemoryStore(), Meter()
 
-    async def search(self, shelf: Shelf, *queries: str, question: str = "question", **values: Any) -> Outcome:
+    async def search(
+        self, shelf: Shelf, *queries: str, question: str = "question", **values: Any
+    ) -> Outcome:
         tool_context = new_tool_context(self.store, question, meter=self.meter)
         return await web_search([shelf], *queries, tool_context=tool_context, **values)
 
@@ -294,7 +359,9 @@ async def test_an_answered_query_is_not_sent_again_for_the_same_question() -> No
 
 async def test_researchers_that_ask_the_same_at_once_pay_once() -> None:
     thread, shelf = Thread(), Shelf("shelf", LIGHT, seconds=0.05)
-    outcomes = await asyncio.gather(*(thread.search(shelf, query) for query in ("light", "Light", "light")))
+    outcomes = await asyncio.gather(
+        *(thread.search(shelf, query) for query in ("light", "Light", "light"))
+    )
     assert [len(outcome.hits) for outcome in outcomes] == [1, 1, 1]
     assert (len(shelf.asked), thread.meter.searches) == (1, 1)
 
@@ -318,7 +385,10 @@ async def test_a_waiting_duplicate_takes_no_slot_and_asks_itself_if_the_first_fa
 
 async def test_settings_that_change_the_answer_make_another_search() -> None:
     thread, shelf = Thread(), Shelf("shelf", LIGHT)
-    domains: list[dict[str, Any]] = [{"domains_allow": ("a.example",)}, {"domains_deny": ("b.example",)}]
+    domains: list[dict[str, Any]] = [
+        {"domains_allow": ("a.example",)},
+        {"domains_deny": ("b.example",)},
+    ]
     changes = [{}, *domains, {"published_after": date(2020, 1, 1)}, {"limits": {"max_results": 3}}]
     for given in changes * 2:
         await thread.search(shelf, "light", **given)

@@ -1,6 +1,8 @@
-"""Python runs this when it starts, if it is on its path: each host that the process reaches for goes into a file.
+"""Python runs this when it starts, if it is on its path: each host that the process reaches for
+goes into a file.
 
-The process may also have a time of day of its own, and LangGraph's server looks for runs more often than it would.
+The process may also have a time of day of its own, and LangGraph's server looks for runs more often
+than it would.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import time
 from typing import Any
 
 LOG = "WATCH_LOG"
-"""Environment variable that names the file; a line is a host and its port, or a name that was looked up."""
+"""Environment variable that names the file; a line is a host and its port, or a name that was
+looked up."""
 
 SHIFT = "CLOCK_SHIFT"
 """Environment variable with the seconds by which the process's time of day is off."""
@@ -47,7 +50,9 @@ def note(*address: object) -> None:
 def hear(event: str, arguments: tuple[Any, ...]) -> None:
     if event in ("socket.getaddrinfo", "socket.gethostbyname"):
         note(arguments[0])
-    elif event in ("socket.connect", "socket.sendto", "socket.sendmsg") and isinstance(arguments[1], tuple):
+    elif event in ("socket.connect", "socket.sendto", "socket.sendmsg") and isinstance(
+        arguments[1], tuple
+    ):
         note(*arguments[1][:2])
 
 

@@ -1,4 +1,5 @@
-"""The draft is graded against the checklist of the request; what it leaves open is researched once and added."""
+"""The draft is graded against the checklist of the request; what it leaves open is researched once
+and added."""
 
 from __future__ import annotations
 
@@ -42,8 +43,12 @@ def adding(**addition: Any) -> dict[str, Any]:
 
 
 def checklist_lab(tmp_path: Path, *grades: Any, **settings: Any) -> Lab:
-    """A run whose draft answers the first of three requirements; its verifier grades so, and judges by figures."""
-    given = [reply if isinstance(reply, str) else calls(call("grade_report", **reply)) for reply in grades]
+    """A run whose draft answers the first of three requirements; its verifier grades so, and judges
+    by figures."""
+    given = [
+        reply if isinstance(reply, str) else calls(call("grade_report", **reply))
+        for reply in grades
+    ]
     judge = {"grade_report": given, "": lambda messages, _: by_figures(messages[-1].text)}
     scripts: dict[str, Any] = {
         "planner": [PLAN],
@@ -53,7 +58,9 @@ def checklist_lab(tmp_path: Path, *grades: Any, **settings: Any) -> Lab:
             RANGE: [search("range"), REPORT, "Nothing is said of its range."],
         },
         "writer": adding(after=1, text=ADDED),
-        "verifier": ScriptedChatModel(replies=judge, profile=ModelProfile(max_input_tokens=100_000)),
+        "verifier": ScriptedChatModel(
+            replies=judge, profile=ModelProfile(max_input_tokens=100_000)
+        ),
     }
     return lab(tmp_path, **{**scripts, **settings})
 
@@ -63,18 +70,34 @@ def notes(state: ResearchState) -> str:
     return state.messages[-1].text.partition("## Notes")[2]
 
 
-async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothing_else_changes(tmp_path: Path) -> None:
+async def test_what_the_draft_leaves_open_is_researched_once_and_added_and_nothing_else_changes(
+    tmp_path: Path,
+) -> None:
     run = checklist_lab(tmp_path, graded(*OPEN), graded(*STILL_OPEN))
     state = await run.ask()
-    assert [finding.task for finding in state.findings.values()] == ["When was the Skerry Light lit?", KEEPER, RANGE]
+    assert [finding.task for finding in state.findings.values()] == [
+        "When was the Skerry Light lit?",
+        KEEPER,
+        RANGE,
+    ]
     assert state.report and state.report.text == DRAFT.replace("[1]\n\n", f"[1]\n\n{ADDED}\n\n")
-    assert [grade.verdict for grade in state.report.grades] == ["answered", "answered", "not answered"]
+    assert [grade.verdict for grade in state.report.grades] == [
+        "answered",
+        "answered",
+        "not answered",
+    ]
     # Only open requirements are graded again, and no further research starts.
     first, second = (asked.text for asked in run.calls("verifier") if "grade_report" in asked.tools)
-    assert all(requirement in first for requirement in CHECKLIST) and "It was lit in 1844. [1]" in first
+    assert (
+        all(requirement in first for requirement in CHECKLIST)
+        and "It was lit in 1844. [1]" in first
+    )
     assert CHECKLIST[0] not in second.partition("The checklist:")[2]
     packets = run.of_type("report_graded")
-    assert [(len(packet["grades"]), packet["is_researched"]) for packet in packets] == [(3, True), (3, False)]
+    assert [(len(packet["grades"]), packet["is_researched"]) for packet in packets] == [
+        (3, True),
+        (3, False),
+    ]
     assert notes(state).count(RANGE) == 1
     assert state.run.status == "completed_with_gaps"
     assert len(run.calls("orchestrator")) == 2
@@ -88,7 +111,9 @@ async def test_what_the_findings_hold_already_is_added_without_a_search(tmp_path
     found = {"grades": [{"number": 2, "verdict": "not answered", "is_found": True}]}
     researcher = [search("Skerry Light", "Ada Moran"), REPORT, f"It was lit in 1844. [1] {ADDED}"]
     writer = adding(after=2, is_continued=True, text=ADDED)
-    run = checklist_lab(tmp_path, found, graded((1, "answered", "")), researcher=researcher, writer=writer)
+    run = checklist_lab(
+        tmp_path, found, graded((1, "answered", "")), researcher=researcher, writer=writer
+    )
     state = await run.ask()
     assert state.report and state.report.text == f"{DRAFT} {ADDED}"
     assert len(state.findings) == 1 and state.run.status == "completed"
@@ -105,10 +130,16 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
         return f"Ada Moran kept the Skerry Light from 1901 to 1932. [{number[1]}]"
 
     rules = {
-        "make_plan": lambda _: {**plan(step("Skerry Light"))(_), "title": TITLE, "requirements": CHECKLIST[:2]},
+        "make_plan": lambda _: {
+            **plan(step("Skerry Light"))(_),
+            "title": TITLE,
+            "requirements": CHECKLIST[:2],
+        },
         "report": lambda _: DRAFT,
         "grade_report": lambda _: graded(*grades.pop(0)),
-        "add_to_report": lambda asked: {"additions": [{"after": 1, "text": with_new_number(asked.reminder)}]},
+        "add_to_report": lambda asked: {
+            "additions": [{"after": 1, "text": with_new_number(asked.reminder)}]
+        },
     }
     run, state = await finished(tmp_path, rules)
     steps = [(step.id, step.task, step.status) for step in state.steps]
@@ -134,7 +165,9 @@ async def test_steps_of_a_typed_plan_research_what_the_draft_leaves_open(tmp_pat
     ],
     ids=["no rounds", "no searches left", "searched in vain", "unreadable grades", "no checklist"],
 )
-async def test_no_round_starts_if_barred_or_in_vain(tmp_path: Path, grades: Any, settings: Any, noted: Any) -> None:
+async def test_no_round_starts_if_barred_or_in_vain(
+    tmp_path: Path, grades: Any, settings: Any, noted: Any
+) -> None:
     run = checklist_lab(tmp_path, *grades, **settings)
     state = await run.ask()
     assert len(state.findings) == 1
@@ -148,7 +181,9 @@ async def test_no_round_starts_if_barred_or_in_vain(tmp_path: Path, grades: Any,
 async def test_a_run_that_is_stopped_within_the_round_goes_on_there(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     broken = {"add_to_report": [RateLimited("busy"), RateLimited("busy")], "": [DRAFT]}
-    run = checklist_lab(tmp_path, graded(*OPEN), graph=build_graph(checkpointer=path), writer=broken)
+    run = checklist_lab(
+        tmp_path, graded(*OPEN), graph=build_graph(checkpointer=path), writer=broken
+    )
     with pytest.raises(RateLimited):
         await run.ask()
     again = checklist_lab(tmp_path, graded(*STILL_OPEN), graph=build_graph(checkpointer=path))
@@ -178,22 +213,31 @@ async def test_an_edited_checklist_is_the_one_that_counts(tmp_path: Path) -> Non
         ("1. One\n\n**Note:** nothing.\n\n### Prüfliste\n* Wann?\n* Wo?", "", ("Wann?", "Wo?")),
     ],
 )
-def test_a_plan_is_split_into_title_steps_and_checklist(text: str, title: str, requirements: tuple[str, ...]) -> None:
+def test_a_plan_is_split_into_title_steps_and_checklist(
+    text: str, title: str, requirements: tuple[str, ...]
+) -> None:
     parts = split_plan(text)
     assert (parts.title, parts.requirements) == (title, requirements)
     assert read_plan(text, 6).text == text.strip()
 
 
-LINES = st.sampled_from(["Words. [1]", "- an item", "| a | b |", "```", "", "  ", "# Heading", "\ttext"])
+LINES = st.sampled_from(
+    ["Words. [1]", "- an item", "| a | b |", "```", "", "  ", "# Heading", "\ttext"]
+)
 
 
-@given(st.lists(LINES).map("\n".join), st.dictionaries(st.integers(0, 9), st.just(["\n\nNEW. [2]"])))
+@given(
+    st.lists(LINES).map("\n".join), st.dictionaries(st.integers(0, 9), st.just(["\n\nNEW. [2]"]))
+)
 def test_additions_change_nothing_else(text: str, additions: dict[int, list[str]]) -> None:
     count = len(text_blocks(text))
     longer = insert_blocks(text, additions)
     placed = [number for number in additions if number <= count]
     assert longer.count("NEW. [2]") == len(placed)
-    assert longer.replace("NEW. [2]\n\n", "", 1 if 0 in placed else 0).replace("\n\nNEW. [2]", "") == text
+    assert (
+        longer.replace("NEW. [2]\n\n", "", 1 if 0 in placed else 0).replace("\n\nNEW. [2]", "")
+        == text
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""A report is checked by a model that is tried first: wrong statements are corrected where possible, else marked."""
+"""A report is checked by a model that is tried first: wrong statements are corrected where
+possible, else marked."""
 
 from __future__ import annotations
 
@@ -37,7 +38,10 @@ def checked(state: ResearchState) -> list[tuple[str, str, str | None, bool]]:
     """Words, verdict, repair and mark of each claim."""
     report = state.report
     assert report
-    return [(report.text[each.start : each.end], each.verdict, each.repair, each.is_marked) for each in report.claims]
+    return [
+        (report.text[each.start : each.end], each.verdict, each.repair, each.is_marked)
+        for each in report.claims
+    ]
 
 
 async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, ResearchState]:
@@ -46,18 +50,28 @@ async def ask(tmp_path: Path, writer: list[Any], **settings: Any) -> tuple[Lab, 
     state = await run.ask()
     again = [packet.model_dump(mode="json") for packet in await run.replayed()]
     final = ("report_revised", "report_audited", "notes_added")
-    streamed, replayed = ([each for each in packets if each["type"] in final] for packets in (run.packets, again))
+    streamed, replayed = (
+        [each for each in packets if each["type"] in final] for packets in (run.packets, again)
+    )
     assert streamed == replayed
     return run, state
 
 
 async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_path: Path) -> None:
     wrong = "It stands 83 metres tall. [1]"
-    clauses = "It was lit in 1844, they say [1], and Ada Moran kept it until 1999 [2], which was long."
+    clauses = (
+        "It was lit in 1844, they say [1], and Ada Moran kept it until 1999 [2], which was long."
+    )
     run, state = await ask(tmp_path, [f"It was lit in 1844. [1] {wrong} {clauses}"], verify="check")
     marked = clauses.replace("1999 [2]", "1999 [2] *(not verified)*")
-    assert state.report and state.report.text == f"It was lit in 1844. [1] {wrong} *(not verified)* {marked}"
-    assert [said for _, *said in checked(state)] == [["supported", None, False], ["unsupported", None, True]] * 2
+    assert (
+        state.report
+        and state.report.text == f"It was lit in 1844. [1] {wrong} *(not verified)* {marked}"
+    )
+    assert [said for _, *said in checked(state)] == [
+        ["supported", None, False],
+        ["unsupported", None, True],
+    ] * 2
     (passage,) = claim(state).passages
     assert (passage.verdict, passage.quote) == ("supported", SAID)
     assert passage.content_hash == state.sources[passage.source].content_hash
@@ -69,7 +83,9 @@ async def test_statements_that_are_not_supported_are_marked_each_by_itself(tmp_p
     assert f"{wrong} *(not verified)*" in state.messages[-1].text
 
 
-async def test_the_writer_corrects_an_unsupported_sentence_once_and_a_cell_alone(tmp_path: Path) -> None:
+async def test_the_writer_corrects_an_unsupported_sentence_once_and_a_cell_alone(
+    tmp_path: Path,
+) -> None:
     head = "| Place | Lit | Height (m) |\n| --- | --- | --- |\n"
     rows = [f"| Skerry Light | 1844 [1] | {height} [1] |" for height in ("83", "38")]
     sentences = [f"It stands {height} metres tall. [1]" for height in ("83", "38")]
@@ -89,15 +105,26 @@ async def test_the_writer_corrects_an_unsupported_sentence_once_and_a_cell_alone
 async def test_a_wrong_citation_is_replaced_by_the_right_one(tmp_path: Path) -> None:
     written = "Ada Moran kept the Skerry Light from 1901 to 1932, all told. [1]"
     right = written.replace("[1]", "[2]")
-    _, state = await ask(tmp_path, [written, rewritten(right)], verifier=verifier(["not_found"], [KEPT]))
+    _, state = await ask(
+        tmp_path, [written, rewritten(right)], verifier=verifier(["not_found"], [KEPT])
+    )
     assert checked(state) == [(right, "supported", "cited anew", False)]
-    assert state.report and [state.sources[key].title for key in state.report.sources] == ["Ada Moran"]
+    assert state.report and [state.sources[key].title for key in state.report.sources] == [
+        "Ada Moran"
+    ]
 
 
-async def test_right_statements_and_conclusions_without_citations_stay_and_are_no_claims(tmp_path: Path) -> None:
-    cited, kept = "It was lit in 1844, they say. [1]", "Ada Moran kept the Skerry Light from 1901 to 1932, all told."
+async def test_right_statements_and_conclusions_without_citations_stay_and_are_no_claims(
+    tmp_path: Path,
+) -> None:
+    cited, kept = (
+        "It was lit in 1844, they say. [1]",
+        "Ada Moran kept the Skerry Light from 1901 to 1932, all told.",
+    )
     text = f"{cited} {kept} That is too late, we think."
-    run, state = await ask(tmp_path, [text], verifier=verifier([("supported", SAID), KEPT, "reasoning"]))
+    run, state = await ask(
+        tmp_path, [text], verifier=verifier([("supported", SAID), KEPT, "reasoning"])
+    )
     assert state.report and state.report.text == text
     assert [claimed for claimed, *_ in checked(state)] == [cited]
     assert len(run.calls("writer")) == 1
@@ -112,13 +139,17 @@ async def test_words_shown_for_another_statement_may_decide(tmp_path: Path) -> N
     assert state.sources[state.report.verdicts[1].source].title == "Ada Moran"
 
 
-async def test_a_row_label_is_corrected_and_its_cells_are_judged_beside_the_new_label(tmp_path: Path) -> None:
+async def test_a_row_label_is_corrected_and_its_cells_are_judged_beside_the_new_label(
+    tmp_path: Path,
+) -> None:
     head = "| Place | Lit | Height (m) |\n| --- | --- | --- |\n"
     written, right = (f"| {name} | 1844 [1] | 38 [1] |" for name in ("Skerry Lamp", "Skerry Light"))
 
     def answer(messages: list[Any], _: Any) -> Any:
         reply = by_figures(messages[-1].text)
-        for unit, said in zip(units_shown(messages[-1].text)[0], reply.tool_calls[0]["args"]["verdicts"], strict=True):
+        for unit, said in zip(
+            units_shown(messages[-1].text)[0], reply.tool_calls[0]["args"]["verdicts"], strict=True
+        ):
             if unit["says"].startswith("Skerry Lamp"):
                 said.update(verdict="contradicted", words=SAID, right="Skerry Light")
         return reply
@@ -140,7 +171,9 @@ async def test_a_row_label_is_corrected_and_its_cells_are_judged_beside_the_new_
     ],
     ids=["as named", "turned round", "less", "more"],
 )
-async def test_a_correction_is_judged_again_unless_a_judge_gave_it(tmp_path: Path, handed_in: str, times: int) -> None:
+async def test_a_correction_is_judged_again_unless_a_judge_gave_it(
+    tmp_path: Path, handed_in: str, times: int
+) -> None:
     written = "It was lit in 1848, not before. [1]"
     said = {"unit": 1, "verdict": "contradicted", "words": SAID, "right": "1844"}
     wrong = calls(call("judge_units", verdicts=[said]))
@@ -152,7 +185,9 @@ async def test_a_correction_is_judged_again_unless_a_judge_gave_it(tmp_path: Pat
     assert checked.shown == ("corrected" if times == 1 else "marked")
 
 
-async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_passages(tmp_path: Path) -> None:
+async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_passages(
+    tmp_path: Path,
+) -> None:
     wrote = f"the keeper of the lamp wrote {'of storms and ships ' * 15}."
     years = "\n\n".join(f"In {year} {wrote}" for year in range(1860, 1900))
     opened = calls(call("open_url", urls=["docs:long/moran.md"]))
@@ -160,13 +195,17 @@ async def test_a_statement_that_was_not_found_at_first_is_compared_with_more_pas
     judge = verifier(["not_found"], [("supported", "wrote of storms and ships")])
     draft = ["The keeper of the lamp wrote of storms, all told. [1]"]
     run = lab(tmp_path, writer=draft, researcher=researcher, verifier=judge)
-    run.folder = written(tmp_path / "long", {"moran_md": f"# Ada Moran\n\n{years}\n\nThe lamp went out in March.\n"})
+    run.folder = written(
+        tmp_path / "long", {"moran_md": f"# Ada Moran\n\n{years}\n\nThe lamp went out in March.\n"}
+    )
     assert claim(await run.ask()).verdict == "supported"
     first, second = (units_shown(asked.text)[1] for asked in run.calls("verifier"))
     assert len(second[1]) > 2 * len(first[1])
 
 
-@pytest.mark.parametrize(("opinions", "not_verified", "mark"), [(24, 0, " *(not verified)*"), (0, 2, "")])
+@pytest.mark.parametrize(
+    ("opinions", "not_verified", "mark"), [(24, 0, " *(not verified)*"), (0, 2, "")]
+)
 async def test_figures_that_no_source_states_are_marked_or_without_a_judge_counted(
     tmp_path: Path, opinions: int, not_verified: int, mark: str
 ) -> None:
@@ -177,7 +216,9 @@ async def test_figures_that_no_source_states_are_marked_or_without_a_judge_count
 
 
 async def test_a_failed_correction_is_reported_and_the_sentence_is_marked(tmp_path: Path) -> None:
-    run, state = await ask(tmp_path, ["It stands 83 metres tall. [1]", ValueError("the model broke")])
+    run, state = await ask(
+        tmp_path, ["It stands 83 metres tall. [1]", ValueError("the model broke")]
+    )
     assert claim(state).is_marked
     assert state.run and state.run.status == "completed"
     assert "ValueError" in audited(state).failures[0]
@@ -185,7 +226,9 @@ async def test_a_failed_correction_is_reported_and_the_sentence_is_marked(tmp_pa
     assert emitted == [packet.message for packet in await run.replayed() if packet.type == "error"]
 
 
-async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_stopped(tmp_path: Path) -> None:
+async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_stopped(
+    tmp_path: Path,
+) -> None:
     wrong, right = (f"It stands {height} metres tall. [1]" for height in ("83", "38"))
     script = [wrong, RateLimited("Too many requests."), rewritten(right)]
     run = lab(tmp_path, writer=script, researcher=BOTH)
@@ -205,10 +248,16 @@ async def test_neither_report_nor_verdicts_are_paid_again_when_the_check_was_sto
         ("contradicted", (f"the source says: {SAID}", "it should say: 1844")),
     ],
 )
-async def test_words_without_its_number_never_support_a_sentence(tmp_path: Path, verdict: str, reasons: Any) -> None:
+async def test_words_without_its_number_never_support_a_sentence(
+    tmp_path: Path, verdict: str, reasons: Any
+) -> None:
     said = [{"unit": 1, "verdict": verdict, "words": "first time in 1844", "right": "1844"}]
-    judge = ScriptedChatModel(replies=[calls(call("judge_units", verdicts=said))] * 2, profile=PROFILE)
-    _, state = await ask(tmp_path, ["The Skerry Light was lit in 1846. [1]"], verify="check", verifier=judge)
+    judge = ScriptedChatModel(
+        replies=[calls(call("judge_units", verdicts=said))] * 2, profile=PROFILE
+    )
+    _, state = await ask(
+        tmp_path, ["The Skerry Light was lit in 1846. [1]"], verify="check", verifier=judge
+    )
     (passage,) = claim(state).passages
     assert (passage.judge, passage.quote, passage.reasons) == ("scripted", SAID, reasons)
     assert (claim(state).verdict, claim(state).is_marked) == ("unsupported", True)
@@ -220,7 +269,9 @@ async def test_a_verifier_whose_key_is_refused_stops_the_run_which_goes_on_with_
     tmp_path: Path, opinions: int, judge: str
 ) -> None:
     doubtful = "Ada Moran, the woman of Tralee, looked after the lamp for decades. [1]"
-    model = ScriptedChatModel(replies=[KeyRefused("no"), judged(("supported", "Tralee"))], profile=PROFILE)
+    model = ScriptedChatModel(
+        replies=[KeyRefused("no"), judged(("supported", "Tralee"))], profile=PROFILE
+    )
     researcher = [search("Ada Moran"), REPORT, "She was born in Tralee. [1]"]
     run = lab(tmp_path, writer=[doubtful], researcher=researcher, verify="check", verifier=model)
     with pytest.raises(KeyRefused):
@@ -235,10 +286,15 @@ async def test_a_check_that_breaks_does_not_cost_the_report(tmp_path: Path) -> N
     store = FailingStore()
     graph = build_graph(checkpointer=InMemorySaver(), store=store)
     script = [store.losing("The Skerry Light was lit in 1844. [1]", 1)]
-    state = await lab(tmp_path, writer=script, researcher=BOTH, graph=graph, clock=HandClock()).ask()
+    state = await lab(
+        tmp_path, writer=script, researcher=BOTH, graph=graph, clock=HandClock()
+    ).ask()
     assert state.report and state.report.text == "The Skerry Light was lit in 1844. [1]"
     assert (state.report.claims, state.report.audit) == ((), None)
-    assert "were not checked against their sources: an error stopped it (OSError)" in state.messages[-1].text
+    assert (
+        "were not checked against their sources: an error stopped it (OSError)"
+        in state.messages[-1].text
+    )
     assert state.run and (state.run.status, state.run.active_seconds) == ("completed_with_gaps", 0)
 
 
@@ -249,16 +305,29 @@ async def test_nothing_is_checked_if_the_check_is_off(tmp_path: Path) -> None:
     assert not {"report_revised", "report_audited"} & {*run.types()} and not run.calls("verifier")
 
 
-async def test_the_files_of_a_folder_count_once_but_for_those_that_name_their_publisher(tmp_path: Path) -> None:
+async def test_the_files_of_a_folder_count_once_but_for_those_that_name_their_publisher(
+    tmp_path: Path,
+) -> None:
     story = (
         "The Skerry Light was lit for the first time in 1844 by a crew of nine masons. The board of trade had asked "
         "for a tower of granite, and the granite came by boat from the mainland in two long and stormy summers."
     )
     log = "---\npublisher: Harbour office\n---\n# The log\n\nThe Skerry Light was lit in 1844 for the first time.\n"
-    files = {f"{name}_md": f"# The {name}\n\n{story}\n" for name in ("herald", "courier", "gazette")}
+    files = {
+        f"{name}_md": f"# The {name}\n\n{story}\n" for name in ("herald", "courier", "gazette")
+    }
     finding = "It was lit in 1844. [1, 2, 3, 4]"
-    opened = calls(call("open_url", urls=[f"docs:reprints/{name}.md" for name in ("herald", "courier", "gazette")]))
-    run = lab(tmp_path, writer=[finding], researcher=[search("Skerry Light lit 1844"), opened, REPORT, finding])
+    opened = calls(
+        call(
+            "open_url",
+            urls=[f"docs:reprints/{name}.md" for name in ("herald", "courier", "gazette")],
+        )
+    )
+    run = lab(
+        tmp_path,
+        writer=[finding],
+        researcher=[search("Skerry Light lit 1844"), opened, REPORT, finding],
+    )
     run.folder = written(tmp_path / "reprints", {**files, "log_md": log})
     state = await run.ask()
     assert (audited(state).sources_cited, audited(state).independent_sources) == (4, 2)
@@ -267,8 +336,12 @@ async def test_the_files_of_a_folder_count_once_but_for_those_that_name_their_pu
 
 
 RIGHT = {stated.says: "supported" if stated.is_right else "contradicted" for stated in TRIAL}
-TEXT = " ".join(f"It was in 1844 that {who} lit the Skerry Light. [1]" for who in ("somebody", "they", "a crew"))
-LINES = "\n\n".join(f"It was lit in 1844, as they say {number} times. [1]" for number in range(13, 33))
+TEXT = " ".join(
+    f"It was in 1844 that {who} lit the Skerry Light. [1]" for who in ("somebody", "they", "a crew")
+)
+LINES = "\n\n".join(
+    f"It was lit in 1844, as they say {number} times. [1]" for number in range(13, 33)
+)
 
 
 @pytest.fixture
@@ -292,16 +365,24 @@ def judge(verdict: str) -> Callable[[Received], Reply]:
 
 
 @pytest.mark.parametrize("verdict", ["", "supported", "reasoning", "contradicted"])
-async def test_a_judge_that_fails_its_trial_supports_nothing(tmp_path: Path, tried: Wires, verdict: str) -> None:
+async def test_a_judge_that_fails_its_trial_supports_nothing(
+    tmp_path: Path, tried: Wires, verdict: str
+) -> None:
     trials = list[int]()
     with tried() as wire:
         wire.script.update(verifier=judge(verdict), writer=lambda _: say(TEXT))
         for _ in range(2):
             state = await wire.ask()
             assert state.report and state.report.audit
-            assert (state.report.audit.is_unverified, "in a test" in state.messages[-1].text) == (bool(verdict),) * 2
-            assert state.messages[-1].text.startswith("*Most of what this text states") == bool(verdict)
-            assert {unit.shown for unit in state.report.verdicts} == {"not_verified" if verdict else "supported"}
+            assert (state.report.audit.is_unverified, "in a test" in state.messages[-1].text) == (
+                bool(verdict),
+            ) * 2
+            assert state.messages[-1].text.startswith("*Most of what this text states") == bool(
+                verdict
+            )
+            assert {unit.shown for unit in state.report.verdicts} == {
+                "not_verified" if verdict else "supported"
+            }
             assert "*(not verified)*" not in state.messages[-1].text
             asked = [request for request in wire.models.requests if TRIAL[0].says in request.prompt]
             trials.append(len(asked))
@@ -323,7 +404,10 @@ async def test_what_no_source_says_is_marked_though_the_judge_is_untrusted(tried
 
 
 async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"profile": ModelProfile(max_input_tokens=20_000), "allow_small_window": True}
+    settings: dict[str, Any] = {
+        "profile": ModelProfile(max_input_tokens=20_000),
+        "allow_small_window": True,
+    }
     run = lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", **settings)
     await run.ask()
     sizes = [len(units_shown(asked.text)[0]) for asked in run.calls("verifier")]
@@ -331,12 +415,20 @@ async def test_a_small_window_is_given_few_statements_at_once(tmp_path: Path) ->
     assert len(sizes) > 2
 
 
-async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(tmp_path: Path) -> None:
+async def test_a_model_that_cannot_fill_in_the_form_is_given_fewer_statements(
+    tmp_path: Path,
+) -> None:
     def overwhelmed(messages: list[Any], _: Any) -> Any:
         text = messages[-1].text if '{"knowledge"' in messages[-1].text else messages[1].text
-        return by_figures(text) if len(units_shown(text)[0]) <= 8 else calls(call("judge_units", verdicts="all"))
+        return (
+            by_figures(text)
+            if len(units_shown(text)[0]) <= 8
+            else calls(call("judge_units", verdicts="all"))
+        )
 
     model = ScriptedChatModel(replies={"": overwhelmed}, profile=PROFILE)
-    state = await lab(tmp_path, writer=[LINES], researcher=BOTH, verify="check", verifier=model).ask()
+    state = await lab(
+        tmp_path, writer=[LINES], researcher=BOTH, verify="check", verifier=model
+    ).ask()
     assert state.report and {unit.shown for unit in state.report.verdicts} == {"marked"}
     assert (audited(state).marked, audited(state).not_verified) == (20, 0)

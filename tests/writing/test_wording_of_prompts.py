@@ -24,9 +24,12 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a copy of the package that has another word for each of its prompts, but for values and tags."""
+    """A folder with a copy of the package that has another word for each of its prompts, but for
+    values and tags."""
     folder = tmp_path_factory.mktemp("copy")
-    left_out = shutil.ignore_patterns(".*", "tests", "docs", "notebooks", "build", "dist", "__pycache__", "*.egg-info")
+    left_out = shutil.ignore_patterns(
+        ".*", "tests", "docs", "notebooks", "build", "dist", "__pycache__", "*.egg-info"
+    )
     shutil.copytree(ROOT, folder / "deep_research", ignore=left_out)
     prompts = [*(folder / "deep_research" / "prompts").glob("*.md")]
     assert len(prompts) > 10
@@ -41,14 +44,29 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("strategy", "question"),
     [
-        ("orchestrated", "Wie hoch ist der Leuchtturm von Osk, und wer malte den Hafen von Velm? Bitte mit Quellen."),
+        (
+            "orchestrated",
+            "Wie hoch ist der Leuchtturm von Osk, und wer malte den Hafen von Velm? Bitte mit Quellen.",
+        ),
         ("planned", "Where was the keeper of the Skerry Light born? Cite your sources."),
     ],
 )
-def test_no_wording_of_a_prompt_is_an_interface(copy: Path, tmp_path: Path, strategy: str, question: str) -> None:
+def test_no_wording_of_a_prompt_is_an_interface(
+    copy: Path, tmp_path: Path, strategy: str, question: str
+) -> None:
     desk = Desk(tmp_path)
     written(desk.docs, FILES)
-    command = ("ask", question, "--docs", str(desk.docs), "--strategy", strategy, "--model", "extractive", "--yes")
+    command = (
+        "ask",
+        question,
+        "--docs",
+        str(desk.docs),
+        "--strategy",
+        strategy,
+        "--model",
+        "extractive",
+        "--yes",
+    )
     report = desk.call(*command, "--thread", "own").out
     assert "[1]" in report
     program = "import deep_research; from deep_research.app.cli import cli; print(deep_research.__file__); cli()"

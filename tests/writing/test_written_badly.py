@@ -1,4 +1,5 @@
-"""Reports with sections in another language, foreign citation styles or invented addresses, or in many answers."""
+"""Reports with sections in another language, foreign citation styles or invented addresses, or in
+many answers."""
 
 from __future__ import annotations
 
@@ -53,10 +54,14 @@ IN_OTHER_WORDS = {
 
 
 def test_a_section_or_a_paragraph_in_another_language_is_detected_with_its_heading() -> None:
-    assert [(part.text, part.heading) for part in foreign_sections(GERMAN + ENGLISH, "de")] == [(ENGLISH, "The keeper")]
+    assert [(part.text, part.heading) for part in foreign_sections(GERMAN + ENGLISH, "de")] == [
+        (ENGLISH, "The keeper")
+    ]
     assert [part.text for part in foreign_sections(GERMAN + ENGLISH, "en")] == [GERMAN]
     body = ENGLISH.partition("\n\n")[2]
-    long = GERMAN + "".join(f"{IN_OTHER_WORDS['de']} Noch einmal, zum {count}. Mal.\n\n" for count in range(5))
+    long = GERMAN + "".join(
+        f"{IN_OTHER_WORDS['de']} Noch einmal, zum {count}. Mal.\n\n" for count in range(5)
+    )
     [part] = foreign_sections(long + body, "de")
     assert (part.text, part.heading) == (body, "Der Turm")
     assert (long + body)[part.start : part.end] == body
@@ -112,10 +117,20 @@ def test_sections_put_together_are_the_text(text: str) -> None:
         calls(text=MENDED, finish_reason="length"),
     ],
 )
-async def test_a_rewritten_section_must_be_in_the_language_and_keep_citations_and_figures(reply: Any) -> None:
+async def test_a_rewritten_section_must_be_in_the_language_and_keep_citations_and_figures(
+    reply: Any,
+) -> None:
     context = Context(models=ScriptedChatModel(replies=[reply] * 5))
     events = CallEvents(Emitter(lambda _: None), Placement(turn_index=3))
-    run = Run(id="q", question="?", date="", language="German", language_code="de", is_resumable=False, version="0")
+    run = Run(
+        id="q",
+        question="?",
+        date="",
+        language="German",
+        language_code="de",
+        is_resumable=False,
+        version="0",
+    )
     assert await rewrite_section(ENGLISH, run, context, events) is None
 
 
@@ -144,13 +159,20 @@ MARKED = (TRUE.replace("[1]", "*(not verified)*"), ["Ada Moran"])
         (TRUE.replace("[1]", "https://e.example/x"), MARKED),
     ],
 )
-async def test_the_report_of_a_writer_with_bad_habits_is_right(tmp_path: Path, text: str, settled: Any) -> None:
-    run = lab(tmp_path, researcher=BOTH, writer=[text], limits={"max_opinions": 0, "max_rewrites": 0})
+async def test_the_report_of_a_writer_with_bad_habits_is_right(
+    tmp_path: Path, text: str, settled: Any
+) -> None:
+    run = lab(
+        tmp_path, researcher=BOTH, writer=[text], limits={"max_opinions": 0, "max_rewrites": 0}
+    )
     # The draft is streamed as it is written.
     run.expected = "cited before they are announced"
     state = await run.ask()
     assert state.report
-    assert (state.report.text, [state.sources[key].title for key in state.report.sources]) == settled
+    assert (
+        state.report.text,
+        [state.sources[key].title for key in state.report.sources],
+    ) == settled
     # One sentence is a quote: the word of the image belongs to the last one.
     assert audited(state).supported == 1
     assert "e.example" not in state.messages[-1].text
@@ -174,7 +196,9 @@ def german_lab(tmp_path: Path, *replies: object, rewrites: int = 2, **settings: 
         **settings,
     )
     texts = (re.sub(r" \[\d\]", "", text) for text in (FIRST, REWRITTEN))
-    run.folder = written(tmp_path / "german", dict(zip(("turm_md", "waerterin_md"), texts, strict=True)))
+    run.folder = written(
+        tmp_path / "german", dict(zip(("turm_md", "waerterin_md"), texts, strict=True))
+    )
     return run
 
 
@@ -188,14 +212,18 @@ async def test_a_section_in_another_language_is_rewritten(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("verify", "rewrites"), [("repair", 0), ("check", 2)])
-async def test_a_foreign_section_that_is_not_rewritten_is_named(tmp_path: Path, verify: str, rewrites: int) -> None:
+async def test_a_foreign_section_that_is_not_rewritten_is_named(
+    tmp_path: Path, verify: str, rewrites: int
+) -> None:
     heading = "The keeper who looked after the light for longer than anybody before her or after her on the island"
     drifted = DRIFTED.replace("The keeper", heading)
     run = german_lab(tmp_path, f"{FIRST}\n\n{drifted}", rewrites=rewrites, verify=verify)
     state = await run.ask(ASKED)
     assert state.report and heading in state.report.text
     assert len(run.calls("writer")) == 1
-    [notice] = [note for note in state.run.notices if note.startswith("This part")] if state.run else []
+    [notice] = (
+        [note for note in state.run.notices if note.startswith("This part")] if state.run else []
+    )
     assert notice == f"This part is not in German: {heading[: HEADING_IN_NOTICE - 1].rstrip()}…"
 
 
@@ -213,7 +241,8 @@ LINK = re.compile(r"(\[\d+\])\([^)]*\)")
 
 
 class CappedWriter:
-    """Writes the report, a piece a call, and begins each piece with the last words of the one before."""
+    """Writes the report, a piece a call, and begins each piece with the last words of the one
+    before."""
 
     def __init__(self, piece: int = PIECE) -> None:
         self.piece, self.position = piece, 0
@@ -230,14 +259,20 @@ class CappedWriter:
         return calls(text=text, finish_reason="length" if self.position < len(WHOLE) else "stop")
 
 
-async def test_a_report_of_many_short_answers_has_no_seam_and_is_replayed_as_it_is_stored(tmp_path: Path) -> None:
+async def test_a_report_of_many_short_answers_has_no_seam_and_is_replayed_as_it_is_stored(
+    tmp_path: Path,
+) -> None:
     writer = CappedWriter()
-    run = lab(tmp_path, researcher=simple_research(FINDING), writer=[writer.reply] * 60, verify="off")
+    run = lab(
+        tmp_path, researcher=simple_research(FINDING), writer=[writer.reply] * 60, verify="off"
+    )
     state = await run.ask()
     assert state.report and state.report.text == WHOLE
     assert state.run and state.run.status == "completed"
     assert writer.asked == ["report", *["continuation"] * (len(WHOLE) // PIECE)]
-    streamed = "".join(packet.content for packet in await run.replayed() if packet.type == "message_delta")
+    streamed = "".join(
+        packet.content for packet in await run.replayed() if packet.type == "message_delta"
+    )
     assert LINK.sub(r"\1", streamed).strip() == state.report.text
     assert run.words("message_delta") == streamed and run.types().count("message_start") == 1
 
@@ -246,7 +281,11 @@ async def test_calls_for_a_report_are_bounded_and_what_there_is_is_kept(tmp_path
     writer = [CappedWriter(30).reply] * 60
     run = lab(tmp_path, researcher=simple_research(FINDING), writer=writer, verify="off")
     state = await run.ask()
-    assert state.report and state.report.text and WHOLE.startswith(state.report.text.removesuffix("..."))
+    assert (
+        state.report
+        and state.report.text
+        and WHOLE.startswith(state.report.text.removesuffix("..."))
+    )
     assert state.run and state.run.status == "completed_with_gaps"
     assert "report_tokens" in state.run.stop_reason and "report_tokens" in state.messages[-1].text
     assert len(run.calls("writer")) == 1 + 4
@@ -255,9 +294,17 @@ async def test_calls_for_a_report_are_bounded_and_what_there_is_is_kept(tmp_path
 def test_a_small_writer_gets_all_facts_of_tasks_that_begin_alike() -> None:
     task = f"Find out in the records of the harbour office and of the parish what is known about {'the light ' * 3}"
     source = Source(key="a", title="A", location="a", address="a", kind="document", number=1)
-    usual: dict[str, Any] = {"question_id": "", "cycle": 0, "position": 0, "text": "", "ended": "done"}
+    usual: dict[str, Any] = {
+        "question_id": "",
+        "cycle": 0,
+        "position": 0,
+        "text": "",
+        "ended": "done",
+    }
     findings = {
-        year: Finding(id=year, task=f"{task} in {year}", numbered=f"- It was lit in {year}. [1]", **usual)
+        year: Finding(
+            id=year, task=f"{task} in {year}", numbered=f"- It was lit in {year}. [1]", **usual
+        )
         for year in ("1844", "1901")
     }
     facts = facts_by_topic(ResearchState(findings=findings, sources={"a": source}))

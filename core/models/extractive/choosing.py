@@ -140,7 +140,8 @@ class Chooser:
     def _weights(self) -> dict[str, float]:
         """Return the weights of the part's words: rare ones weigh more, and all add up to 1.
 
-        The words of its context have no weight: they would choose the same units for all parts of a request.
+        The words of its context have no weight: they would choose the same units for all parts of a
+        request.
         """
         asked = _words_in(self._part.text)
         counts = Counter[str]()

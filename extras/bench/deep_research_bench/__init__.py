@@ -1,4 +1,6 @@
-"""Measures the speed and resources of deep-research; the figures are in `docs/contributing/performance.md`.
+"""Measures the speed and resources of deep-research; the figures are in
+`docs/contributing/performance.md`.
 
-`wire` measures whole runs on fake servers, `index` the index of documents, `team` several server processes.
+`wire` measures whole runs on fake servers, `index` the index of documents, `team` several server
+processes.
 """

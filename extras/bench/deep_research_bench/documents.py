@@ -86,7 +86,9 @@ class Words:
 
     def _formed(self, rank: int) -> str:
         is_bare = rank < self._common or self._random.random() < 0.6
-        return self.ranked[rank] if is_bare else self.ranked[rank] + self._random.choice(self._endings)
+        return (
+            self.ranked[rank] if is_bare else self.ranked[rank] + self._random.choice(self._endings)
+        )
 
 
 @cache
@@ -95,16 +97,23 @@ def _vocabulary(code: str) -> tuple[list[str], list[float]]:
     language, random = LANGUAGES[code], Random(code)  # noqa: S311 - no secret
     starts, middles = language.starts.split(), language.middles.split()
     made = (
-        "".join(random.choice(starts) + random.choice(middles) for _ in range(random.choice((1, 2, 2, 3))))
+        "".join(
+            random.choice(starts) + random.choice(middles)
+            for _ in range(random.choice((1, 2, 2, 3)))
+        )
         for _ in range(VOCABULARY)
     )
     ranked = list(dict.fromkeys([*language.common.split(), *made]))
-    return ranked, list(accumulate((rank + FLATTENING) ** -STEEPNESS for rank in range(len(ranked))))
+    return ranked, list(
+        accumulate((rank + FLATTENING) ** -STEEPNESS for rank in range(len(ranked)))
+    )
 
 
 def draw_languages(random: Random, count: int) -> list[str]:
     """Draw the language codes of this many documents."""
-    return random.choices(list(LANGUAGES), [language.share for language in LANGUAGES.values()], k=count)
+    return random.choices(
+        list(LANGUAGES), [language.share for language in LANGUAGES.values()], k=count
+    )
 
 
 def write_documents(folder: Path, count: int, seed: int, each: int = 1) -> None:
@@ -118,7 +127,9 @@ def write_documents(folder: Path, count: int, seed: int, each: int = 1) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         (code,) = draw_languages(random, 1)
         length = int(min(MOST, max(FEWEST, random.lognormvariate(0, SPREAD) * USUAL_WORDS)))
-        file.write_text(_document(words[code], LANGUAGES[code].gap, number, length, suffix), "utf-8")
+        file.write_text(
+            _document(words[code], LANGUAGES[code].gap, number, length, suffix), "utf-8"
+        )
 
 
 def _document(words: Words, gap: str, number: int, length: int, suffix: str) -> str:
@@ -128,12 +139,12 @@ def _document(words: Words, gap: str, number: int, length: int, suffix: str) -> 
     for _ in range(3):
         blocks.append(("h2", gap.join(words.draw(3))))
         drawn = words.draw(length // 3)
-        sentences = [gap.join(drawn[at : at + 15]).capitalize() + "." for at in range(0, len(drawn), 15)]
+        sentences = [
+            gap.join(drawn[at : at + 15]).capitalize() + "." for at in range(0, len(drawn), 15)
+        ]
         blocks += [("p", " ".join(sentences[at : at + 5])) for at in range(0, len(sentences), 5)]
     if suffix == ".html":
         body = "\n".join(f"<{tag}>{escape(text)}</{tag}>" for tag, text in blocks)
-        return (
-            f"<!DOCTYPE html><html><head><title>{escape(title)}</title></head><body><main>{body}</main></body></html>\n"
-        )
+        return f"<!DOCTYPE html><html><head><title>{escape(title)}</title></head><body><main>{body}</main></body></html>\n"
     marks = {"h1": "# ", "h2": "## "} if suffix == ".md" else {}
     return "\n\n".join(f"{marks.get(tag, '')}{text}" for tag, text in blocks) + "\n"

@@ -1,4 +1,5 @@
-"""Measures how fast documents are indexed and searched: `python -m deep_research_bench index --documents 100000`."""
+"""Measures how fast documents are indexed and searched: `python -m deep_research_bench index
+--documents 100000`."""
 
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ def queries(count: int, seed: int) -> Iterator[tuple[str, str]]:
 
 
 def questions(count: int, seed: int) -> Iterator[str]:
-    """Yield this many questions in English, each with a two-word name and with common and rare words."""
+    """Yield this many questions in English, each with a two-word name and with common and rare
+    words."""
     random = Random(seed)  # noqa: S311 - no secret
     ranked = Words("en").ranked
     for _ in range(count):
@@ -126,15 +128,32 @@ def _isolated(work: Callable[..., Result], *arguments: Any) -> tuple[Result, Use
 def _with_usage(work: Callable[..., Result], *arguments: Any) -> tuple[Result, Used]:
     result = work(*arguments)
     unit = 1e6 if sys.platform == "darwin" else 1e3
-    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own, children = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     seconds = sum(usage.ru_utime + usage.ru_stime for usage in (own, children))
     return result, Used(seconds, own.ru_maxrss / unit, children.ru_maxrss / unit)
 
 
 @click.command()
-@click.option("--documents", default=100_000, show_default=True, type=click.IntRange(1), help="Documents to index.")
-@click.option("--queries", "count", default=200, show_default=True, type=click.IntRange(5), help="Queries to ask.")
-@click.option("--seed", default=1, show_default=True, help="Other numbers make other documents and questions.")
+@click.option(
+    "--documents",
+    default=100_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Documents to index.",
+)
+@click.option(
+    "--queries",
+    "count",
+    default=200,
+    show_default=True,
+    type=click.IntRange(5),
+    help="Queries to ask.",
+)
+@click.option(
+    "--seed", default=1, show_default=True, help="Other numbers make other documents and questions."
+)
 def main(documents: int, count: int, seed: int) -> None:
     """Generate documents, index and search them, and print the durations."""
     cores = f"{os.cpu_count()} cores ({platform.machine()}), of which {os.getloadavg()[0]:.1f} at work already"
@@ -156,17 +175,32 @@ def main(documents: int, count: int, seed: int) -> None:
 
 def _refresh(name: str, docs: Path, data: Path) -> None:
     seconds, used = _isolated(refresh, docs, data)
-    _row(name, f"{seconds:.1f}", f"{used.seconds:.1f}", f"{used.own_megabytes:.0f}", f"{used.child_megabytes:.0f}")
+    _row(
+        name,
+        f"{seconds:.1f}",
+        f"{used.seconds:.1f}",
+        f"{used.own_megabytes:.0f}",
+        f"{used.child_megabytes:.0f}",
+    )
 
 
 def _search(docs: Path, data: Path, count: int, seed: int) -> None:
     kinds, asked = zip(*queries(count, seed), strict=True)
     times, used = _isolated(search, docs, data, asked)
-    click.echo(f"{times.found} of {count} queries find something; {used.own_megabytes:.0f} MB of memory\n")
+    click.echo(
+        f"{times.found} of {count} queries find something; {used.own_megabytes:.0f} MB of memory\n"
+    )
     _row("search", "median ms", "95th percentile", "of a processor", "95th percentile")
     for name in (*KINDS, "all"):
         indices = [index for index, kind in enumerate(kinds) if name in (kind, "all")]
-        _row(name, *(cell for values in times[:2] for cell in _spread([values[index] for index in indices])))
+        _row(
+            name,
+            *(
+                cell
+                for values in times[:2]
+                for cell in _spread([values[index] for index in indices])
+            ),
+        )
     # A whole question makes many searches.
     times, _ = _isolated(follow, docs, data, [*questions(max(1, count // EACH_QUESTION), seed)])
     _row("a whole question", *(cell for values in times[:2] for cell in _spread(values)))

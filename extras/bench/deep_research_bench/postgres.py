@@ -26,7 +26,9 @@ class Cluster:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])
         # PostgreSQL does not run as root.
-        self._user: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
+        self._user: dict[str, Any] = (
+            {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
+        )
 
     def start(self) -> None:
         """Create the cluster with one user and a password, and start it."""
@@ -35,10 +37,22 @@ class Cluster:
         password = self._folder / "password"
         password.write_text(self._password)
         password.chmod(0o644)
-        made = ["--auth=scram-sha-256", "--username=research", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        made = [
+            "--auth=scram-sha-256",
+            "--username=research",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+        ]
         self._run("initdb", *made, f"--pwfile={password}")
         settings = f"-c listen_addresses=127.0.0.1 -p {self.port} -k {self._folder} -c fsync=off"
-        self._run("pg_ctl", "start", "--wait", f"--log={self._folder / 'log.txt'}", f"--options={settings}")
+        self._run(
+            "pg_ctl",
+            "start",
+            "--wait",
+            f"--log={self._folder / 'log.txt'}",
+            f"--options={settings}",
+        )
 
     def stop(self) -> None:
         """Stop it immediately."""
@@ -58,7 +72,13 @@ class Cluster:
         command = [str(self._binaries / program), "-D", str(self._folder / "data"), *arguments]
         # Its output goes to a file, because the server keeps it open.
         with (self._folder.parent / f"{self._folder.name}.txt").open("ab") as out:
-            given: dict[str, Any] = {"cwd": "/", "stdout": out, "stderr": out, "timeout": 60, **self._user}
+            given: dict[str, Any] = {
+                "cwd": "/",
+                "stdout": out,
+                "stderr": out,
+                "timeout": 60,
+                **self._user,
+            }
             done = subprocess.run(command, check=False, **given)  # noqa: S603 - our own
         if done.returncode:
             raise RuntimeError(Path(out.name).read_text("utf-8"))
@@ -66,7 +86,10 @@ class Cluster:
 
 def programs() -> Path | None:
     """Return the folder of PostgreSQL's programs, if they are installed."""
-    directories = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), Path(shutil.which("initdb") or "/").parent]
+    directories = [
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin")),
+        Path(shutil.which("initdb") or "/").parent,
+    ]
     return next((binaries for binaries in directories if (binaries / "initdb").exists()), None)
 
 

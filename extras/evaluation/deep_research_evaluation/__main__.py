@@ -20,13 +20,18 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 def cli() -> None:
     """Measure how well questions are answered.
 
-    Exit codes: 0 done, 1 some questions failed (the same command goes on with them), 2 wrong call or setting, 130
-    stopped (the same command goes on).
+    Exit codes: 0 done, 1 some questions failed (the same command goes on with them), 2 wrong call
+    or setting, 130 stopped (the same command goes on).
     """
 
 
 @cli.command("closed-corpus")
-@click.option("--corpus", type=_FOLDER, required=True, help="Folder with the documents; nothing else is searched.")
+@click.option(
+    "--corpus",
+    type=_FOLDER,
+    required=True,
+    help="Folder with the documents; nothing else is searched.",
+)
 @click.option(
     "--questions",
     type=_FILE,
@@ -34,11 +39,26 @@ def cli() -> None:
     help="JSON lines with `id` and `question`; where they are known also `answers`, `gold_docs`, `answer_docs`, "
     "`answerable`, and `source`, `hops`, `kind` for groups.",
 )
-@click.option("--unanswerable", type=_FILE, help="More such lines, whose questions the documents do not answer.")
+@click.option(
+    "--unanswerable",
+    type=_FILE,
+    help="More such lines, whose questions the documents do not answer.",
+)
 @click.option("--out", type=_OUT, required=True, help="Folder for the results.")
-@click.option("--model", default="extractive", show_default=True, help="Model that researches and writes.")
-@click.option("--strategy", type=click.Choice(["orchestrated", "planned"]), default="orchestrated", show_default=True)
-@click.option("--jobs", type=click.IntRange(1), help="Questions at the same time; without it one a processor core.")
+@click.option(
+    "--model", default="extractive", show_default=True, help="Model that researches and writes."
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(["orchestrated", "planned"]),
+    default="orchestrated",
+    show_default=True,
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    help="Questions at the same time; without it one a processor core.",
+)
 @click.option(
     "--sample",
     "share",
@@ -60,7 +80,8 @@ def closed_corpus(
 ) -> int:
     """Ask questions over a folder, and measure the reports.
 
-    Into --out go reports/ID.md and .json, rows.jsonl (a line a question), summary.md and summary.json.
+    Into --out go reports/ID.md and .json, rows.jsonl (a line a question), summary.md and
+    summary.json.
     """
     # Imported late, because it takes long and --help does not need it.
     from deep_research_evaluation.closed_corpus import evaluate
@@ -69,8 +90,12 @@ def closed_corpus(
 
     chosen = sample(read_questions(questions, unanswerable), share, seed)
     if out.resolve().is_relative_to(corpus.resolve()):
-        raise click.UsageError(f"--out {out} lies in the corpus, where reports would be taken for documents.")
-    settings = Settings.model_validate({"corpus": corpus.resolve(), "model": model, "strategy": strategy})
+        raise click.UsageError(
+            f"--out {out} lies in the corpus, where reports would be taken for documents."
+        )
+    settings = Settings.model_validate(
+        {"corpus": corpus.resolve(), "model": model, "strategy": strategy}
+    )
     return FAILED if evaluate(chosen, settings, out, jobs or os.cpu_count() or 1) else 0
 
 
@@ -89,19 +114,26 @@ def compare(run_a: Path, run_b: Path) -> int:
 @cli.command()
 @click.argument("folder", type=_FOLDER)
 @click.option("--out", type=_OUT, required=True, help="Folder for the results.")
-@click.option("--model", default="extractive", show_default=True, help="Model that judges and corrects.")
-@click.option("--verify", type=click.Choice(["check", "repair"]), default="check", show_default=True)
+@click.option(
+    "--model", default="extractive", show_default=True, help="Model that judges and corrects."
+)
+@click.option(
+    "--verify", type=click.Choice(["check", "repair"]), default="check", show_default=True
+)
 def checks(folder: Path, out: Path, model: str, verify: str) -> int:
     """Check the reports of FOLDER against their documents, and write the results.
 
-    FOLDER has `reports/NAME.md`, each with a list of sources, and the documents in `corpora/NAME/`. Beside each
-    report, `NAME.verdicts.jsonl` has a line for each unit of the draft: its shown text and its proof.
+    FOLDER has `reports/NAME.md`, each with a list of sources, and the documents in `corpora/NAME/`.
+    Beside each report, `NAME.verdicts.jsonl` has a line for each unit of the draft: its shown text
+    and its proof.
     """
     from deep_research import Context
     from deep_research_evaluation.checks import check_reports
     from deep_research_evaluation.reports import write_text
 
-    context = Context.model_validate({"models": {"verifier": model, "writer": model}, "verify": verify})
+    context = Context.model_validate(
+        {"models": {"verifier": model, "writer": model}, "verify": verify}
+    )
     out.mkdir(parents=True, exist_ok=True)
     for check in asyncio.run(check_reports(folder, context)):
         write_text(out / check.name, check.text)
@@ -148,7 +180,9 @@ def main() -> None:
         click.echo("Stopped; the same command goes on.", err=True)
         code = INTERRUPTED
     except OSError as error:
-        click.echo(f"Error: {error.filename or type(error).__name__}: {error.strerror or error}.", err=True)
+        click.echo(
+            f"Error: {error.filename or type(error).__name__}: {error.strerror or error}.", err=True
+        )
         code = REFUSED
     sys.exit(code)
 

@@ -39,7 +39,11 @@ def ask(question: Question, settings: Settings) -> Outcome:
     begin = time.perf_counter()
     try:
         answer = research(
-            question.question, settings.strategy, docs=(settings.corpus,), models=settings.model, engines=()
+            question.question,
+            settings.strategy,
+            docs=(settings.corpus,),
+            models=settings.model,
+            engines=(),
         )
     except errors.QuestionRefused as error:
         return Outcome(question, error=str(error))
@@ -48,7 +52,9 @@ def ask(question: Question, settings: Settings) -> Outcome:
     except Exception as error:  # noqa: BLE001 - the other questions go on
         return Outcome(question, error=errors.failure_of(error))
     sources = [
-        Cited(n=source.number, path=path_below(settings.corpus, source.location), title=source.title)
+        Cited(
+            n=source.number, path=path_below(settings.corpus, source.location), title=source.title
+        )
         for source in answer.sources
     ]
     report = Report(

@@ -49,8 +49,13 @@ class Baseline:
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question)))
         found = self._connection.execute(_BEST, (match, DOCUMENTS)).fetchall() if match else []
         weights = self._weights(question)
-        paragraphs = [_best_sentences(number, text, weights) for number, (*_, text) in enumerate(found, 1)]
-        sources = [Cited(n=number, path=path, title=title) for number, (path, title, _) in enumerate(found, 1)]
+        paragraphs = [
+            _best_sentences(number, text, weights) for number, (*_, text) in enumerate(found, 1)
+        ]
+        sources = [
+            Cited(n=number, path=path, title=title)
+            for number, (path, title, _) in enumerate(found, 1)
+        ]
         return Report(
             id=question_id,
             question=question,
@@ -63,7 +68,9 @@ class Baseline:
         """Return the BM25 weights (IDF) of the question's words."""
         weights = {}
         for word in set(normalized(question).split()):
-            row = self._connection.execute("SELECT doc FROM counts WHERE term = ?", (word,)).fetchone()
+            row = self._connection.execute(
+                "SELECT doc FROM counts WHERE term = ?", (word,)
+            ).fetchone()
             count = row[0] if row else 0
             weights[word] = math.log(1 + (self._documents - count + 0.5) / (count + 0.5))
         return weights
@@ -86,15 +93,24 @@ def open_baseline(library: Library, corpus: Path) -> Iterator[Baseline]:
 
 def render_report(report: Report) -> str:
     """Return the report as Markdown, in the usual form."""
-    sources = [f"- [{source.n}] {source.title or source.path} — {source.path}" for source in report.sources]
-    return "\n".join([report.text, "", "## Sources", "", *sources, ""]) if sources else f"{report.text}\n"
+    sources = [
+        f"- [{source.n}] {source.title or source.path} — {source.path}" for source in report.sources
+    ]
+    return (
+        "\n".join([report.text, "", "## Sources", "", *sources, ""])
+        if sources
+        else f"{report.text}\n"
+    )
 
 
 def _best_sentences(number: int, text: str, weights: Mapping[str, float]) -> str:
     parts = (part.strip() for part in _SENTENCE_END.split(text))
-    sentences = [part for part in parts if len(part.split()) >= _LEAST_WORDS and not part.startswith("#")]
+    sentences = [
+        part for part in parts if len(part.split()) >= _LEAST_WORDS and not part.startswith("#")
+    ]
     worth = [
-        sum(weights[word] for word in weights.keys() & set(normalized(sentence).split())) for sentence in sentences
+        sum(weights[word] for word in weights.keys() & set(normalized(sentence).split()))
+        for sentence in sentences
     ]
     best = sorted(range(len(sentences)), key=lambda index: (-worth[index], index))[:SENTENCES]
     return " ".join(f"{sentences[index]} [{number}]" for index in sorted(best))

@@ -1,7 +1,7 @@
 """The command `checks`: runs the final check on finished reports.
 
-A set is a folder with `reports/NAME.md` and the documents that they cite in `corpora/NAME/`; the list of sources at the
-end of a report names them.
+A set is a folder with `reports/NAME.md` and the documents that they cite in `corpora/NAME/`; the
+list of sources at the end of a report names them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ class Checked(NamedTuple):
             {
                 "text": verdict.text,
                 "shown": verdict.shown,
-                "proof": {"words": verdict.words, "source": verdict.source, "operation": verdict.operation},
+                "proof": {
+                    "words": verdict.words,
+                    "source": verdict.source,
+                    "operation": verdict.operation,
+                },
             }
             for verdict in self.report.verdicts
         )
@@ -49,21 +53,31 @@ def split_report(path: Path) -> tuple[str, dict[int, tuple[str, str]]]:
     Raises `UsageError` if it lists no source.
     """
     body, *listed = _LIST.split(path.read_text("utf-8"))
-    entries = {int(number): (title, file) for text in listed for number, title, file in _ENTRY.findall(text)}
+    entries = {
+        int(number): (title, file)
+        for text in listed
+        for number, title, file in _ENTRY.findall(text)
+    }
     if not entries:
-        raise click.UsageError(f'{path}: there is no heading "Sources" with lines such as "- [1] Title, file.md".')
+        raise click.UsageError(
+            f'{path}: there is no heading "Sources" with lines such as "- [1] Title, file.md".'
+        )
     return body.strip(), entries
 
 
 async def check_reports(folder: Path, context: Context) -> list[Checked]:
     """Check the reports of a set with these settings."""
-    return [await _check(path, folder / "corpora" / path.stem, context) for path in sorted(folder.glob("reports/*.md"))]
+    return [
+        await _check(path, folder / "corpora" / path.stem, context)
+        for path in sorted(folder.glob("reports/*.md"))
+    ]
 
 
 async def _check(path: Path, corpus: Path, context: Context) -> Checked:
     body, entries = split_report(path)
     sources = {
-        number: SourceDocument(title, (corpus / file).read_text("utf-8")) for number, (title, file) in entries.items()
+        number: SourceDocument(title, (corpus / file).read_text("utf-8"))
+        for number, (title, file) in entries.items()
     }
     report = await check_report(body, sources, context)
     listed = [f"- [{number}] {', '.join(entries[number])}" for number in report.keys]

@@ -13,8 +13,19 @@ from deep_research import Context, Library, errors
 from deep_research_evaluation.asking import Outcome, outcomes
 from deep_research_evaluation.baseline import Baseline, open_baseline, render_report
 from deep_research_evaluation.measures import measure_report
-from deep_research_evaluation.questions import Question, first_fault, missing_documents, without_documents
-from deep_research_evaluation.reports import ReportFolder, Settings, file_name, open_reports, write_text
+from deep_research_evaluation.questions import (
+    Question,
+    first_fault,
+    missing_documents,
+    without_documents,
+)
+from deep_research_evaluation.reports import (
+    ReportFolder,
+    Settings,
+    file_name,
+    open_reports,
+    write_text,
+)
 from deep_research_evaluation.summary import Row, cell, render_summary, summarize, write_rows
 
 
@@ -59,12 +70,16 @@ def _open_library(corpus: Path) -> Library:
     except errors.UserMistake as error:
         raise click.UsageError(str(error)) from error
     except ValidationError as error:
-        raise click.UsageError(f"A setting in the environment is wrong: {first_fault(error)}.") from error
+        raise click.UsageError(
+            f"A setting in the environment is wrong: {first_fault(error)}."
+        ) from error
     except SettingsError as error:
         raise click.UsageError(f"A setting in the environment is wrong: {error}.") from error
     if status.left_out:
         first = status.left_out[0]
-        _say(f"{len(status.left_out)} files cannot be read; the first: {first.path}: {first.reason}")
+        _say(
+            f"{len(status.left_out)} files cannot be read; the first: {first.path}: {first.reason}"
+        )
     return library
 
 
@@ -80,7 +95,9 @@ def _ask_missing(
     if kept:
         _say(f"{len(kept)} of {len(questions)} reports are kept from before.")
     found = dict(kept)
-    for outcome in outcomes([question for question in questions if question.id not in kept], settings, jobs):
+    for outcome in outcomes(
+        [question for question in questions if question.id not in kept], settings, jobs
+    ):
         if outcome.is_hopeless:
             raise click.UsageError(outcome.error)
         if outcome.report:
@@ -93,7 +110,9 @@ def _ask_missing(
 def _result(outcome: Outcome) -> str:
     if outcome.report is None:
         return f"failed: {cell(outcome.error)}"
-    return f"{'answered' if outcome.report.answered else 'no answer'}, {outcome.report.seconds:.1f} s"
+    return (
+        f"{'answered' if outcome.report.answered else 'no answer'}, {outcome.report.seconds:.1f} s"
+    )
 
 
 def _row(question: Question, outcome: Outcome, baseline: Baseline, beside: ReportFolder) -> Row:

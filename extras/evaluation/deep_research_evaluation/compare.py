@@ -23,7 +23,8 @@ class Change(NamedTuple):
     high: float
     """95 % interval of the mean difference."""
     better: tuple[str, ...]
-    """Ids of questions that the second run improves; for measures without a direction, those with more."""
+    """Ids of questions that the second run improves; for measures without a direction, those with
+    more."""
     worse: tuple[str, ...]
     same: int
 
@@ -41,8 +42,11 @@ def changes(before: Mapping[str, Row], after: Mapping[str, Row]) -> Iterator[Cha
             yield _change_of(measure, pairs)
 
 
-def render_comparison(before: Mapping[str, Row], after: Mapping[str, Row], names: tuple[str, str]) -> str:
-    """Return the comparison of two runs as Markdown; raises `UsageError` if they have no question in common."""
+def render_comparison(
+    before: Mapping[str, Row], after: Mapping[str, Row], names: tuple[str, str]
+) -> str:
+    """Return the comparison of two runs as Markdown; raises `UsageError` if they have no question
+    in common."""
     common = before.keys() & after.keys()
     if not common:
         raise click.UsageError("The runs have no question in common.")
@@ -50,7 +54,9 @@ def render_comparison(before: Mapping[str, Row], after: Mapping[str, Row], names
     only_a, only_b = len(before) - len(common), len(after) - len(common)
     head = f"{len(common)} questions are in both, {only_a} in A only, {only_b} in B only."
     parts = [f"# {cell(names[0])} (A) and {cell(names[1])} (B)", head, _table(found), _NOTES]
-    ids = [line for change in found if change.measure.better != "neither" for line in _id_lines(change)]
+    ids = [
+        line for change in found if change.measure.better != "neither" for line in _id_lines(change)
+    ]
     return "\n\n".join([*parts, *(["## Questions", "\n".join(ids)] if ids else [])]) + "\n"
 
 

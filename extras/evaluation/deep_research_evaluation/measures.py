@@ -18,7 +18,8 @@ from deep_research_evaluation.wording import (
 )
 
 Figures = dict[str, float]
-"""Figures of a report by measure key; a measure is missing if the question lacks the data for it."""
+"""Figures of a report by measure key; a measure is missing if the question lacks the data for it.
+"""
 
 
 class Measure(NamedTuple):
@@ -35,11 +36,18 @@ class Measure(NamedTuple):
 MEASURES = (
     Measure("answer", "Answer found", True, "more"),
     Measure("answer_in_lead", "Answer in the first 120 words", True, "more"),
-    Measure("answer_grounded", "Answer in a passage that cites a document stating it", True, "more"),
+    Measure(
+        "answer_grounded", "Answer in a passage that cites a document stating it", True, "more"
+    ),
     Measure("gold_recall", "Gold documents cited", True, "more"),
     Measure("all_gold", "All gold documents cited", True, "more"),
     Measure("precision", "Cited documents that are gold", True, "more"),
-    Measure("abstained_rightly", "Says of an unanswerable question that there is no answer", True, "more"),
+    Measure(
+        "abstained_rightly",
+        "Says of an unanswerable question that there is no answer",
+        True,
+        "more",
+    ),
     Measure("abstained_wrongly", "Says so of an answerable question", True, "less"),
     Measure("abstained", "Says so of a question of which it is not known", True, "neither"),
     Measure("cited", "Documents cited", False, "neither"),
@@ -53,7 +61,9 @@ _OF_ABSTENTION = {True: "abstained_wrongly", False: "abstained_rightly", None: "
 def measure_report(question: Question, report: Report | None) -> Figures:
     """Return the figures of a report; without a report nothing was found."""
     figures = dict(_gold_figures(question, report))
-    figures[_OF_ABSTENTION[question.is_answerable]] = float(report is not None and not report.answered)
+    figures[_OF_ABSTENTION[question.is_answerable]] = float(
+        report is not None and not report.answered
+    )
     if report:
         cited, words = len(_cited(report)), len(words_of(report.text))
         figures |= {"cited": float(cited), "words": float(words), "seconds": report.seconds}
@@ -86,6 +96,7 @@ def _is_grounded(text: str, question: Question, report: Report | None) -> bool:
     stating = set(question.answer_docs or question.gold_docs)
     numbers = {source.n for source in report.sources if source.path in stating} if report else set()
     return any(
-        numbers & cited_numbers(passage) and contains_answer(without_markers(passage), question.answers)
+        numbers & cited_numbers(passage)
+        and contains_answer(without_markers(passage), question.answers)
         for passage in passages(text)
     )

@@ -17,7 +17,9 @@ GROUPINGS = ("source", "hops", "kind")
 class Question(BaseModel):
     """A question; fields about its answer are optional, other fields of the line are ignored."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, coerce_numbers_to_str=True)
+    model_config = ConfigDict(
+        frozen=True, use_attribute_docstrings=True, coerce_numbers_to_str=True
+    )
 
     id: str = Field(min_length=1)
     """Name in the results."""
@@ -62,11 +64,16 @@ def read_questions(file: Path, unanswerable: Path | None) -> list[Question]:
     lines = _read_lines(file, "--questions")
     if unanswerable:
         second = _read_lines(unanswerable, "--unanswerable")
-        lines += [(location, question.model_copy(update={"answerable": False})) for location, question in second]
+        lines += [
+            (location, question.model_copy(update={"answerable": False}))
+            for location, question in second
+        ]
     locations: dict[str, str] = {}
     for location, question in lines:
         if question.id in locations:
-            raise click.UsageError(f"{location}: the id {question.id!r} is already used in {locations[question.id]}.")
+            raise click.UsageError(
+                f"{location}: the id {question.id!r} is already used in {locations[question.id]}."
+            )
         locations[question.id] = location
     return [question for _, question in lines]
 
@@ -78,10 +85,14 @@ def _read_lines(file: Path, option: str) -> list[tuple[str, Question]]:
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{option} {file}: the file is not UTF-8 text.") from error
     # `splitlines` would also split at characters that JSON allows inside strings.
-    lines = [(f"{option} {file}, line {number}", line) for number, line in enumerate(text.split("\n"), 1)]
+    lines = [
+        (f"{option} {file}, line {number}", line) for number, line in enumerate(text.split("\n"), 1)
+    ]
     found = [(location, _read_question(location, line)) for location, line in lines if line.strip()]
     if not found:
-        raise click.UsageError(f'{option} {file}: there is no question in it, as {{"id": "1", "question": "…"}}.')
+        raise click.UsageError(
+            f'{option} {file}: there is no question in it, as {{"id": "1", "question": "…"}}.'
+        )
     return found
 
 
@@ -103,13 +114,19 @@ def sample(questions: Sequence[Question], share: float, seed: int) -> list[Quest
 
 
 def missing_documents(questions: Sequence[Question], corpus: Path) -> dict[str, str]:
-    """Return the documents that are missing in the corpus, each with the id of a question that needs it."""
-    named = {path: question.id for question in questions for path in (*question.gold_docs, *question.answer_docs)}
+    """Return the documents that are missing in the corpus, each with the id of a question that
+    needs it."""
+    named = {
+        path: question.id
+        for question in questions
+        for path in (*question.gold_docs, *question.answer_docs)
+    }
     return {path: key for path, key in named.items() if not (corpus / path).is_file()}
 
 
 def without_documents(question: Question, missing: set[str]) -> Question:
-    """Return the question without gold documents if one of them is missing, as no report can cite it."""
+    """Return the question without gold documents if one of them is missing, as no report can cite
+    it."""
     if missing.isdisjoint((*question.gold_docs, *question.answer_docs)):
         return question
     # `is_answerable` was inferred from the gold documents, which are removed.

@@ -86,7 +86,8 @@ class ReportFolder:
 
 
 def file_name(question_id: str) -> str:
-    """Return the name of a question's files: its id, or a derived name if the id is not a plain file name.
+    """Return the name of a question's files: its id, or a derived name if the id is not a plain
+    file name.
 
     Only derived names contain a `~`, so that two ids never share a name.
     """
@@ -97,16 +98,21 @@ def file_name(question_id: str) -> str:
 
 
 def open_reports(out: Path, settings: Settings) -> ReportFolder:
-    """Return the folder of reports below `out`; raises `UsageError` if it has reports of other settings."""
+    """Return the folder of reports below `out`; raises `UsageError` if it has reports of other
+    settings."""
     file, folder = out / "settings.json", out / "reports"
     try:
         kept = Settings.model_validate_json(file.read_bytes())
     except (OSError, ValidationError):
         kept = settings
     if kept != settings and any(folder.glob("*.json")):
-        names = [name for name in Settings.model_fields if getattr(kept, name) != getattr(settings, name)]
+        names = [
+            name for name in Settings.model_fields if getattr(kept, name) != getattr(settings, name)
+        ]
         different = ", ".join(f"{name} {str(getattr(kept, name))!r}" for name in names)
-        raise click.UsageError(f"--out {out}: it holds a run with another setting: {different}. Name another folder.")
+        raise click.UsageError(
+            f"--out {out}: it holds a run with another setting: {different}. Name another folder."
+        )
     out.mkdir(parents=True, exist_ok=True)
     write_text(file, settings.model_dump_json(indent=2) + "\n")
     return ReportFolder(folder)

@@ -1,7 +1,7 @@
 """The command `revisions`: extends and follows up finished reports, and counts lost sentences.
 
-A set is a folder as for `checks`. A scripted model plays all roles: its draft is the report of the set, its grade says
-that one requirement is open, and its additions stand at random positions.
+A set is a folder as for `checks`. A scripted model plays all roles: its draft is the report of the
+set, its grade says that one requirement is open, and its additions stand at random positions.
 """
 
 from __future__ import annotations
@@ -67,9 +67,13 @@ class ScriptedModel(BaseChatModel):
         return ModelProfile(max_input_tokens=200_000, tool_calling=True)
 
     @override
-    def bind_tools(self, tools: Any, *, tool_choice: str | None = None, **kwargs: Any) -> Runnable[Any, AIMessage]:
+    def bind_tools(
+        self, tools: Any, *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[Any, AIMessage]:
         """Return the same model with tools; see `BaseChatModel.bind_tools`."""
-        return self.bind(offered=[convert_to_openai_tool(tool)["function"]["name"] for tool in tools])
+        return self.bind(
+            offered=[convert_to_openai_tool(tool)["function"]["name"] for tool in tools]
+        )
 
     @override
     def _generate(
@@ -92,7 +96,11 @@ class ScriptedModel(BaseChatModel):
             return _call("generate_plan")
         if "research_agent" in offered:
             done = any(isinstance(message, ToolMessage) and message.text for message in messages)
-            return _call("generate_report") if done else _call("research_agent", task="All that the documents say")
+            return (
+                _call("generate_report")
+                if done
+                else _call("research_agent", task="All that the documents say")
+            )
         if "grade_report" in offered:
             self.grades += 1
             verdict = (
@@ -100,11 +108,18 @@ class ScriptedModel(BaseChatModel):
                 if self.grades > 1
                 else {"verdict": "not answered", "missing": "More of it", "task": "More of it"}
             )
-            return _call("grade_report", grades=[{"number": 1 if self.grades > 1 else 2, **verdict}])
+            return _call(
+                "grade_report", grades=[{"number": 1 if self.grades > 1 else 2, **verdict}]
+            )
         if "add_to_report" in offered:
             return _call("add_to_report", additions=self._additions(prompt))
-        if any(isinstance(message, ToolMessage) for message in messages) and "generate_report" in offered:
-            return AIMessage("\n".join(f"{title} is a source. [{n}]" for n, title in _RESULT.findall(prompt)))
+        if (
+            any(isinstance(message, ToolMessage) for message in messages)
+            and "generate_report" in offered
+        ):
+            return AIMessage(
+                "\n".join(f"{title} is a source. [{n}]" for n, title in _RESULT.findall(prompt))
+            )
         if "You write the final answer" in prompt:
             return AIMessage(self._write(messages))
         return AIMessage(PLAN)
@@ -128,7 +143,11 @@ class ScriptedModel(BaseChatModel):
         drawn = random.Random(self.seed)  # noqa: S311 - it only chooses positions
         number = _MARKER.findall(self.draft)[0]
         return [
-            {"after": drawn.randint(0, blocks), "is_continued": index == 0, "text": f"{ADDED} {index}. [{number}]"}
+            {
+                "after": drawn.randint(0, blocks),
+                "is_continued": index == 0,
+                "text": f"{ADDED} {index}. [{number}]",
+            }
             for index in range(3)
         ]
 
@@ -139,25 +158,41 @@ def _call(name: str, **arguments: Any) -> AIMessage:
 
 async def revise_reports(folder: Path) -> list[Revised]:
     """Extend and follow up the reports of a set."""
-    return [await _revise(path, folder / "corpora" / path.stem) for path in sorted(folder.glob("reports/*.md"))]
+    return [
+        await _revise(path, folder / "corpora" / path.stem)
+        for path in sorted(folder.glob("reports/*.md"))
+    ]
 
 
 async def _revise(path: Path, corpus: Path) -> Revised:
     body, entries = split_report(path)
-    model = ScriptedModel(report=body, titles={number: title for number, (title, _) in entries.items()})
+    model = ScriptedModel(
+        report=body, titles={number: title for number, (title, _) in entries.items()}
+    )
     limits = {"whole_characters": 200_000}
     context = Context.model_validate(
-        {"models": model, "docs": [corpus], "engines": (), "verify": "off", "clarify": "assume", "limits": limits}
+        {
+            "models": model,
+            "docs": [corpus],
+            "engines": (),
+            "verify": "off",
+            "clarify": "assume",
+            "limits": limits,
+        }
     )
     graph = build_graph(checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": thread_id(path.stem)}}
-    done = await graph.ainvoke({"messages": [HumanMessage("Report on it.")]}, config, context=context)
+    done = await graph.ainvoke(
+        {"messages": [HumanMessage("Report on it.")]}, config, context=context
+    )
     text = done["report"].text
     pieces = [piece.strip() for piece in _SENTENCE.findall(model.draft) if piece.strip()]
     shown = done["messages"][-1].text
     again = await graph.ainvoke({"messages": [HumanMessage(FOLLOW_UP)]}, config, context=context)
     kept = next((message.text for message in again["messages"] if message.text == shown), "")
-    return Revised(path.name, len(pieces), lost_of(pieces, text), text.count(ADDED), lost_of(pieces, kept))
+    return Revised(
+        path.name, len(pieces), lost_of(pieces, text), text.count(ADDED), lost_of(pieces, kept)
+    )
 
 
 def lost_of(pieces: list[str], text: str) -> int:

@@ -16,7 +16,14 @@ from deep_research_evaluation.questions import GROUPINGS
 from deep_research_evaluation.reports import write_text
 
 FILE_NAME = "rows.jsonl"
-_IN_GROUPS = ("answer", "answer_in_lead", "answer_grounded", "all_gold", "precision", "abstained_rightly")
+_IN_GROUPS = (
+    "answer",
+    "answer_in_lead",
+    "answer_grounded",
+    "all_gold",
+    "precision",
+    "abstained_rightly",
+)
 _NOTHING = "–"
 
 
@@ -50,7 +57,9 @@ def read_rows(out: Path) -> dict[str, Row]:
     """Return the results of a run by question; raises `UsageError` if there are none."""
     file = out / FILE_NAME
     try:
-        rows = [Row.model_validate_json(line) for line in file.read_bytes().split(b"\n") if line.strip()]
+        rows = [
+            Row.model_validate_json(line) for line in file.read_bytes().split(b"\n") if line.strip()
+        ]
     except OSError as error:
         raise click.UsageError(
             f"{out}: this is no finished run: {FILE_NAME} cannot be read ({error.strerror})."
@@ -94,14 +103,19 @@ def summarize(rows: Sequence[Row], settings: dict[str, Any]) -> Summary:
         answerable=sum(row.is_answerable is True for row in rows),
         unanswerable=sum(row.is_answerable is False for row in rows),
         failed={row.id: row.error for row in rows if row.error},
-        seconds={"median": quantile(seconds, 0.5), "ninth_decile": quantile(seconds, 0.9)} if seconds else {},
+        seconds={"median": quantile(seconds, 0.5), "ninth_decile": quantile(seconds, 0.9)}
+        if seconds
+        else {},
         groups={field: blocks for field in GROUPINGS if (blocks := _blocks(rows, field))},
     )
 
 
 def _blocks(rows: Sequence[Row], field: str) -> dict[str, Block]:
     values = sorted({row.groups[field] for row in rows if field in row.groups})
-    return {value: Block(**_means([row for row in rows if row.groups.get(field) == value])) for value in values}
+    return {
+        value: Block(**_means([row for row in rows if row.groups.get(field) == value]))
+        for value in values
+    }
 
 
 def _means(rows: Sequence[Row]) -> dict[str, Any]:
@@ -127,11 +141,16 @@ def render_summary(summary: Summary) -> str:
     if summary.seconds:
         median, most = summary.seconds["median"], summary.seconds["ninth_decile"]
         parts.append(f"Seconds a report: median {median:.1f}, nine of ten below {most:.1f}.")
-    parts.append("In brackets: the 95 % interval. What each measure means: docs/guides/evaluation.md.")
+    parts.append(
+        "In brackets: the 95 % interval. What each measure means: docs/guides/evaluation.md."
+    )
     for field, blocks in summary.groups.items():
         parts += [f"## By {field}", _group_table(field, blocks)]
     if summary.failed:
-        parts += ["## Failed", "\n".join(f"- `{cell(key)}`: {cell(why)}" for key, why in summary.failed.items())]
+        parts += [
+            "## Failed",
+            "\n".join(f"- `{cell(key)}`: {cell(why)}" for key, why in summary.failed.items()),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -168,14 +187,18 @@ def _main_table(summary: Summary) -> str:
 def _with_interval(measure: Measure, interval: Estimate | None) -> str:
     if interval is None:
         return _NOTHING
-    low, high = (f"{100 * end:.0f}" if measure.is_share else f"{end:.1f}" for end in (interval.low, interval.high))
+    low, high = (
+        f"{100 * end:.0f}" if measure.is_share else f"{end:.1f}"
+        for end in (interval.low, interval.high)
+    )
     return f"{in_unit(measure, interval.value)} ({low}–{high})"
 
 
 def _group_table(field: str, blocks: dict[str, Block]) -> str:
     keys = [key for key in _IN_GROUPS if any(key in block.run for block in blocks.values())]
     lines = [
-        [cell(value), str(block.questions), *(_pair(block, key) for key in keys)] for value, block in blocks.items()
+        [cell(value), str(block.questions), *(_pair(block, key) for key in keys)]
+        for value, block in blocks.items()
     ]
     return table([field, "questions", *(f"{BY_KEY[key].title} / BM25" for key in keys)], lines)
 

@@ -20,11 +20,14 @@ _UNSPACED = re.compile(
 _MARKER = re.compile(r"\[(\d{1,6}(?:, ?\d{1,6})*)\]")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s.*$", re.MULTILINE)
 _PASSAGE_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|(?<=[。！？])(?:\s*\[\d[\d, ]*\])*|\n+")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])(?:\s*\[\d[\d, ]*\])*\s+|(?<=[。！？])(?:\s*\[\d[\d, ]*\])*|\n+"
+)
 
 
 def normalized(text: str) -> str:
-    """Return lower-case words separated by spaces, without accents, punctuation and English articles."""
+    """Return lower-case words separated by spaces, without accents, punctuation and English
+    articles."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     spaced = _UNSPACED.sub(r" \1 ", unicodedata.normalize("NFC", _ACCENTS.sub("", folded)))
     bare = "".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in spaced)
@@ -40,7 +43,11 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
 def without_question(text: str, question: str) -> str:
     """Return the text without the question, which may mention the answer."""
     words = question.strip().rstrip("?？. ").split()
-    return re.sub(r"\s+".join(map(re.escape, words)), " ", text, flags=re.IGNORECASE) if words else text
+    return (
+        re.sub(r"\s+".join(map(re.escape, words)), " ", text, flags=re.IGNORECASE)
+        if words
+        else text
+    )
 
 
 def without_markers(text: str) -> str:

@@ -42,7 +42,12 @@ QUESTIONS: list[dict[str, Any]] = [
         "answers": [412],
         "gold_docs": ["birds/gannets.md"],
     },
-    {"id": "long", "question": "Why? " * 10_000, "answers": ["because"], "gold_docs": ["birds/terns.txt"]},
+    {
+        "id": "long",
+        "question": "Why? " * 10_000,
+        "answers": ["because"],
+        "gold_docs": ["birds/terns.txt"],
+    },
 ]
 UNANSWERABLE = [{"id": "nobody", "question": "Which painter decorated the cathedral of Zamora?"}]
 MODULE = [sys.executable, "-m", "deep_research_evaluation"]
@@ -80,7 +85,8 @@ class Exam(NamedTuple):
 
     @contextmanager
     def started(self, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-        """The command at work, as the leader of a process group, which is killed at the end if it is still there."""
+        """The command at work, as the leader of a process group, which is killed at the end if it
+        is still there."""
         process = subprocess.Popen(
             [*MODULE, *arguments],
             cwd=self.folder,

@@ -36,16 +36,22 @@ def test_a_report_without_a_list_of_sources_is_refused_with_the_form_of_one(tmp_
     (tmp_path / "reports" / "light.md").write_text("It was lit in 1844. [1]\n", "utf-8")
     for command in ("checks", "revisions"):
         done = CliRunner().invoke(
-            cli, [command, str(tmp_path), *(["--out", str(tmp_path)] if command == "checks" else [])]
+            cli,
+            [command, str(tmp_path), *(["--out", str(tmp_path)] if command == "checks" else [])],
         )
         assert (done.exit_code, done.output.count("- [1] Title, file.md")) == (2, 1)
 
 
 def test_the_reports_of_a_set_are_checked_and_written_with_their_sources(tmp_path: Path) -> None:
     text = small_set(tmp_path)
-    done = CliRunner().invoke(cli, ["checks", str(tmp_path), "--out", str(tmp_path / "out")], standalone_mode=False)
+    done = CliRunner().invoke(
+        cli, ["checks", str(tmp_path), "--out", str(tmp_path / "out")], standalone_mode=False
+    )
     assert done.exception is None
     assert done.output == "light.md: 0 marked, 0 corrected, 0 tokens read\n"
     assert (tmp_path / "out" / "light.md").read_text("utf-8") == text
     [line] = (tmp_path / "out" / "light.verdicts.jsonl").read_text("utf-8").splitlines()
-    assert (json.loads(line)["text"], json.loads(line)["shown"]) == (text.partition(" [1]")[0], "supported")
+    assert (json.loads(line)["text"], json.loads(line)["shown"]) == (
+        text.partition(" [1]")[0],
+        "supported",
+    )

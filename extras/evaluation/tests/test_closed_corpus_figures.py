@@ -1,4 +1,5 @@
-"""A quarter of the development questions, where they are there: far ahead of plain BM25, and honest."""
+"""A quarter of the development questions, where they are there: far ahead of plain BM25, and
+honest."""
 
 from __future__ import annotations
 
@@ -19,8 +20,14 @@ def test_a_quarter_of_the_questions_is_answered_far_better_than_by_plain_search(
     tmp_path: Path, shared_data: Path
 ) -> None:
     exam = Exam(tmp_path)
-    files = ("--corpus", "corpus"), ("--questions", "questions.jsonl"), ("--unanswerable", "unanswerable.jsonl")
-    given = [word for option, name in files for word in (option, str(shared_data / "multihop" / name))]
+    files = (
+        ("--corpus", "corpus"),
+        ("--questions", "questions.jsonl"),
+        ("--unanswerable", "unanswerable.jsonl"),
+    )
+    given = [
+        word for option, name in files for word in (option, str(shared_data / "multihop" / name))
+    ]
     ended = exam.run("closed-corpus", *given, "--out", "out", "--sample", "0.25")
     assert ended.code == 0, ended.err
     figures: dict[str, Any] = json.loads((exam.out / "summary.json").read_text("utf-8"))

@@ -35,7 +35,9 @@ def ended(exam: Exam, engine: SearchApi) -> Ended:
     return exam.run(*exam.arguments(*ALL, "--jobs", "2"), **engine.environment())
 
 
-def test_each_question_gets_a_report_and_a_row_and_a_failure_is_one_row(exam: Exam, ended: Ended) -> None:
+def test_each_question_gets_a_report_and_a_row_and_a_failure_is_one_row(
+    exam: Exam, ended: Ended
+) -> None:
     rows = exam.rows()
     assert list(rows) == ["light", "keeper", HOSTILE, "long", "nobody"]
     assert ended.code == 1
@@ -52,12 +54,22 @@ def test_nothing_but_the_corpus_is_searched(engine: SearchApi, ended: Ended) -> 
 
 def test_the_figures_tell_what_was_found_and_what_was_not(exam: Exam, ended: Ended) -> None:
     rows = exam.rows()
-    found = {"answer": 1, "answer_in_lead": 1, "answer_grounded": 1, "gold_recall": 1, "all_gold": 1}
+    found = {
+        "answer": 1,
+        "answer_in_lead": 1,
+        "answer_grounded": 1,
+        "gold_recall": 1,
+        "all_gold": 1,
+    }
     for key in ("light", "keeper", HOSTILE):
         assert rows[key]["run"].items() >= found.items()
         assert rows[key]["baseline"].items() >= found.items()
         assert rows[key]["run"]["precision"] >= rows[key]["baseline"]["precision"] > 0
-    assert rows["long"]["run"] == {**dict.fromkeys(found, 0), "precision": 0, "abstained_wrongly": 0}
+    assert rows["long"]["run"] == {
+        **dict.fromkeys(found, 0),
+        "precision": 0,
+        "abstained_wrongly": 0,
+    }
     assert rows["nobody"]["run"]["abstained_rightly"] == 1
     assert rows["nobody"]["baseline"]["abstained_rightly"] == 0
     assert not {*found, "precision"} & rows["nobody"]["run"].keys()
@@ -77,9 +89,12 @@ def test_the_summary_says_the_same_to_people_and_to_programs(exam: Exam, ended: 
     assert page.strip() == ended.out.strip()
 
 
-def test_a_report_says_in_json_what_it_cites_and_whether_it_answers(exam: Exam, ended: Ended) -> None:
+def test_a_report_says_in_json_what_it_cites_and_whether_it_answers(
+    exam: Exam, ended: Ended
+) -> None:
     light, nobody = (
-        json.loads((exam.out / "reports" / f"{name}.json").read_text("utf-8")) for name in ("light", "nobody")
+        json.loads((exam.out / "reports" / f"{name}.json").read_text("utf-8"))
+        for name in ("light", "nobody")
     )
     assert light["answered"] is True
     assert {"n": 1, "path": "lighthouse.md", "title": "Skerry Light"} in light["sources"]
@@ -87,16 +102,26 @@ def test_a_report_says_in_json_what_it_cites_and_whether_it_answers(exam: Exam, 
     assert nobody["answered"] is False
 
 
-def test_an_id_leads_no_file_out_of_the_folder_and_moves_no_cursor(exam: Exam, ended: Ended) -> None:
+def test_an_id_leads_no_file_out_of_the_folder_and_moves_no_cursor(
+    exam: Exam, ended: Ended
+) -> None:
     here = exam.folder
-    assert {path.name for path in here.iterdir()} == {"corpus", "data", "out", "questions.jsonl", "unanswerable.jsonl"}
+    assert {path.name for path in here.iterdir()} == {
+        "corpus",
+        "data",
+        "out",
+        "questions.jsonl",
+        "unanswerable.jsonl",
+    }
     assert {path.name for path in here.parent.iterdir()} == {"exam"}
     assert {path.name for path in here.parent.parent.iterdir()} == {"inner"}
     assert "\x1b" not in ended.err + ended.out
     assert "escaped" in ended.err
 
 
-def test_the_same_command_keeps_what_is_there_and_goes_on_with_what_failed(exam: Exam, ended: Ended) -> None:
+def test_the_same_command_keeps_what_is_there_and_goes_on_with_what_failed(
+    exam: Exam, ended: Ended
+) -> None:
     before = exam.reports()
     said = exam.run(*exam.arguments(*ALL)).err
     assert "4 of 5 reports are kept from before" in said
@@ -105,20 +130,28 @@ def test_the_same_command_keeps_what_is_there_and_goes_on_with_what_failed(exam:
     assert exam.reports() == before
 
 
-def test_an_evaluation_that_is_killed_or_stopped_leaves_no_process_and_goes_on(tmp_path: Path) -> None:
+def test_an_evaluation_that_is_killed_or_stopped_leaves_no_process_and_goes_on(
+    tmp_path: Path,
+) -> None:
     exam = exam_in(tmp_path)
-    many = [{"id": str(number), "question": "When was the Skerry Light lit?"} for number in range(60)]
+    many = [
+        {"id": str(number), "question": "When was the Skerry Light lit?"} for number in range(60)
+    ]
     write_lines(tmp_path / "questions.jsonl", many)
     assert stopped(exam, "1 of 60: 0: answered", os.kill, signal.SIGKILL).code == -signal.SIGKILL
     before = exam.reports()
-    ended = stopped(exam, f"{len(before) + 1} of 60: {len(before)}: answered", os.killpg, signal.SIGINT)
+    ended = stopped(
+        exam, f"{len(before) + 1} of 60: {len(before)}: answered", os.killpg, signal.SIGINT
+    )
     assert ended.code == 130
     assert f"{len(before)} of 60 reports are kept from before" in ended.err
     assert exam.reports().items() > before.items()
     assert ended.err.splitlines()[-1] == "Stopped; the same command goes on."
 
 
-def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(tmp_path: Path) -> None:
+def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(
+    tmp_path: Path,
+) -> None:
     exam = exam_in(tmp_path)
     begun: list[subprocess.Popen[str]] = []
 
@@ -128,7 +161,9 @@ def test_no_process_outlives_the_command_not_even_in_the_middle_of_a_question(tm
 
     with serving(kill) as server:
         model = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
-        with exam.started(*exam.arguments("--model", "openai:slow", "--jobs", "1"), **model) as process:
+        with exam.started(
+            *exam.arguments("--model", "openai:slow", "--jobs", "1"), **model
+        ) as process:
             begun.append(process)
             process.communicate()
         assert len(server.requests) == 1
@@ -146,7 +181,8 @@ def lines_until(process: subprocess.Popen[str], words: str) -> list[str]:
 
 
 def stopped(exam: Exam, words: str, send: Callable[[int, int], None], signal_number: int) -> Ended:
-    """Stop the command once it has said these words: one process alone, or as a terminal does all that belong to it."""
+    """Stop the command once it has said these words: one process alone, or as a terminal does all
+    that belong to it."""
     with exam.started(*exam.arguments("--jobs", "1")) as process:
         lines = lines_until(process, words)
         send(process.pid, signal_number)

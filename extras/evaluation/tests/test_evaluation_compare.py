@@ -14,20 +14,31 @@ from deep_research_evaluation.compare import changes
 from deep_research_evaluation.summary import Row, read_rows, write_rows
 
 FIGURES = st.dictionaries(
-    st.sampled_from(["answer", "gold_recall", "abstained_wrongly", "cited"]), st.sampled_from([0.0, 0.5, 1.0])
+    st.sampled_from(["answer", "gold_recall", "abstained_wrongly", "cited"]),
+    st.sampled_from([0.0, 0.5, 1.0]),
 )
 RUNS = st.dictionaries(st.sampled_from("abcdef"), FIGURES)
 
 
 def row(question_id: str, figures: dict[str, float]) -> Row:
-    return Row(id=question_id, is_answerable=True, groups={}, report="1", error="", run=figures, baseline={})
+    return Row(
+        id=question_id,
+        is_answerable=True,
+        groups={},
+        report="1",
+        error="",
+        run=figures,
+        baseline={},
+    )
 
 
 def rows(figures: dict[str, dict[str, float]]) -> dict[str, Row]:
     return {key: row(key, measured) for key, measured in figures.items()}
 
 
-def compared(tmp_path: Path, before: dict[str, dict[str, float]], after: dict[str, dict[str, float]]) -> Result:
+def compared(
+    tmp_path: Path, before: dict[str, dict[str, float]], after: dict[str, dict[str, float]]
+) -> Result:
     for name, figures in (("a", before), ("b", after)):
         (tmp_path / name).mkdir()
         write_rows(tmp_path / name, list(rows(figures).values()))
@@ -35,13 +46,26 @@ def compared(tmp_path: Path, before: dict[str, dict[str, float]], after: dict[st
 
 
 def test_a_comparison_counts_and_names_the_questions_that_changed(tmp_path: Path) -> None:
-    before = {"one": {"answer": 0.0, "words": 80.0}, "two": {"answer": 0.0}, "three": {"answer": 1.0}, "old": {}}
-    after = {"one": {"answer": 1.0, "words": 60.0}, "two": {"answer": 1.0}, "three": {"answer": 1.0}, "x|\n": {}}
+    before = {
+        "one": {"answer": 0.0, "words": 80.0},
+        "two": {"answer": 0.0},
+        "three": {"answer": 1.0},
+        "old": {},
+    }
+    after = {
+        "one": {"answer": 1.0, "words": 60.0},
+        "two": {"answer": 1.0},
+        "three": {"answer": 1.0},
+        "x|\n": {},
+    }
     result = compared(tmp_path, before, after)
     assert result.exit_code == 0, result.output
     assert result.output.startswith(f"# {tmp_path / 'a'} (A) and {tmp_path / 'b'} (B)\n")
     assert "3 questions are in both, 1 in A only, 1 in B only." in result.output
-    assert "| Answer found | 33.3 % | 100.0 % | +66.7 (+0.0 to +100.0) | 2 | 0 | 1 | 0.500 |" in result.output
+    assert (
+        "| Answer found | 33.3 % | 100.0 % | +66.7 (+0.0 to +100.0) | 2 | 0 | 1 | 0.500 |"
+        in result.output
+    )
     assert "- Answer found, better: one, two" in result.output
     assert "| Words | 80.0 | 60.0 | -20.0 (-20.0 to -20.0) | 0 | 1 | 0 | 1.000 |" in result.output
     assert "- Words" not in result.output
@@ -58,8 +82,12 @@ def test_a_comparison_turned_round_is_the_opposite(
     before: dict[str, dict[str, float]], after: dict[str, dict[str, float]]
 ) -> None:
     there, back = list(changes(rows(before), rows(after))), list(changes(rows(after), rows(before)))
-    assert [(change.before, change.after, set(change.better), set(change.worse), change.same) for change in there] == [
-        (change.after, change.before, set(change.worse), set(change.better), change.same) for change in back
+    assert [
+        (change.before, change.after, set(change.better), set(change.worse), change.same)
+        for change in there
+    ] == [
+        (change.after, change.before, set(change.worse), set(change.better), change.same)
+        for change in back
     ]
 
 

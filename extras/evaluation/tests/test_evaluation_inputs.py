@@ -19,10 +19,28 @@ from kit.engines import Answer, serving
 from deep_research_evaluation.__main__ import cli
 from deep_research_evaluation.asking import outcomes
 from deep_research_evaluation.measures import measure_report
-from deep_research_evaluation.questions import Question, missing_documents, sample, without_documents
-from deep_research_evaluation.reports import Cited, Report, ReportFolder, Settings, file_name, open_reports
+from deep_research_evaluation.questions import (
+    Question,
+    missing_documents,
+    sample,
+    without_documents,
+)
+from deep_research_evaluation.reports import (
+    Cited,
+    Report,
+    ReportFolder,
+    Settings,
+    file_name,
+    open_reports,
+)
 
-REPORT = Report(id="a/b", question="Who?", seconds=1.5, text="Ada [1].", sources=(Cited(n=1, path="a", title="A"),))
+REPORT = Report(
+    id="a/b",
+    question="Who?",
+    seconds=1.5,
+    text="Ada [1].",
+    sources=(Cited(n=1, path="a", title="A"),),
+)
 LINE = json.dumps(QUESTIONS[0])
 QUESTION_LIST = [Question(id=str(number), question="Who?") for number in range(20)]
 
@@ -34,7 +52,11 @@ def exam(tmp_path: Path) -> Exam:
 
 def refused(exam: Exam, *more: str) -> str:
     """The message of a call that is refused."""
-    options = {"--corpus": exam.folder / "corpus", "--questions": exam.folder / "questions.jsonl", "--out": exam.out}
+    options = {
+        "--corpus": exam.folder / "corpus",
+        "--questions": exam.folder / "questions.jsonl",
+        "--out": exam.out,
+    }
     given = [str(word) for pair in options.items() for word in pair]
     result: Result = CliRunner().invoke(cli, ["closed-corpus", *given, *more])
     assert result.exit_code == 2, result.output
@@ -51,7 +73,10 @@ def refused(exam: Exam, *more: str) -> str:
         (f"{LINE}\n\n[]\n", "line 3: : Input should be a valid dictionary"),
         ('{"id": "1"}', "line 1: question: Field required"),
         ('{"id": "", "question": "Who?"}', "line 1: id: String should have at least 1 character"),
-        ('{"id": "1", "question": "Who?", "answers": "Ada"}', "line 1: answers: Input should be a valid tuple"),
+        (
+            '{"id": "1", "question": "Who?", "answers": "Ada"}',
+            "line 1: answers: Input should be a valid tuple",
+        ),
         ('{"id": "\\ud800", "question": "Who?"}', "line 1: id: Input should be a valid string"),
         (f"{LINE}\n{LINE}\n", "line 2: the id 'light' is already used in"),
         ("[" * 100_000, "line 1: this is not JSON"),
@@ -75,20 +100,29 @@ def test_what_is_not_there_is_named_by_its_option(exam: Exam) -> None:
 
 
 @pytest.mark.slow
-def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_missing_too(exam: Exam) -> None:
+def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_missing_too(
+    exam: Exam,
+) -> None:
     (exam.folder / "empty").mkdir()
     assert "there is no document in it" in refused(exam, "--corpus", str(exam.folder / "empty"))
-    lines = [{"id": key, "question": "Who?", "gold_docs": ["keeper.md", f"gone{key}.md"]} for key in "12"]
+    lines = [
+        {"id": key, "question": "Who?", "gold_docs": ["keeper.md", f"gone{key}.md"]} for key in "12"
+    ]
     write_lines(exam.folder / "questions.jsonl", lines)
     said = refused(exam, "--model", "nobody:nothing", "--jobs", "1")
-    assert "2 gold documents are not in the corpus; the first: gone1.md of question 1. What is cited is not " in said
+    assert (
+        "2 gold documents are not in the corpus; the first: gone1.md of question 1. What is cited is not "
+        in said
+    )
     assert "nobody" in said.splitlines()[-1]
     assert "failed" not in said
 
 
 def test_a_question_whose_gold_documents_are_missing_is_not_measured_by_them(exam: Exam) -> None:
     asked = [
-        Question(id="found", question="Who?", gold_docs=("keeper.md",), answer_docs=("birds/gannets.md",)),
+        Question(
+            id="found", question="Who?", gold_docs=("keeper.md",), answer_docs=("birds/gannets.md",)
+        ),
         Question(id="lost", question="Who?", gold_docs=("keeper.md", "gone.md"), answers=("Ada",)),
         Question(id="free", question="Who?"),
     ]
@@ -108,9 +142,13 @@ def test_a_run_of_another_model_is_not_mixed_in(exam: Exam) -> None:
     assert open_reports(exam.out, settings).read(REPORT.id, REPORT.question) == REPORT
 
 
-def test_a_wrong_setting_of_the_environment_is_named(exam: Exam, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_setting_of_the_environment_is_named(
+    exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DEEP_RESEARCH_VERIFY", "never")
-    assert "environment is wrong: verify: Input should be 'off', 'check' or 'repair'." in refused(exam)
+    assert "environment is wrong: verify: Input should be 'off', 'check' or 'repair'." in refused(
+        exam
+    )
     monkeypatch.setenv("DEEP_RESEARCH_LIMITS", "{")
     assert 'field "limits"' in refused(exam)
 
@@ -156,7 +194,9 @@ def test_a_process_that_is_killed_ends_the_run_without_reports_and_ctrl_c_does_n
     with serving(send) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "none")
-        settings = Settings(corpus=exam.folder / "corpus", model="openai:held", strategy="orchestrated")
+        settings = Settings(
+            corpus=exam.folder / "corpus", model="openai:held", strategy="orchestrated"
+        )
         found = list(outcomes(QUESTION_LIST[:2], settings, 1))
     assert {outcome.question.id: outcome.error for outcome in found} == dict.fromkeys(
         ("0", "1"), "a process was killed; the same command goes on"

@@ -44,10 +44,13 @@ def test_words_that_are_normalized_stay_as_they_are(text: str) -> None:
 
 
 @given(st.lists(WORDS), WORDS, st.lists(WORDS))
-def test_an_answer_is_found_whatever_stands_around_it(before: list[str], answer: str, after: list[str]) -> None:
+def test_an_answer_is_found_whatever_stands_around_it(
+    before: list[str], answer: str, after: list[str]
+) -> None:
     assume(normalized(answer))
     assert contains_answer(
-        " ".join([*before, answer.upper() if answer.isascii() else answer, *after]), ["nowhere", answer]
+        " ".join([*before, answer.upper() if answer.isascii() else answer, *after]),
+        ["nowhere", answer],
     )
 
 
@@ -65,7 +68,9 @@ def test_an_answer_is_found_whatever_stands_around_it(before: list[str], answer:
         ("Nothing.", "the", False),
     ],
 )
-def test_an_answer_counts_as_whole_words_without_accents_and_articles(text: str, answer: str, is_there: bool) -> None:
+def test_an_answer_counts_as_whole_words_without_accents_and_articles(
+    text: str, answer: str, is_there: bool
+) -> None:
     assert contains_answer(text, [answer]) is is_there
 
 
@@ -93,14 +98,24 @@ def test_an_answer_is_grounded_only_in_a_passage_that_cites_a_document_stating_i
         "Listed:\n- Rome [2]\n- old [1]": 1.0,
         "It was old [2]. It was Rome.": 1.0,
     }
-    found = {text: measure_report(known, report(text, *DOCUMENTS))["answer_grounded"] for text in texts}
+    found = {
+        text: measure_report(known, report(text, *DOCUMENTS))["answer_grounded"] for text in texts
+    }
     assert found == texts
     anywhere = known.model_copy(update={"answer_docs": ()})
-    assert measure_report(anywhere, report("It was Rome [1].", *DOCUMENTS))["answer_grounded"] == 1.0
+    assert (
+        measure_report(anywhere, report("It was Rome [1].", *DOCUMENTS))["answer_grounded"] == 1.0
+    )
 
 
-@given(st.sets(st.sampled_from(DOCUMENTS)), st.sets(st.sampled_from(DOCUMENTS), min_size=1), st.booleans())
-def test_shares_of_documents_follow_from_what_is_cited(cited: set[str], gold: set[str], is_listed_more: bool) -> None:
+@given(
+    st.sets(st.sampled_from(DOCUMENTS)),
+    st.sets(st.sampled_from(DOCUMENTS), min_size=1),
+    st.booleans(),
+)
+def test_shares_of_documents_follow_from_what_is_cited(
+    cited: set[str], gold: set[str], is_listed_more: bool
+) -> None:
     paths = sorted(cited)
     text = " ".join(f"Said [{number}]." for number, _ in enumerate(paths, 1))
     more = ["never-cited.md"] if is_listed_more else []
@@ -146,7 +161,9 @@ def test_a_report_abstains_if_it_says_early_that_there_is_no_answer(text: str) -
     assert not abstains("word " * LEAD_WORDS + "\n\n" + text)
 
 
-@pytest.mark.parametrize("words", [pytest.param(words, id=code) for code, words in all_labels().items()])
+@pytest.mark.parametrize(
+    "words", [pytest.param(words, id=code) for code, words in all_labels().items()]
+)
 def test_a_report_abstains_in_its_own_language(words: Labels) -> None:
     assert abstains(f"{words.unanswered} {words.nothing_on.format(names='“Zamora”')}")
 
@@ -173,7 +190,9 @@ def test_a_report_that_quotes_a_doubt_of_its_source_does_not_abstain(text: str) 
 
 
 @given(st.integers(0, 300), st.integers(1, 300))
-def test_a_share_lies_in_its_interval_which_more_questions_make_narrower(yes: int, count: int) -> None:
+def test_a_share_lies_in_its_interval_which_more_questions_make_narrower(
+    yes: int, count: int
+) -> None:
     share = min(yes, count) / count
     low, high = wilson(share, count)
     assert 0 <= low <= share <= high <= 1

@@ -27,8 +27,17 @@ QUESTION = "Compare three ways to store surplus solar energy for a small town, w
 TIMEOUT = 1800
 _SLOW = "first_token_ms=50,token_ms=2"
 CASES = (
-    *("orchestrated,3,2,2", "orchestrated,3,4,4", "orchestrated,3,8,8", "planned,3,2,2", "planned,3,4,4"),
-    *(f"{load},{_SLOW}" for load in ("orchestrated,3,2,2", "orchestrated,3,4,4", "planned,3,2,2", "planned,3,4,4")),
+    *(
+        "orchestrated,3,2,2",
+        "orchestrated,3,4,4",
+        "orchestrated,3,8,8",
+        "planned,3,2,2",
+        "planned,3,4,4",
+    ),
+    *(
+        f"{load},{_SLOW}"
+        for load in ("orchestrated,3,2,2", "orchestrated,3,4,4", "planned,3,2,2", "planned,3,4,4")
+    ),
     *(f"orchestrated,{load},{_SLOW},fetches=0" for load in ("3,2,2", "3,4,4")),
     "orchestrated,5,5,4,page_characters=200000",
 )
@@ -40,7 +49,9 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "wall / ideal": lambda row: f"{row['wall_s'] / row['ideal_s']:.2f}" if row["ideal_s"] else "–",
     "wall s": lambda row: f"{row['wall_s']:.1f}",
     "ms a call": lambda row: f"{1000 * row['processor_s'] / row['calls']:.0f}",
-    "ms a page": lambda row: f"{1000 * row['children_s'] / row['pages']:.0f}" if row["pages"] else "–",
+    "ms a page": lambda row: (
+        f"{1000 * row['children_s'] / row['pages']:.0f}" if row["pages"] else "–"
+    ),
     "billable": lambda row: f"{row['billable_tokens']:,.0f}",
     "database MB": lambda row: f"{row['database_bytes'] / 1e6:.1f}",
     "memory MB": lambda row: f"{row['memory_mb']:.0f}",
@@ -71,20 +82,35 @@ class Case(NamedTuple):
     @property
     def name(self) -> str:
         """The case in words."""
-        delays = f", {self.first_token_ms:g} + {self.token_ms:g} ms a token" if self.token_ms else ""
-        pages = f"{self.fetches} pages of {self.page_characters:,} characters" if self.fetches else "no pages"
-        return f"{self.strategy} ({self.researchers}, {self.rounds}, {self.searches}){delays}, {pages}"
+        delays = (
+            f", {self.first_token_ms:g} + {self.token_ms:g} ms a token" if self.token_ms else ""
+        )
+        pages = (
+            f"{self.fetches} pages of {self.page_characters:,} characters"
+            if self.fetches
+            else "no pages"
+        )
+        return (
+            f"{self.strategy} ({self.researchers}, {self.rounds}, {self.searches}){delays}, {pages}"
+        )
 
 
 @click.command()
 @click.argument("cases", nargs=-1)
-@click.option("--runs", default=1, type=click.IntRange(1), help="Runs of each case; the median counts.")
-@click.option("--json", "results", type=click.Path(path_type=Path, dir_okay=False), help="Write all rows to this file.")
+@click.option(
+    "--runs", default=1, type=click.IntRange(1), help="Runs of each case; the median counts."
+)
+@click.option(
+    "--json",
+    "results",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write all rows to this file.",
+)
 def main(cases: tuple[str, ...], runs: int, results: Path | None) -> None:
     """Measure whole runs on fake servers: time, CPU, memory, tokens and database.
 
-    A case is STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...], with the names fetches, first_token_ms, token_ms
-    and page_characters.
+    A case is STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...], with the names fetches,
+    first_token_ms, token_ms and page_characters.
     """
     wanted = [_case(text) for text in cases or CASES]
     rows = list[Row]()
@@ -98,7 +124,9 @@ def main(cases: tuple[str, ...], runs: int, results: Path | None) -> None:
         lines.append([case.name, *_cells(own)])
     machine = _machine()
     if results:
-        results.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1), encoding="utf-8")
+        results.write_text(
+            json.dumps({"machine": machine, "rows": rows}, indent=1), encoding="utf-8"
+        )
     click.echo(f"{', '.join(f'{name} {value}' for name, value in machine.items())}\n")
     for line in lines:
         click.echo(f"| {' | '.join(line)} |")
@@ -109,7 +137,9 @@ def _case(text: str) -> Case:
     numbers = [argument for argument in rest if "=" not in argument]
     named = dict(argument.split("=", 1) for argument in rest if "=" in argument)
     try:
-        return Case(strategy, *map(int, numbers), **{name: int(value) for name, value in named.items()})
+        return Case(
+            strategy, *map(int, numbers), **{name: int(value) for name, value in named.items()}
+        )
     except (TypeError, ValueError) as error:
         form = "STRATEGY,RESEARCHERS,ROUNDS,SEARCHES[,NAME=VALUE ...]"
         raise click.UsageError(f"{text!r} is no case: write {form}.") from error
@@ -119,9 +149,16 @@ def _measured(case: Case) -> Row:
     """Return the figures of one run."""
     with (
         TemporaryDirectory(prefix="bench-") as folder,
-        servers(case.load, case.page_characters, folder, case.first_token_ms, case.token_ms) as environment,
+        servers(
+            case.load, case.page_characters, folder, case.first_token_ms, case.token_ms
+        ) as environment,
     ):
-        given = {"question": QUESTION, "load": case.load, "strategy": case.strategy, "folder": folder}
+        given = {
+            "question": QUESTION,
+            "load": case.load,
+            "strategy": case.strategy,
+            "folder": folder,
+        }
         result = run(given, environment)
         return {"case": case._asdict(), **figures(Path(folder)), **result}
 
@@ -156,7 +193,11 @@ def servers(
         for port in (model, search):
             wait_for(port)
         yield {
-            **{name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "TMPDIR")},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if name in ("PATH", "HOME", "LANG", "TMPDIR")
+            },
             **{"OPENAI_BASE_URL": f"http://127.0.0.1:{model}/v1", "OPENAI_API_KEY": "none"},
             **{"TAVILY_BASE_URL": f"http://127.0.0.1:{search}", "TAVILY_API_KEY": "tvly-none"},
             "LANGSMITH_TRACING": "false",
@@ -187,7 +228,12 @@ def wait_for(port: int, seconds: float = 30) -> None:
 def _machine() -> dict[str, str]:
     packages = {name: version(name) for name in ("langgraph", "langchain-openai")}
     load = f"{os.cpu_count()} ({platform.machine()}), of which {os.getloadavg()[0]:.1f} at work"
-    return {"date": f"{date.today()}", "cores": load, "Python": platform.python_version(), **packages}
+    return {
+        "date": f"{date.today()}",
+        "cores": load,
+        "Python": platform.python_version(),
+        **packages,
+    }
 
 
 def _cells(rows: Sequence[Row]) -> list[str]:
@@ -196,7 +242,9 @@ def _cells(rows: Sequence[Row]) -> list[str]:
     if not good:
         return [rows[0]["error"], *[""] * (len(COLUMNS) - 1)]
     middle = {
-        name: median(row[name] for row in good) for name, value in good[0].items() if not isinstance(value, str | dict)
+        name: median(row[name] for row in good)
+        for name, value in good[0].items()
+        if not isinstance(value, str | dict)
     }
     return [show(middle) for show in COLUMNS.values()]
 

@@ -17,13 +17,19 @@ Entry = dict[str, Any]
 
 def read(path: Path) -> list[Entry]:
     """Return the entries of a log; empty without a log."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        if path.exists()
+        else []
+    )
 
 
 def figures(folder: Path) -> dict[str, Any]:
     """Return the figures of the run with its logs in this folder."""
     model, search = read(folder / "model.jsonl"), read(folder / "search.jsonl")
-    prompt, cached = (sum(entry[key] for entry in model) for key in ("prompt_tokens", "cached_tokens"))
+    prompt, cached = (
+        sum(entry[key] for entry in model) for key in ("prompt_tokens", "cached_tokens")
+    )
     return {
         "calls": len(model),
         "calls_broken": sum(not entry["is_complete"] for entry in model),
@@ -40,10 +46,14 @@ def figures(folder: Path) -> dict[str, Any]:
 def ideal(entries: Sequence[Entry]) -> float:
     """Return the seconds of the longest chain of dependent calls, at their nominal times.
 
-    A call depends on an earlier one if its prompt contains that one's output (a marker, see `policy`). Calls that are
-    needlessly sequential do not lengthen the chain.
+    A call depends on an earlier one if its prompt contains that one's output (a marker, see
+    `policy`). Calls that are needlessly sequential do not lengthen the chain.
     """
-    done = [entry for entry in sorted(entries, key=lambda entry: entry["arrived"]) if entry["is_complete"]]
+    done = [
+        entry
+        for entry in sorted(entries, key=lambda entry: entry["arrived"])
+        if entry["is_complete"]
+    ]
     first: dict[str, Entry] = {}
     for entry in sorted(done, key=lambda entry: entry["finished"]):
         for marker in entry["makes"]:
@@ -51,6 +61,10 @@ def ideal(entries: Sequence[Entry]) -> float:
     ends: dict[int, float] = {}
     for entry in done:
         needed = (first[marker] for marker in entry["depends_on"] if marker in first)
-        before = [ends.get(id(call), 0.0) for call in needed if call["finished"] <= entry["arrived"] + SLACK]
+        before = [
+            ends.get(id(call), 0.0)
+            for call in needed
+            if call["finished"] <= entry["arrived"] + SLACK
+        ]
         ends[id(entry)] = max(before, default=0.0) + entry["nominal"]
     return max(ends.values(), default=0.0)

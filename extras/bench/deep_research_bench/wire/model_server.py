@@ -1,7 +1,8 @@
-"""A fake server of OpenAI's chat completions: `python -m deep_research_bench.wire.model_server PORT FOLDER JSON`.
+"""A fake server of OpenAI's chat completions: `python -m deep_research_bench.wire.model_server PORT
+FOLDER JSON`.
 
-It listens locally, answers as `policy` decides after the time that a model would take, and writes a line per request
-into `model.jsonl` in the folder.
+It listens locally, answers as `policy` decides after the time that a model would take, and writes a
+line per request into `model.jsonl` in the folder.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from typing import Any
 
 from aiohttp import web
 
-from deep_research_bench.wire.policy import CHARACTERS_A_TOKEN, MARKER, Answer, Json, Load, answer, text_of
+from deep_research_bench.wire.policy import (
+    CHARACTERS_A_TOKEN,
+    MARKER,
+    Answer,
+    Json,
+    Load,
+    answer,
+    text_of,
+)
 
 LEAST_CACHED = 1024
 """Minimum tokens of a prefix that providers cache."""
@@ -67,8 +76,11 @@ class ModelServer:
         entry: Json = {
             "call": self._calls,
             "arrived": arrived,
-            "request": hashlib.sha256(json.dumps(body["messages"], sort_keys=True).encode()).hexdigest(),
-            "prompt_tokens": (_size_of(body.get("tools") or []) + len(prompt)) // CHARACTERS_A_TOKEN,
+            "request": hashlib.sha256(
+                json.dumps(body["messages"], sort_keys=True).encode()
+            ).hexdigest(),
+            "prompt_tokens": (_size_of(body.get("tools") or []) + len(prompt))
+            // CHARACTERS_A_TOKEN,
             "cached_tokens": self._cache.cached(body.get("tools") or [], body["messages"]),
             "output_tokens": tokens,
             "nominal": self._first + self._each * tokens,
@@ -87,15 +99,25 @@ class ModelServer:
         finally:
             self._log.write(json.dumps({**entry, "finished": time.time()}) + "\n")
 
-    async def _stream(self, request: web.Request, body: Json, entry: Json, given: Answer) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+    async def _stream(
+        self, request: web.Request, body: Json, entry: Json, given: Answer
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(
+            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
+        )
         await response.prepare(request)
         head, sent = _head(entry, body, "chat.completion.chunk"), 0
         for delta, characters in _deltas(entry, given):
             sent += characters
             await _until(entry["arrived"] + self._first + self._each * sent / CHARACTERS_A_TOKEN)
-            await response.write(_event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}))
-        await response.write(_event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": _reason(given)}]}))
+            await response.write(
+                _event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+            )
+        await response.write(
+            _event(
+                {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": _reason(given)}]}
+            )
+        )
         if (body.get("stream_options") or {}).get("include_usage"):
             await response.write(_event({**head, "choices": [], "usage": _usage(entry)}))
         await response.write(b"data: [DONE]\n\n")
@@ -105,10 +127,18 @@ class ModelServer:
 
 def _whole(body: Json, entry: Json, given: Answer) -> Json:
     calls = [
-        {"id": f"call_{entry['call']}_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        {
+            "id": f"call_{entry['call']}_{n}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
         for n, (name, arguments) in enumerate(given.tool_calls)
     ]
-    message = {"role": "assistant", "content": given.text, **({"tool_calls": calls} if calls else {})}
+    message = {
+        "role": "assistant",
+        "content": given.text,
+        **({"tool_calls": calls} if calls else {}),
+    }
     choice = {"index": 0, "message": message, "finish_reason": _reason(given)}
     return {**_head(entry, body, "chat.completion"), "choices": [choice], "usage": _usage(entry)}
 
@@ -119,18 +149,29 @@ def _deltas(entry: Json, given: Answer) -> Iterator[tuple[Json, int]]:
     for piece in _tokens(given.text or ""):
         yield {"content": piece}, len(piece)
     for index, (name, arguments) in enumerate(given.tool_calls):
-        begun = {"id": f"call_{entry['call']}_{index}", "type": "function", "function": {"name": name, "arguments": ""}}
+        begun = {
+            "id": f"call_{entry['call']}_{index}",
+            "type": "function",
+            "function": {"name": name, "arguments": ""},
+        }
         yield {"tool_calls": [{"index": index, **begun}]}, len(name)
         for piece in _tokens(arguments):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, len(piece)
 
 
 def _tokens(text: str) -> Iterator[str]:
-    return (text[start : start + CHARACTERS_A_TOKEN] for start in range(0, len(text), CHARACTERS_A_TOKEN))
+    return (
+        text[start : start + CHARACTERS_A_TOKEN]
+        for start in range(0, len(text), CHARACTERS_A_TOKEN)
+    )
 
 
 def _head(entry: Json, body: Json, kind: str) -> Json:
-    head = {"id": f"chatcmpl-{entry['call']}", "created": int(entry["arrived"]), "model": body.get("model")}
+    head = {
+        "id": f"chatcmpl-{entry['call']}",
+        "created": int(entry["arrived"]),
+        "model": body.get("model"),
+    }
     return {**head, "object": kind}
 
 
@@ -156,10 +197,19 @@ async def _until(moment: float) -> None:
 def main(port: str, folder: str, settings: str) -> None:
     """Serve until the process is ended."""
     given = json.loads(settings)
-    server = ModelServer(Path(folder), Load(*given["load"]), given["first_token_ms"] / 1000, given["token_ms"] / 1000)
+    server = ModelServer(
+        Path(folder), Load(*given["load"]), given["first_token_ms"] / 1000, given["token_ms"] / 1000
+    )
     app = web.Application(client_max_size=2**30)
     app.add_routes([web.post("/v1/chat/completions", server.complete)])
-    web.run_app(app, host="127.0.0.1", port=int(port), print=None, access_log=None, handler_cancellation=True)
+    web.run_app(
+        app,
+        host="127.0.0.1",
+        port=int(port),
+        print=None,
+        access_log=None,
+        handler_cancellation=True,
+    )
 
 
 if __name__ == "__main__":

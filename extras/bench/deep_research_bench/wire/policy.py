@@ -1,8 +1,8 @@
 """Decides the fake model's answers from each request alone.
 
-The offered tools and the earlier calls of a conversation determine the next step. Each text has a marker such as
-`mk-c000012` ("made by call 12"), and each page one like `mk-p000123`: a later prompt with that marker depends on that
-call, from which `figures` computes the critical path.
+The offered tools and the earlier calls of a conversation determine the next step. Each text has a
+marker such as `mk-c000012` ("made by call 12"), and each page one like `mk-p000123`: a later prompt
+with that marker depends on that call, from which `figures` computes the critical path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ STRING_TOKENS = 60
 _NUMBERED = re.compile(r"\[(\d{1,3})\]")
 _FACT = re.compile(r"Fact (\d) of page (\d+): the (\w+) index was (\d+) in (\d{4})")
 _CITED_FACT = re.compile(r"(Fact \d of page \d+: the \w+ index was \d+ in \d{4}) \[(\d+)\]")
-_RESULT = re.compile(r'"document": (\d+)(?:(?!"document": ).)*?"address": "([^"]+?/page/(\d+))"', re.DOTALL)
+_RESULT = re.compile(
+    r'"document": (\d+)(?:(?!"document": ).)*?"address": "([^"]+?/page/(\d+))"', re.DOTALL
+)
 SEARCHES = ("web_search", "internal_search")
 _TEXT = """the town keeps its surplus solar energy in large batteries and in warm water because the price of storage
     falls while demand in the evening grows and the grid pays well for power at night which makes each method worth a
@@ -54,7 +56,9 @@ class Answer(NamedTuple):
     @property
     def characters(self) -> int:
         """Characters that the model writes."""
-        return len(self.text or "") + sum(len(name) + len(arguments) for name, arguments in self.tool_calls)
+        return len(self.text or "") + sum(
+            len(name) + len(arguments) for name, arguments in self.tool_calls
+        )
 
 
 def text_of(message: Json) -> str:
@@ -105,7 +109,9 @@ class _Turn:
         system = text_of(self._messages[0])
         if system.startswith("You plan research"):
             lines = range(self._load.researchers * min(self._load.rounds, 2))
-            return "\n".join(f"{number + 1}. {self._marker} {filler(15, number)}" for number in lines)
+            return "\n".join(
+                f"{number + 1}. {self._marker} {filler(15, number)}" for number in lines
+            )
         is_finding = any(message["role"] == "tool" for message in self._messages)
         return self._report(NOTE_TOKENS if is_finding else REPORT_TOKENS)
 
@@ -119,14 +125,19 @@ class _Turn:
             case "record_contradictions":
                 return {"contradictions": []}
             case "record_analysis":
-                return {"statements": [f"{self._marker} {filler(20, number)}." for number in range(3)]}
+                return {
+                    "statements": [f"{self._marker} {filler(20, number)}." for number in range(3)]
+                }
             case "judge_units":
                 return {"verdicts": [{"unit": 1, "verdict": "reasoning"}]}
         return {}
 
     def next_calls(self, offered: Sequence[str]) -> list[tuple[str, Json]]:
-        """Return the next calls of an agent that has several tools: it thinks, delegates or searches, and finishes."""
-        made = Counter(name for message in self._messages for name in {name for name, _ in _calls(message)})
+        """Return the next calls of an agent that has several tools: it thinks, delegates or
+        searches, and finishes."""
+        made = Counter(
+            name for message in self._messages for name in {name for name, _ in _calls(message)}
+        )
         is_lead, tools = "research_agent" in offered, [name for name in SEARCHES if name in offered]
         if not made["think_tool"]:
             return [("think_tool", {"reasoning": f"{self._marker} {filler(STRING_TOKENS)}"})]
@@ -149,10 +160,16 @@ class _Turn:
     def _unopened(self) -> list[str]:
         """Return the result addresses of the latest search; empty if they were opened already."""
         turns = [{name for name, _ in _calls(message)} for message in self._messages]
-        last = max((index for index, turn in enumerate(turns) if turn & {*SEARCHES, "open_url"}), default=0)
+        last = max(
+            (index for index, turn in enumerate(turns) if turn & {*SEARCHES, "open_url"}), default=0
+        )
         if "web_search" not in turns[last]:
             return []
-        return [address for text in map(text_of, self._messages[last:]) for _, address, _ in _RESULT.findall(text)]
+        return [
+            address
+            for text in map(text_of, self._messages[last:])
+            for _, address, _ in _RESULT.findall(text)
+        ]
 
     def _report(self, tokens: int) -> str:
         """Return sentences with citations: first the facts of the prompt, then filler."""
@@ -160,9 +177,15 @@ class _Turn:
         body, size = [f"# Report {self._marker}\n"], 0
         while size < tokens * CHARACTERS_A_TOKEN or len(body) <= min(len(numbers), 3):
             index = len(body) - 1
-            number, sentence = facts[index] if index < len(facts) else ("", filler(18, index).capitalize())
+            number, sentence = (
+                facts[index] if index < len(facts) else ("", filler(18, index).capitalize())
+            )
             number = number or (numbers[index % len(numbers)] if numbers else "")
-            body.append(sentence + (f" [{number}]" if number else "") + ("." if index % 5 else ".\n\n## Section\n"))
+            body.append(
+                sentence
+                + (f" [{number}]" if number else "")
+                + ("." if index % 5 else ".\n\n## Section\n")
+            )
             size += len(body[-1]) + 1
         return " ".join(body)
 
@@ -182,16 +205,34 @@ class _Turn:
             {"text": f"{fact}." if index else f"{fact} ({self._marker}).", "document": int(number)}
             for index, (number, fact) in enumerate(_facts(text_of(results[-1]))[:5])
         ]
-        judged = {"is_complete": is_complete, "reasoning": words, "completeness": 1.0, "quality": 0.9}
-        return {"learnings": learnings, "insights": [words], **judged, **({} if is_complete else query)}
+        judged = {
+            "is_complete": is_complete,
+            "reasoning": words,
+            "completeness": 1.0,
+            "quality": 0.9,
+        }
+        return {
+            "learnings": learnings,
+            "insights": [words],
+            **judged,
+            **({} if is_complete else query),
+        }
 
     def _steps(self) -> Iterable[Json]:
         many = self._load.researchers
         for number in range(self._load.rounds):
             before = [(number - 1) * many + agent + 1 for agent in range(many)] if number else []
             for agent in range(many):
-                flags: Json = {"requires_search": True, "requires_previous": bool(before), "depends_on": before}
-                yield {"title": f"Topic {number} {agent}", "task": self._task(number, agent), **flags}
+                flags: Json = {
+                    "requires_search": True,
+                    "requires_previous": bool(before),
+                    "depends_on": before,
+                }
+                yield {
+                    "title": f"Topic {number} {agent}",
+                    "task": self._task(number, agent),
+                    **flags,
+                }
 
 
 def _facts(text: str) -> list[tuple[str, str]]:
@@ -204,4 +245,9 @@ def _facts(text: str) -> list[tuple[str, str]]:
         if match[2] in numbers:
             by_page.setdefault(match[2], {})[match[0]] = None
     facts = {page: [*found] for page, found in by_page.items()}
-    return [(numbers[page], found[index]) for index in range(5) for page, found in facts.items() if index < len(found)]
+    return [
+        (numbers[page], found[index])
+        for index in range(5)
+        for page, found in facts.items()
+        if index < len(found)
+    ]

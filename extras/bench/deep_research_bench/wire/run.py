@@ -1,7 +1,7 @@
 """Measures a run in a separate process: `python -m deep_research_bench.wire.run SETTINGS`.
 
-The settings are JSON: `question`, `strategy`, `load` and `folder`, for the database and `result.json`. The addresses
-of the servers are in OPENAI_BASE_URL and TAVILY_BASE_URL.
+The settings are JSON: `question`, `strategy`, `load` and `folder`, for the database and
+`result.json`. The addresses of the servers are in OPENAI_BASE_URL and TAVILY_BASE_URL.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ LONG, VERY_LONG = 0.05, 0.1
 
 
 class Watch:
-    """Counts how often the event loop's own work delayed a timer, independent of the load of the machine."""
+    """Counts how often the event loop's own work delayed a timer, independent of the load of the
+    machine."""
 
     def __init__(self) -> None:
         self.long = self.very_long = 0
@@ -100,7 +101,11 @@ def _context(load: Load) -> Context:
         "max_seconds_planned": SECONDS,
     }
     return Context(
-        models=MODEL, engines=("tavily",), data_dir=Path.cwd() / "data", allow_private=allowed, limits=limits
+        models=MODEL,
+        engines=("tavily",),
+        data_dir=Path.cwd() / "data",
+        allow_private=allowed,
+        limits=limits,
     )
 
 

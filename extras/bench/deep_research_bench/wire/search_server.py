@@ -1,7 +1,8 @@
-"""Fake Tavily and page servers: `python -m deep_research_bench.wire.search_server PORT FOLDER CHARACTERS`.
+"""Fake Tavily and page servers: `python -m deep_research_bench.wire.search_server PORT FOLDER
+CHARACTERS`.
 
-There are a hundred thousand generated pages; a query always finds the same ones, regardless of markers. Each request
-is a line in `search.jsonl`. It listens locally.
+There are a hundred thousand generated pages; a query always finds the same ones, regardless of
+markers. Each request is a line in `search.jsonl`. It listens locally.
 """
 
 from __future__ import annotations
@@ -21,7 +22,18 @@ from deep_research_bench.wire.policy import MARKER, Json, filler
 PAGES = 100_000
 SHOWN = 400
 """Characters of a page in a search result."""
-TOPICS = ("storage", "battery", "energy", "policy", "market", "network", "climate", "protein", "compiler", "satellite")
+TOPICS = (
+    "storage",
+    "battery",
+    "energy",
+    "policy",
+    "market",
+    "network",
+    "climate",
+    "protein",
+    "compiler",
+    "satellite",
+)
 FACTS = 5
 
 
@@ -39,13 +51,20 @@ class SearchServer:
         pages = _found(body["query"], body.get("max_results") or 5)
         results = [self._result(rank, page, body) for rank, page in enumerate(pages)]
         self._note("search", arrived, sorted(set(MARKER.findall(body["query"]))), pages)
-        return web.json_response({"query": body["query"], "answer": None, "images": [], "results": results})
+        return web.json_response(
+            {"query": body["query"], "answer": None, "images": [], "results": results}
+        )
 
     def _result(self, rank: int, page: int, body: Json) -> Json:
         text = self._text(page)
         raw = text if body.get("include_raw_content") else None
         where = {"title": _title(page), "url": f"{self._address}/page/{page}"}
-        return {**where, "content": text[:SHOWN], "score": round(0.95 - rank * 0.05, 3), "raw_content": raw}
+        return {
+            **where,
+            "content": text[:SHOWN],
+            "score": round(0.95 - rank * 0.05, 3),
+            "raw_content": raw,
+        }
 
     async def page(self, request: web.Request) -> web.Response:
         """GET /page/N: the same text as a web page."""
@@ -59,8 +78,18 @@ class SearchServer:
 
     def _note(self, kind: str, arrived: float, depends_on: list[str], pages: list[int]) -> None:
         self._calls += 1
-        entry = {"call": self._calls, "kind": kind, "arrived": arrived, "finished": time.time(), "nominal": 0.0}
-        made = {"depends_on": depends_on, "makes": [_marker(page) for page in pages], "is_complete": True}
+        entry = {
+            "call": self._calls,
+            "kind": kind,
+            "arrived": arrived,
+            "finished": time.time(),
+            "nominal": 0.0,
+        }
+        made = {
+            "depends_on": depends_on,
+            "makes": [_marker(page) for page in pages],
+            "is_complete": True,
+        }
         self._log.write(json.dumps({**entry, **made}) + "\n")
 
 
@@ -93,7 +122,14 @@ def main(port: str, folder: str, page_characters: str) -> None:
     server = SearchServer(Path(folder), f"http://127.0.0.1:{port}", int(page_characters))
     app = web.Application()
     app.add_routes([web.post("/search", server.search), web.get(r"/page/{page:\d+}", server.page)])
-    web.run_app(app, host="127.0.0.1", port=int(port), print=None, access_log=None, handler_cancellation=True)
+    web.run_app(
+        app,
+        host="127.0.0.1",
+        port=int(port),
+        print=None,
+        access_log=None,
+        handler_cancellation=True,
+    )
 
 
 if __name__ == "__main__":
