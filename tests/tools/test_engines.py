@@ -249,9 +249,8 @@ async def test_tavily_is_sent_query_key_and_settings_alone_and_a_list_of_domains
 
 
 async def test_results_of_tavily_may_lack_anything(api: SearchApi) -> None:
-    api.otherwise = Answer(
-        [found("https://a.example/"), {"url": None, "title": 3}, {}, "no result"]
-    )  # type: ignore[list-item]  # what a server may send
+    sent: list[Any] = [found("https://a.example/"), {"url": None, "title": 3}, {}, "no result"]
+    api.otherwise = Answer(sent)
     assert await Tavily(Context()).search("q", 5) == [
         Found("A page", "https://a.example/", "What it says.", score=0.9),
         Found("", "", ""),
