@@ -1,5 +1,4 @@
-"""Rebuilds a run from its packets: deep-research ask "…" --docs FOLDER --json | python
-example_client.py."""
+"""Rebuilds a run from its packets: deep-research ask "…" --docs FOLDER --json | python example_client.py."""
 
 from __future__ import annotations
 
@@ -10,8 +9,7 @@ from typing import Any
 
 
 def rebuild(lines: Iterable[str]) -> dict[str, Any]:
-    """Plan, thoughts, researchers with their steps, report, sources with links, and how the run
-    ended."""
+    """Plan, thoughts, researchers with their steps, report, sources with links, and how the run ended."""
     run: dict[str, Any] = {"plan": "", "report": "", "sources": {}, "stop_reason": None}
     thoughts: dict[int, str] = {}
     agents: dict[tuple[int, int], dict[str, Any]] = {}
@@ -31,12 +29,7 @@ def rebuild(lines: Iterable[str]) -> dict[str, Any]:
             case "reasoning_delta":
                 step["thought"] = step.get("thought", "") + packet["reasoning"]
             case "research_agent_start":
-                agents[branch] = {
-                    "task": packet["research_task"],
-                    "steps": {},
-                    "finding": "",
-                    "cited": [],
-                }
+                agents[branch] = {"task": packet["research_task"], "steps": {}, "finding": "", "cited": []}
             case "search_tool_queries_delta" | "open_url_urls":
                 step["asked"] = packet.get("queries") or packet.get("urls")
             case "search_tool_documents_delta" | "open_url_documents":
@@ -51,27 +44,16 @@ def rebuild(lines: Iterable[str]) -> dict[str, Any]:
                 agent.setdefault("errors", []).append(packet["message"])
             case "message_start":
                 run |= {"report": "", "sources": {}}
-                documents = {
-                    document["document_id"]: document
-                    for document in packet["final_documents"] or ()
-                }
+                documents = {document["document_id"]: document for document in packet["final_documents"] or ()}
             case "message_delta":
                 run["report"] += packet["content"]
             case "citation_info":
                 run["sources"][packet["citation_number"]] = documents[packet["document_id"]]["link"]
             case "notes_added" | "stop":
-                run |= {
-                    name: packet[name]
-                    for name in ("above", "notes", "stop_reason")
-                    if name in packet
-                }
+                run |= {name: packet[name] for name in ("above", "notes", "stop_reason") if name in packet}
     for agent in agents.values():
         agent["steps"] = [step for _, step in sorted(agent["steps"].items()) if step]
-    return {
-        **run,
-        "thoughts": list(thoughts.values()),
-        "researchers": [agents[branch] for branch in sorted(agents)],
-    }
+    return {**run, "thoughts": list(thoughts.values()), "researchers": [agents[branch] for branch in sorted(agents)]}
 
 
 if __name__ == "__main__":
