@@ -142,13 +142,14 @@ def _sentences(request: str) -> list[str]:
 
 
 def _asked(sentences: Sequence[str]) -> list[str]:
-    """Return the questions among the sentences, except those that name no subject, such as "Compare
-    them?"."""
-    return [
-        sentence
-        for sentence in sentences
-        if _IS_QUESTION.search(sentence) and not _is_unspecific(sentence)
-    ]
+    """Return the questions among the sentences, except those that name no subject, such as
+    "Compare them?".
+    """
+    asked = list[str]()
+    for sentence in sentences:
+        if _IS_QUESTION.search(sentence) and not _is_unspecific(sentence):
+            asked.append(sentence)
+    return asked
 
 
 def _main(sentences: Sequence[str]) -> str:
