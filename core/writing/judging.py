@@ -223,7 +223,7 @@ def _cited_near(unit: ReportUnit) -> tuple[str, ...]:
 
 
 def _without_excerpts(texts: Sequence[SourceText], source: Source | None) -> Sequence[SourceText]:
-    """Return a source's texts, without excerpts of what is in another of its texts."""
+    """Return a source's texts, without excerpts that another of its texts contains."""
     if source and source.kind == "document":
         return [text for text in texts if not _is_within_another(text, texts)]
     if source is None or source.extent in _READ_IN_PART:

@@ -166,7 +166,7 @@ async def decide_language(
 
 
 def _find_language(wanted: str, said: Sequence[str], entry: Entry) -> Language | None:
-    """Return the `wanted` language, or that of what the user said; None if it is unknown."""
+    """Return the `wanted` language, or else the language of the user's text; None if unknown."""
     if wanted.strip():
         return named_language(wanted)
     question = said[-1]

@@ -32,7 +32,7 @@ _FIGURE, _LENGTH = 0.1, 0.002
 _NEAR, _WIDE = 0.5, 2.2
 """Maximum distance from the best unit's score, and the factor by which it is wider for a topic."""
 _ALIKE = 0.6
-"""Minimum similarity of what two editions say in the same place."""
+"""Minimum similarity between a sentence of one edition and its counterpart in another."""
 _SAME_LETTERS = 6
 """Stems that begin with the same letters count as forms of one word, in any language."""
 
