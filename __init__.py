@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from .app.check_report import SourceDocument, check_report
     from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
     from .app.stream import apackets, areplay_thread, packets, replay_thread
+    from .core import errors
     from .core.library.library import Library
-    from .core.run import errors
-    from .core.run.context import Context, Settings
-    from .core.run.limits import Limits
+    from .core.settings.context import Context, Settings
+    from .core.settings.limits import Limits
 
 # Without a handler, Python would print the library's warnings.
 logging.getLogger("deep_research").addHandler(logging.NullHandler())
@@ -43,11 +43,11 @@ __all__ = [
 
 _MODULES = {
     "Answer": "app.embed",
-    "Context": "core.run.context",
+    "Context": "core.settings.context",
     "Library": "core.library.library",
-    "Limits": "core.run.limits",
+    "Limits": "core.settings.limits",
     "ResearchGraph": "app.embed",
-    "Settings": "core.run.context",
+    "Settings": "core.settings.context",
     "SourceDocument": "app.check_report",
     "apackets": "app.stream",
     "aresearch": "app.embed",
@@ -70,7 +70,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that importing the package stays cheap."""
     if name == "errors":
-        return import_module(f"{__name__}.core.run.errors")
+        return import_module(f"{__name__}.core.errors")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

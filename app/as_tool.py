@@ -19,14 +19,14 @@ from langgraph.config import get_stream_writer
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict, Unpack, override
 
+from ..core.accounts.spending import total
+from ..core.errors import DeepResearchError
+from ..core.events.packets import CallFinished, OverallStop, StopReason
 from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
-from ..core.run.context import Context, Settings, read_context
-from ..core.run.errors import DeepResearchError
-from ..core.run.events.packets import CallFinished, OverallStop, StopReason
-from ..core.run.limits import Limits
-from ..core.run.spending import total
+from ..core.settings.context import Context, Settings, read_context
+from ..core.settings.limits import Limits
 from .embed import ResearchGraph, build_graph, thread_config
 from .loops import wait_for
 from .stream import apackets

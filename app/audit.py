@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..core.dialogue.conversation import safe_text
 from ..core.evidence.checking.verification import Reaudit, Rechecked, compare_checks
 from ..core.evidence.citations.rendering import without_marks
 from ..core.models.resolve import profile_of
 from ..core.records.report import Audit
 from ..core.records.sources import Source
-from ..core.run.context import read_context
-from ..core.run.conversation import safe_text
+from ..core.settings.context import read_context
 from .endings import reports_errors, run_interruptibly
 from .output import calls_line, engines_line
 from .progress import PlainLines

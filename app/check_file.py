@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
+from ..core.dialogue.conversation import safe_text
+from ..core.errors import ReportUnreadable
 from ..core.evidence.checking.proof import Known, has_something_to_look_up, not_stated
 from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.citations.foreign import Target, read_foreign
@@ -23,10 +25,8 @@ from ..core.reading.documents.pool import shared_parser
 from ..core.reading.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
 from ..core.records.sources import Source
-from ..core.run.context import Context, read_context
-from ..core.run.conversation import safe_text
-from ..core.run.errors import ReportUnreadable
-from ..core.run.store.pages import Pages
+from ..core.settings.context import Context, read_context
+from ..core.store.pages import Pages
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines
 from .settings import settings_from_options

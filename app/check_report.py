@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..core.evidence.checking.source_text import SourceText
 from ..core.records.report import Report
 from ..core.records.sources import Source, text_hash
-from ..core.run.context import Context
+from ..core.settings.context import Context
 from .source_check import begin_check, run_for_check, texts_at_hand
 
 

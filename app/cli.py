@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 import click
 
-from ..core.run.env_file import load_env_file
+from ..core.settings.env_file import load_env_file
 from .exports.formats import FORMATS, export_formats
 from .words import INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGIES, EvidenceShown, Format
 

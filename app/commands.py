@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core.dialogue.conversation import safe_text
+from ..core.errors import UnknownSetting
+from ..core.records import tool_names
 from ..core.records.research import Strategy
-from ..core.run import tool_names
-from ..core.run.context import read_context
-from ..core.run.conversation import safe_text
-from ..core.run.errors import UnknownSetting
+from ..core.settings.context import read_context
 from .endings import exit_code_of, run_interruptibly
 from .live_view import progress_view
 from .output import end_line, report_json

@@ -11,6 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 from urllib.request import getproxies
 
+from ..core.dialogue.conversation import safe_text
+from ..core.errors import DeepResearchError
+from ..core.events.call import CallEvents
+from ..core.events.log import Emitter
+from ..core.events.packets import Placement
+from ..core.events.tracing import tracing_notices
 from ..core.library.library import Library
 from ..core.models.abilities import (
     describe_ability,
@@ -31,16 +37,10 @@ from ..core.models.resolve import (
     resolve_model,
 )
 from ..core.models.retries import retry_budget_of
-from ..core.run.context import ROLES, Context, Role, read_context
-from ..core.run.conversation import safe_text
-from ..core.run.errors import DeepResearchError
-from ..core.run.events.call import CallEvents
-from ..core.run.events.log import Emitter
-from ..core.run.events.packets import Placement
-from ..core.run.limits import Limits
-from ..core.run.network import shown, usable_proxy
-from ..core.run.store.database import check_whole, open_database, runs_location
-from ..core.run.tracing import tracing_notices
+from ..core.settings.context import ROLES, Context, Role, read_context
+from ..core.settings.limits import Limits
+from ..core.settings.network import shown, usable_proxy
+from ..core.store.database import check_whole, open_database, runs_location
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed, SearchEngine
 from ..tools.offer import check_tools

@@ -10,8 +10,8 @@ from typing import Any, get_type_hints
 from langgraph.types import Overwrite, StateSnapshot
 from pydantic import TypeAdapter, ValidationError
 
+from ..core.errors import UserMistake
 from ..core.records.research import NO_RUN
-from ..core.run.errors import UserMistake
 from ..state import ResearchState
 
 _RESULTS_WAIT = (

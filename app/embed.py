@@ -24,31 +24,25 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, StateUpdate
 from typing_extensions import Unpack
 
+from ..core.concurrency import in_thread
+from ..core.errors import QuestionRefused, SyncCallRefused, UserMistake, log_failure, stop_message
+from ..core.events.log import flush
+from ..core.events.tracing import is_traced, tracing_if, untraced, without_tracers
 from ..core.library.attachments import messages_with_files, take_files
 from ..core.records.langgraph_private import ensure_config
 from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
-from ..core.run.concurrency import in_thread
-from ..core.run.context import Context, Settings, read_context, with_configurable
-from ..core.run.errors import (
-    QuestionRefused,
-    SyncCallRefused,
-    UserMistake,
-    log_failure,
-    stop_message,
-)
-from ..core.run.events.log import flush
-from ..core.run.store.database import Database, open_database, resolve_location
-from ..core.run.store.lease import TOKEN, Lease, Leases
-from ..core.run.store.pages import Pages, attachments_folder, delete_files
-from ..core.run.store.saver import usable_saver
-from ..core.run.store.serializer import code_version
-from ..core.run.tracing import is_traced, tracing_if, untraced, without_tracers
-from ..core.writing.answers import END_RUN
+from ..core.settings.context import Context, Settings, read_context, with_configurable
+from ..core.store.database import Database, open_database, resolve_location
+from ..core.store.lease import TOKEN, Lease, Leases
+from ..core.store.pages import Pages, attachments_folder, delete_files
+from ..core.store.saver import usable_saver
+from ..core.store.serializer import code_version
 from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
+from ..nodes.answers import END_RUN
 from .edits import check_nothing_is_lost, read_values
 from .loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .words import GRAPHS, STRATEGY_KEY, check_strategy

@@ -11,15 +11,9 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from ..core.run.context import Context
-from ..core.run.errors import (
-    DeepResearchError,
-    StateUnreadable,
-    ThreadBusy,
-    UserMistake,
-    log_failure,
-)
-from ..core.run.limits import DATABASE, ENVIRONMENT_PREFIX, Limits, nearest
+from ..core.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake, log_failure
+from ..core.settings.context import Context
+from ..core.settings.limits import DATABASE, ENVIRONMENT_PREFIX, Limits, nearest
 from .progress import PacketLines
 from .server.users import ServerSettings
 from .settings import RunName

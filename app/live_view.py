@@ -11,10 +11,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from ..core.run.branches import StepTask
-from ..core.run.conversation import safe_text
-from ..core.run.events import packets
-from ..core.run.events.packets import AnyPacket
+from ..core.dialogue.conversation import safe_text
+from ..core.events import packets
+from ..core.events.packets import AnyPacket
+from ..core.records.branches import StepTask
 from ..state import ResearchState
 from .progress import (
     PlainLines,

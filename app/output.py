@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from ..core.accounts.spending import dollars, total
+from ..core.dialogue.conversation import clean_nested, safe_text
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.citations.rendering import short_location
 from ..core.evidence.memory.disputes import current_dispute
@@ -18,8 +20,6 @@ from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
 from ..core.records.research import Finding, Run, Spent
 from ..core.records.sources import Source
-from ..core.run.conversation import clean_nested, safe_text
-from ..core.run.spending import dollars, total
 from ..state import ResearchState
 from .runs import StoredRun
 from .settings import RunName

@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import NamedTuple, Self
 
+from ..core.accounts.spending import dollars
+from ..core.dialogue.conversation import safe_text
+from ..core.events import packets
+from ..core.events.packets import AnyPacket, OverallStop, Placement
 from ..core.models.caller import pending_calls
 from ..core.records.research import UsualCost, Value
-from ..core.run.context import Clock, SystemClock
-from ..core.run.conversation import safe_text
-from ..core.run.events import packets
-from ..core.run.events.packets import AnyPacket, OverallStop, Placement
-from ..core.run.spending import dollars
+from ..core.settings.context import Clock, SystemClock
 from ..state import ResearchState
 from .terminal import ReaderGone, print_output, say
 from .words import counted, counts_line, in_words

@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from ..core.dialogue.conversation import safe_text
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.checking.verification import Verifier, checks_of
@@ -26,8 +27,7 @@ from ..core.evidence.citations.rendering import (
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Report
 from ..core.records.sources import Source
-from ..core.run.context import within_scope
-from ..core.run.conversation import safe_text
+from ..core.settings.context import within_scope
 from ..core.writing.judging import Judgements, Texts, UnitJudgement, key_of
 from .endings import reports_errors, run_interruptibly
 from .output import spent_line

@@ -17,22 +17,22 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command, StateSnapshot
 from pydantic import BaseModel
 
+from ..core.dialogue.conversation import DRAFT, check_question, mark_of, question_line, safe_text
+from ..core.dialogue.plan_text import PLAN_TITLE_CHARACTERS
+from ..core.errors import UnknownSetting, UnknownThread, UserMistake
+from ..core.events.log import read_failure
+from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
 from ..core.library.earlier import ReadPage, search_read
 from ..core.library.index import open_roots
 from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
 from ..core.records.research import Strategy
-from ..core.run.context import ROLES, Context, read_context
-from ..core.run.conversation import DRAFT, check_question, mark_of, question_line, safe_text
-from ..core.run.errors import UnknownSetting, UnknownThread, UserMistake
-from ..core.run.events.log import read_failure
-from ..core.run.limits import Limits
-from ..core.run.plan_text import PLAN_TITLE_CHARACTERS
-from ..core.run.store.database import Database, open_database, runs_location
-from ..core.run.store.lease import Lease
-from ..core.run.store.pages import LOCAL_USER, OWNER, Pages, note_value, page_namespace
-from ..core.run.tracing import tracing_notices
+from ..core.settings.context import ROLES, Context, read_context
+from ..core.settings.limits import Limits
+from ..core.store.database import Database, open_database, runs_location
+from ..core.store.lease import Lease
+from ..core.store.pages import LOCAL_USER, OWNER, Pages, note_value, page_namespace
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..state import ResearchState

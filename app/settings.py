@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..core.run.context import read_context
-from ..core.run.errors import DeepResearchError, UnknownSetting
+from ..core.errors import DeepResearchError, UnknownSetting
+from ..core.settings.context import read_context
 
 _SETTINGS = {
     "model": "models",
@@ -135,7 +135,7 @@ def expand_id(thread: str, data_dir: Path | None) -> str:
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
     """Return the ids of stored threads that match an SQL `LIKE` pattern; empty if the database
     cannot be read."""
-    from ..core.run.store.database import query_database, runs_location
+    from ..core.store.database import query_database, runs_location
 
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:

@@ -14,6 +14,12 @@ from typing import NamedTuple
 
 from langgraph.store.memory import InMemoryStore
 
+from ..core.accounts.ledger import charge
+from ..core.concurrency import gather_or_cancel
+from ..core.errors import DocumentsUnreadable
+from ..core.events.call import SilentEvents
+from ..core.events.log import Emitter
+from ..core.events.packets import Placement
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit
 from ..core.evidence.language import detect_language
@@ -21,18 +27,12 @@ from ..core.evidence.memory.observations import asked_notes
 from ..core.library.library import Library
 from ..core.models.resolve import check_models, fitted_settings, load_models
 from ..core.reading.web_page import WebReader
+from ..core.records import tool_names
 from ..core.records.report import Draft, Report
 from ..core.records.research import Run, Spent
 from ..core.records.sources import DOCUMENT_SCHEME, NotRead, Source
-from ..core.run import tool_names
-from ..core.run.concurrency import gather_or_cancel
-from ..core.run.context import Context
-from ..core.run.errors import DocumentsUnreadable
-from ..core.run.events.call import SilentEvents
-from ..core.run.events.log import Emitter
-from ..core.run.events.packets import Placement
-from ..core.run.spending import charge
-from ..core.run.store.pages import Pages
+from ..core.settings.context import Context
+from ..core.store.pages import Pages
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.judging import Judgements, Texts

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
+from ..core.dialogue.conversation import safe_text
+from ..core.errors import StateUnreadable, UnknownSetting, UserMistake
+from ..core.events.packets import AnyPacket
 from ..core.evidence.checking.verification import faults_of
 from ..core.records.report import Report
-from ..core.run.conversation import safe_text
-from ..core.run.errors import StateUnreadable, UnknownSetting, UserMistake
-from ..core.run.events.packets import AnyPacket
 from .embed import thread_id
 from .endings import exit_code_of, reports_errors, run_interruptibly
 from .exports.formats import FORMATS, ExportFormat, export_formats, format_of_file

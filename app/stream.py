@@ -15,12 +15,10 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 from pydantic import TypeAdapter
 
-from ..core.records.research import Run
-from ..core.run.context import Clock, Context, SystemClock, read_context
-from ..core.run.errors import UnknownThread, UserMistake, stop_message
-from ..core.run.events.call import STOP_REASONS
-from ..core.run.events.log import read_log
-from ..core.run.events.packets import (
+from ..core.errors import UnknownThread, UserMistake, stop_message
+from ..core.events.call import STOP_REASONS
+from ..core.events.log import read_log
+from ..core.events.packets import (
     AnyPacket,
     CallContinued,
     CallDelayed,
@@ -31,8 +29,10 @@ from ..core.run.events.packets import (
     Placement,
     StopReason,
 )
-from ..core.run.store.pages import Pages
-from ..core.run.store.upgrade import upgraded_packets
+from ..core.records.research import Run
+from ..core.settings.context import Clock, Context, SystemClock, read_context
+from ..core.store.pages import Pages
+from ..core.store.upgrade import upgraded_packets
 from ..state import ResearchState
 from .embed import ResearchGraph, thread_config
 from .loops import CANCEL_SECONDS, StreamEnd, iterate, pump

@@ -14,8 +14,8 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from ..core.run.conversation import safe_text
-from ..core.run.errors import DeepResearchError, UserMistake
+from ..core.dialogue.conversation import safe_text
+from ..core.errors import DeepResearchError, UserMistake
 from .words import Format
 
 _LIST_ITEM = re.compile(r"\d+[.)]\s")

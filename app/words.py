@@ -64,8 +64,8 @@ def check_strategy(name: str, setting: str = "strategy") -> Strategy:
         if name == known:
             return known
     # Imported here because LangGraph and pydantic would slow down `--help`.
-    from ..core.run.errors import UnknownSetting
-    from ..core.run.limits import nearest
+    from ..core.errors import UnknownSetting
+    from ..core.settings.limits import nearest
 
     there_are = " and ".join(map(repr, STRATEGIES))
     raise UnknownSetting(

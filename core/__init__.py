@@ -1,5 +1,7 @@
 """Packages between the state and the nodes; each imports only those listed before it.
 
-`records` (data), `evidence` (citations, proof), `run` (settings, limits, storage), `models`,
-`reading` (web pages, documents), `library` (the user's documents), `writing` (the report).
+`records` (data); the modules `masking`, `errors` and `concurrency`; `evidence` (citations, proof),
+`settings`, `store` (databases of runs), `accounts` (costs), `events` (packets), `dialogue`
+(conversation, plans), `models`, `reading` (web pages, documents), `library` (the user's documents),
+`writing` (the report).
 """

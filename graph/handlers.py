@@ -15,17 +15,18 @@ from langgraph.graph import END
 from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
+from ..core.dialogue.transcripts import NOT_RUN
+from ..core.errors import failure_of, log_failure
+from ..core.events.call import researcher_failed, step_failed
+from ..core.events.log import emitter
+from ..core.events.packets import placement_of
 from ..core.models.resolve import settings_of
+from ..core.records.branches import BranchUpdate, ResearcherState, StepState, StepTask
 from ..core.records.research import Action, Task
-from ..core.run.branches import BranchUpdate, ResearcherState, StepState, StepTask, placement_of
-from ..core.run.context import Context
-from ..core.run.errors import failure_of, log_failure
-from ..core.run.events.call import researcher_failed, step_failed
-from ..core.run.events.log import emitter
-from ..core.run.store.pages import pages_of
-from ..core.run.transcripts import NOT_RUN
+from ..core.settings.context import Context
+from ..core.store.pages import pages_of
 from ..core.writing.report import end_packets, reader_of, report_messages, unchecked
-from ..core.writing.steps import emit_end, finding_of, gap_left_by, outcome_of
+from ..nodes.step_turn import emit_end, finding_of, gap_left_by, outcome_of
 from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 

@@ -6,8 +6,8 @@ from functools import cache, partial
 
 from langgraph.graph import END, START, StateGraph
 
-from ..core.run.branches import ResearcherInput, ResearcherOutput, ResearcherState
-from ..core.run.context import Context
+from ..core.records.branches import ResearcherInput, ResearcherOutput, ResearcherState
+from ..core.settings.context import Context
 from ..nodes.add_to_report import add_to_report
 from ..nodes.analyze_findings import analyze_findings
 from ..nodes.ask_user import ask_user

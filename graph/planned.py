@@ -9,10 +9,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
+from ..core.concurrency import slot
 from ..core.models.resolve import settings_of
-from ..core.run.branches import StepInput, StepOutput, StepState, StepTask
-from ..core.run.concurrency import slot
-from ..core.run.context import Context, Watch
+from ..core.records.branches import StepInput, StepOutput, StepState, StepTask
+from ..core.settings.context import Context, Watch
 from ..nodes.add_to_report import add_to_report
 from ..nodes.ask_user import ask_user
 from ..nodes.begin import begin

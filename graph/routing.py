@@ -7,9 +7,9 @@ from typing import Literal
 
 from langgraph.types import Send
 
-from ..core.run.branches import ResearcherState, StepState
-from ..core.run.conversation import last_mark
-from ..core.run.plan_text import plan_text
+from ..core.dialogue.conversation import last_mark
+from ..core.dialogue.plan_text import plan_text
+from ..core.records.branches import ResearcherState, StepState
 from ..state import ResearchState
 
 

@@ -4,6 +4,10 @@ They return state updates and never choose edges. Owns one function per node, `a
 runtime)`, such as writing the plan, the report or a finding, clarifying, grading or verifying, and
 the helpers that one node alone needs.
 
+The frame of the nodes is in `turn` (settings, packets and costs of one execution), `step_turn` (the
+same for a step of a plan) and `answers` (the pause for the user and their answer); nodes import no
+other node.
+
 `researcher/` and `step/` hold the nodes of the two subgraphs. `graph/` wires them. Start with
 `begin.py`, the entry, then `orchestrate.py` (a model decides what is researched next) or
 `schedule.py` (the typed plan decides).

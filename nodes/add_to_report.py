@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..core.events.packets import ReportCitation, ReportRevised
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.markers import code_lines
 from ..core.evidence.citations.rendering import plain_citations
 from ..core.records.report import Draft
-from ..core.run.events.packets import ReportCitation, ReportRevised
 from ..core.writing.forms import AddToReport
 from ..core.writing.report import changed_draft_messages, clean_for_draft, reader_of
-from ..core.writing.turn import NodeRuntime, begin_turn
 from ..core.writing.write import describe_sources, known_findings
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from .turn import NodeRuntime, begin_turn
 
 _LINE = re.compile(r"\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
 """Matches the start of a list item or table row."""

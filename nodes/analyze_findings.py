@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from ..core.events.call import document, researcher_failed
+from ..core.events.packets import Document, ResearchAgentStart
 from ..core.evidence.citations.citing import by_number, cited_numbers, number_finding
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.records.research import Ending, Finding
-from ..core.run.events.call import document, researcher_failed
-from ..core.run.events.packets import Document, ResearchAgentStart
 from ..core.writing.forms import RecordConclusions
-from ..core.writing.turn import NodeRuntime, begin_turn
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import finding_packets
+from .turn import NodeRuntime, begin_turn
 
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"
 

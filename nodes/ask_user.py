@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from langchain_core.messages import HumanMessage
 
+from ..core.dialogue.conversation import mark_of
 from ..core.models.resolve import settings_of
-from ..core.run.conversation import mark_of
-from ..core.writing.answers import end_run, pause_for_answer, request
-from ..core.writing.turn import NodeRuntime
 from ..state import ResearchState, StateUpdate
+from .answers import end_run, pause_for_answer, request
+from .turn import NodeRuntime
 
 # Clients show these beside their buttons; the question itself is in the previous message.
 _MEANING = {

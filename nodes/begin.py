@@ -13,17 +13,8 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from ..core.evidence.citations.labels import labels
-from ..core.library.attachments import INCOMING, take_files
-from ..core.library.folder import LeftOut
-from ..core.library.library import Library, LibraryStatus, catalogue
-from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
-from ..core.reading.web_page import start_parsers
-from ..core.records.report import Brief
-from ..core.records.research import Entry, Progress, Run, Scope, Strategy
-from ..core.records.sources import Attached, NotRead
-from ..core.run.context import ROLES, Context, engine_name, within_scope
-from ..core.run.conversation import (
+from ..core.accounts.ledger import check_account
+from ..core.dialogue.conversation import (
     DRAFT,
     attached_to,
     check_question,
@@ -35,13 +26,21 @@ from ..core.run.conversation import (
     safe_text,
     with_attached,
 )
-from ..core.run.events.log import Emitter
-from ..core.run.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
-from ..core.run.spending import check_account
-from ..core.run.store.pages import attachments_folder, pages_of, thread_folder
-from ..core.run.store.serializer import code_version
-from ..core.run.tracing import tracing_notices
-from ..core.writing.answers import UserDecision, reviewed
+from ..core.events.log import Emitter
+from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
+from ..core.events.tracing import tracing_notices
+from ..core.evidence.citations.labels import labels
+from ..core.library.attachments import INCOMING, take_files
+from ..core.library.folder import LeftOut
+from ..core.library.library import Library, LibraryStatus, catalogue
+from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
+from ..core.reading.web_page import start_parsers
+from ..core.records.report import Brief
+from ..core.records.research import Entry, Progress, Run, Scope, Strategy
+from ..core.records.sources import Attached, NotRead
+from ..core.settings.context import ROLES, Context, engine_name, within_scope
+from ..core.store.pages import attachments_folder, pages_of, thread_folder
+from ..core.store.serializer import code_version
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
 from ..tools.internal_search import documents_to_read
@@ -49,6 +48,7 @@ from ..tools.offer import check_tools
 from ..tools.passed import load_servers
 from ..tools.redaction import note_user
 from ..tools.run_engines import choose_engines, fallback_engines
+from .answers import UserDecision, reviewed
 
 _MAX_PROGRESS_PACKETS = 100
 """Maximum number of indexing progress packets."""

@@ -8,19 +8,19 @@ from typing import Any
 
 from langchain_core.messages import SystemMessage
 
+from ..core.dialogue.conversation import latest_messages, marked
+from ..core.events.call import stop_packet
+from ..core.events.packets import Activity, MessageDelta, MessageStart
 from ..core.models.ask import ask_model
 from ..core.models.resolve import is_extractive, is_small
-from ..core.run import tool_names
-from ..core.run.conversation import latest_messages, marked
-from ..core.run.events.call import stop_packet
-from ..core.run.events.packets import Activity, MessageDelta, MessageStart
+from ..core.records import tool_names
 from ..core.writing.basis import recalled_passages
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
 from ..tools.control import ANSWER_FROM_READ_SCHEMA, GENERATE_PLAN_SCHEMA, LOOK_UP_SCHEMA
 from ..tools.offer import offered_tools
 from ..tools.tool import as_lines
+from .turn import NodeRuntime, Turn, begin_turn
 
 _ASKS = re.compile("[?？؟\u037e]")
 _RECALLED_CHARACTERS = 12_000

@@ -8,17 +8,17 @@ from itertools import product
 
 from langchain_core.messages import HumanMessage
 
+from ..core.events.call import disputes_found
 from ..core.evidence.memory.disputes import confirmed_disputes, dispute_between, observed_dispute
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
 from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
-from ..core.run.events.call import disputes_found
 from ..core.writing.forms import RecordContradictions
-from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import as_gaps, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from .step_turn import learnings_for_prompt, sources_for_prompt
+from .turn import NodeRuntime, Turn, begin_turn
 
 
 async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

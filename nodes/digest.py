@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
+from ..core.dialogue.conversation import mark_of, text_only
+from ..core.dialogue.schedule import replace_steps, revise_steps, with_follow_up
 from ..core.evidence.memory.learned import fitting_learnings, is_confident
 from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep
-from ..core.run.conversation import mark_of, text_only
-from ..core.run.schedule import replace_steps, revise_steps, with_follow_up
 from ..core.writing.forms import UpdatePlan
-from ..core.writing.steps import ended_step, learnings_for_prompt
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from .step_turn import ended_step, learnings_for_prompt
+from .turn import NodeRuntime, Turn, begin_turn
 
 _SHOWN_FIELDS = {"id", "title", "description", "task", "status", "requires_search"}
 """Fields of a step that the planner sees."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..core.writing.basis import framing_packets
-from ..core.writing.turn import NodeRuntime, begin_turn
 from ..state import ResearchState, StateUpdate
+from .turn import NodeRuntime, begin_turn
 
 
 async def frame_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

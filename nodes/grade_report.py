@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..core.accounts.spending import limit_reached
+from ..core.dialogue.decisions import PENDING
+from ..core.dialogue.schedule import revise_steps
+from ..core.dialogue.transcripts import research_message, results_for
+from ..core.events.packets import ReportGraded
 from ..core.models.resolve import is_extractive, is_small
 from ..core.records.report import Draft, Grade
-from ..core.run.decisions import PENDING
-from ..core.run.events.packets import ReportGraded
-from ..core.run.schedule import revise_steps
-from ..core.run.spending import limit_reached
-from ..core.run.transcripts import research_message, results_for
 from ..core.writing.forms import GradeReport, RequirementGrade
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..core.writing.write import known_findings
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
+from .turn import NodeRuntime, Turn, begin_turn
 
 _NOT_GRADED = (
     "The report was not compared with the checklist of the request: the verifier's model gave no "

@@ -6,26 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from langchain_core.messages import ToolMessage
 
+from ..core.dialogue.conversation import question_line, question_of
+from ..core.dialogue.decisions import PENDING
+from ..core.dialogue.transcripts import research_message
+from ..core.events.call import document, step_failed
+from ..core.events.packets import Activity, ResearchAgentStart
 from ..core.evidence.memory.observations import gap_of
+from ..core.records.branches import StepState, assignment_of
 from ..core.records.plan import Learning, Observation, PlanStep
 from ..core.records.research import Ending, Finding
 from ..core.records.sources import Source
-from ..core.run.branches import StepState, assignment_of
-from ..core.run.context import Watch
-from ..core.run.conversation import question_line, question_of
-from ..core.run.decisions import PENDING
-from ..core.run.events.call import document, step_failed
-from ..core.run.events.packets import Activity, ResearchAgentStart
-from ..core.run.transcripts import research_message
+from ..core.settings.context import Watch
 from ..core.writing.basis import SourcePassage, recalled_passages
-from ..core.writing.steps import single_task
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
 from ..tools.excerpts import finding_packets
 from ..tools.redaction import note_user
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
+from .step_turn import single_task
+from .turn import NodeRuntime, Turn, begin_turn
 
 _LOOK_UP = "look-up"
 """Id of the step that represents the search."""

@@ -7,22 +7,10 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ..core.evidence.memory.observations import contradictions, declare_missing, gap_of, open_gaps
-from ..core.evidence.text.sentences import cited_sentences
-from ..core.models.ask import Reply, ask_model
-from ..core.models.request import Request
-from ..core.models.resolve import is_extractive, is_small, profile_of
-from ..core.records.plan import Observation
-from ..core.records.research import Progress, Task
-from ..core.run import tool_names
-from ..core.run.context import Context
-from ..core.run.conversation import latest_messages, text_only
-from ..core.run.decisions import DECISION_TOKENS, MOST_ANALYSES, PENDING, Order, decide
-from ..core.run.events.call import CallEvents
-from ..core.run.events.packets import Placement, TopLevelBranching
-from ..core.run.limits import Limits
-from ..core.run.spending import dispatched_now, limit_reached, shared_task_fields
-from ..core.run.transcripts import (
+from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
+from ..core.dialogue.conversation import latest_messages, text_only
+from ..core.dialogue.decisions import DECISION_TOKENS, MOST_ANALYSES, PENDING, Order, decide
+from ..core.dialogue.transcripts import (
     MOST_GAPS,
     call_ids,
     findings_without_call,
@@ -34,7 +22,18 @@ from ..core.run.transcripts import (
     titles_of,
     with_findings,
 )
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
+from ..core.events.call import CallEvents
+from ..core.events.packets import Placement, TopLevelBranching
+from ..core.evidence.memory.observations import contradictions, declare_missing, gap_of, open_gaps
+from ..core.evidence.text.sentences import cited_sentences
+from ..core.models.ask import Reply, ask_model
+from ..core.models.request import Request
+from ..core.models.resolve import is_extractive, is_small, profile_of
+from ..core.records import tool_names
+from ..core.records.plan import Observation
+from ..core.records.research import Progress, Task
+from ..core.settings.context import Context
+from ..core.settings.limits import Limits
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
 from ..tools.control import (
@@ -46,6 +45,7 @@ from ..tools.control import (
 from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
 from ..tools.redaction import note_user
+from .turn import NodeRuntime, Turn, begin_turn
 
 _OF_PLAN = "plan-"
 """Id prefix of tasks that are steps of the plan, not requests of the model."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..core.dialogue.conversation import question_line
+from ..core.errors import NoSearchTool
+from ..core.events.call import step_failed
 from ..core.evidence.text.similarity import interleave
+from ..core.records import tool_names
 from ..core.records.report import Brief
 from ..core.records.research import Action
-from ..core.run import tool_names
-from ..core.run.conversation import question_line
-from ..core.run.errors import NoSearchTool
-from ..core.run.events.call import step_failed
-from ..core.run.limits import Limits
-from ..core.writing.turn import NodeRuntime, begin_turn
+from ..core.settings.limits import Limits
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import offered_tools
 from ..tools.tool import Outcome
 from ..tools.use import keep, sources_found
 from ..tools.web_search import QUERY_CHARACTERS
+from .turn import NodeRuntime, begin_turn
 
 _SHOWN = 10
 """Maximum number of results shown to the clarifier and the planner."""

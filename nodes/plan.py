@@ -7,16 +7,16 @@ from dataclasses import replace
 from langchain_core.messages import HumanMessage, SystemMessage
 from typing_extensions import override
 
-from ..core.run.conversation import latest_messages
-from ..core.run.errors import NoPlan
-from ..core.run.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
-from ..core.run.plan_text import read_plan
-from ..core.run.transcripts import THOUGHTS_ALONE
-from ..core.writing.answers import offer_plan
-from ..core.writing.turn import NodeRuntime, begin_turn
+from ..core.dialogue.conversation import latest_messages
+from ..core.dialogue.plan_text import read_plan
+from ..core.dialogue.transcripts import THOUGHTS_ALONE
+from ..core.errors import NoPlan
+from ..core.events.packets import Placement, PlanDelta, PlanStart, SectionEnd
 from ..core.writing.write import ContinuedEvents, ask_for_prose
 from ..prompts import render_prompt
 from ..state import ResearchState, StateUpdate
+from .answers import offer_plan
+from .turn import NodeRuntime, begin_turn
 
 
 async def plan(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

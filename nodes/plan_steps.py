@@ -6,20 +6,25 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..core.dialogue.conversation import latest_messages
+from ..core.dialogue.plan_text import (
+    MOST_REQUIREMENTS,
+    PLAN_TITLE_CHARACTERS,
+    plan_text,
+    read_steps,
+)
+from ..core.errors import ModelFailed, NoPlan
+from ..core.events.packets import PlanDelta, PlanStart, SectionEnd
 from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import open_gaps
 from ..core.records.plan import PlanStep
 from ..core.records.research import Plan
-from ..core.run.conversation import latest_messages
-from ..core.run.errors import ModelFailed, NoPlan
-from ..core.run.events.packets import PlanDelta, PlanStart, SectionEnd
-from ..core.run.plan_text import MOST_REQUIREMENTS, PLAN_TITLE_CHARACTERS, plan_text, read_steps
-from ..core.writing.answers import offer_plan
 from ..core.writing.forms import MakePlan, PlannedStep
-from ..core.writing.steps import learnings_for_prompt, sources_for_prompt
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from .answers import offer_plan
+from .step_turn import learnings_for_prompt, sources_for_prompt
+from .turn import NodeRuntime, Turn, begin_turn
 
 
 async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

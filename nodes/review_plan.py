@@ -7,9 +7,9 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from ..core.models.resolve import is_extractive, settings_of
-from ..core.writing.answers import NO_COMMENT, end_run, pause_for_answer, request, reviewed
-from ..core.writing.turn import NodeRuntime
 from ..state import ResearchState, StateUpdate
+from .answers import NO_COMMENT, end_run, pause_for_answer, request, reviewed
+from .turn import NodeRuntime
 
 _ONLY_LISTS = (
     "Is this plan good? Write yes, or the whole plan as a numbered list; change requests need a "

@@ -5,25 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from ..core.evidence.memory.learned import fitting_learnings
-from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
-from ..core.records.plan import Learning, PlanStep
-from ..core.records.sources import Source
-from ..core.run.branches import StepTask
-from ..core.run.events.call import step_done, step_started
-from ..core.run.events.packets import SectionEnd, TopLevelBranching
-from ..core.run.limits import Limits
-from ..core.run.schedule import (
+from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
+from ..core.dialogue.schedule import (
     NOTHING_TO_THINK_OVER,
     due,
     replace_steps,
     restore_skipped,
     skip_pending,
 )
-from ..core.run.spending import dispatched_now, limit_reached, shared_task_fields
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
+from ..core.events.call import step_done, step_started
+from ..core.events.packets import SectionEnd, TopLevelBranching
+from ..core.evidence.memory.learned import fitting_learnings
+from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
+from ..core.records.branches import StepTask
+from ..core.records.plan import Learning, PlanStep
+from ..core.records.sources import Source
+from ..core.settings.limits import Limits
 from ..state import ResearchState, StateUpdate
 from ..tools.redaction import note_user
+from .turn import NodeRuntime, Turn, begin_turn
 
 _ANALYSIS_SHARE = 0.2
 """Share of the plan's time reserved for its analyses, enough for them to finish at 15 s per

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from ..core.concurrency import gather_or_cancel
+from ..core.dialogue.conversation import latest_messages, question_of
+from ..core.events.packets import Summary
 from ..core.evidence.citations.citing import number_findings
+from ..core.records import tool_names
+from ..core.records.branches import StepState
 from ..core.records.plan import PlanStep
 from ..core.records.sources import short_hash
-from ..core.run import tool_names
-from ..core.run.branches import StepState
-from ..core.run.concurrency import gather_or_cancel
-from ..core.run.conversation import latest_messages, question_of
-from ..core.run.events.packets import Summary
-from ..core.run.store.pages import reference_to
+from ..core.store.pages import reference_to
 from ..core.writing.fill_in import Filler
 from ..core.writing.forms import RecordRound, RecordSummary
-from ..core.writing.steps import ask_round, finding_of, form_as_call, learned_in, single_task
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
 from ..tools.redaction import note_user
 from ..tools.use import keep, sources_found
+from .step_turn import ask_round, finding_of, form_as_call, learned_in, single_task
+from .turn import NodeRuntime, Turn, begin_turn
 
 _NAMED_PAGES = "0"
 """Id of the step that represents the pages named by the user."""

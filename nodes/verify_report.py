@@ -8,16 +8,16 @@ from dataclasses import replace
 from ..core.evidence.memory.observations import asked_notes
 from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
+from ..core.records import tool_names
 from ..core.records.report import Draft
-from ..core.run import tool_names
 from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.report import audited_report, end_packets, reader_of, report_messages, unchecked
-from ..core.writing.turn import NodeRuntime, begin_turn
 from ..core.writing.usual_cost import record_finished
 from ..state import ResearchState, StateUpdate
+from .turn import NodeRuntime, begin_turn
 
 
 async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

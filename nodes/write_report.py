@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from ..core.dialogue.conversation import attached_to_question
+from ..core.dialogue.schedule import NOTHING_TO_THINK_OVER
+from ..core.dialogue.transcripts import THOUGHTS_ALONE, mark_withheld
+from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import source_list
 from ..core.evidence.memory.observations import missing_of, research_gaps
 from ..core.models.resolve import is_extractive, is_small, profile_of
 from ..core.records.report import Draft
-from ..core.run.conversation import attached_to_question
-from ..core.run.errors import NoReport
-from ..core.run.schedule import NOTHING_TO_THINK_OVER
-from ..core.run.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.writing.basis import deciding_passages
 from ..core.writing.report import ReportEvents, clean_for_draft, draft_message, reader_of
-from ..core.writing.turn import NodeRuntime, Turn, begin_turn
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
+from .turn import NodeRuntime, Turn, begin_turn
 
 
 async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -26,7 +26,7 @@ async def write_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdat
     turn = await begin_turn(state, runtime)
     context = turn.context
     events = ReportEvents(turn.state, turn.emitter, turn.placement)
-    writer = TextWriter(turn, events, await _passages(state, turn))
+    writer = TextWriter(turn.state, context, events, await _passages(state, turn))
     async with turn.paid(events):
         cut = await writer.write()
         events.finish()

@@ -11,8 +11,8 @@ from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import parse_address
 from ..core.reading.records import Unread
 from ..core.records.sources import NotRead
-from ..core.run.limits import Limits
-from ..core.run.store.pages import Pages
+from ..core.settings.limits import Limits
+from ..core.store.pages import Pages
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\\]\[{}|^]+", re.IGNORECASE)
 _TRAILING = ".,;:!?*_…"

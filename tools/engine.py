@@ -16,6 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import quote
 
+from ..core.concurrency import in_thread
+from ..core.errors import SearchRefused
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import parse_address
 from ..core.reading.documents.decode import clean_text, without_controls
@@ -23,10 +25,8 @@ from ..core.reading.fetch import CONNECT_SHARE
 from ..core.reading.policy import Policy, domains_of
 from ..core.reading.records import Unread
 from ..core.records.sources import Source, text_hash
-from ..core.run.concurrency import in_thread
-from ..core.run.context import Context
-from ..core.run.errors import SearchRefused
-from ..core.run.network import connection_problem, trusted_certificates, usable_proxy
+from ..core.settings.context import Context
+from ..core.settings.network import connection_problem, trusted_certificates, usable_proxy
 from .tool import Hit
 
 if TYPE_CHECKING:

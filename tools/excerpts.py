@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..core.records.research import Ending, Finding, Task
-from ..core.run.branches import ResearcherState, assignment_of, placement_of
-from ..core.run.events.call import document, researcher_failed
-from ..core.run.events.log import Emitter
-from ..core.run.events.packets import (
+from ..core.dialogue.transcripts import count_withheld, results_in_order
+from ..core.events.call import document, researcher_failed
+from ..core.events.log import Emitter
+from ..core.events.packets import (
     Document,
     FindingCitedDocuments,
     FindingDelta,
@@ -16,9 +15,11 @@ from ..core.run.events.packets import (
     Packet,
     Placement,
     SectionEnd,
+    placement_of,
 )
-from ..core.run.store.pages import Pages
-from ..core.run.transcripts import count_withheld, results_in_order
+from ..core.records.branches import ResearcherState, assignment_of
+from ..core.records.research import Ending, Finding, Task
+from ..core.store.pages import Pages
 from .results import results_in
 
 _EXCERPT_CHARACTERS = 600

@@ -11,15 +11,15 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict
 
+from ..core.concurrency import gather_or_cancel
 from ..core.evidence.text.similarity import distinct, grouped, interleave
 from ..core.library.earlier import ReadPage, search_read
 from ..core.library.library import MOST_LISTED, Library
 from ..core.models.resolve import is_extractive, profile_of
 from ..core.reading.web_page import WebReader
+from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash
-from ..core.run import tool_names
-from ..core.run.concurrency import gather_or_cancel
-from ..core.run.context import Context
+from ..core.settings.context import Context
 from .addresses import Addresses, opened_note
 from .engine import Found, SearchEngine, allowed_results, hit_of
 from .open_url import WebPages

@@ -9,14 +9,14 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
+from ..core.dialogue.decisions import DECISION_TOKENS
+from ..core.errors import NoSearchTool
 from ..core.library.library import Library
 from ..core.models.request import Request
 from ..core.models.resolve import profile_of
 from ..core.reading.policy import Policy
 from ..core.records.research import Task
-from ..core.run.context import Context
-from ..core.run.decisions import DECISION_TOKENS
-from ..core.run.errors import NoSearchTool
+from ..core.settings.context import Context
 from ..prompts import render_prompt
 from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments, documents_first

@@ -15,17 +15,17 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..core.concurrency import PerLoop, gather_or_cancel
+from ..core.errors import DeepResearchError, log_failure
 from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct
 from ..core.library.library import Library
 from ..core.reading.addresses import doi_in, parse_address
 from ..core.reading.records import Extract, Unread
 from ..core.reading.web_page import WebReader
+from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash
-from ..core.run import tool_names
-from ..core.run.concurrency import PerLoop, gather_or_cancel
-from ..core.run.context import Context
-from ..core.run.errors import DeepResearchError, log_failure
+from ..core.settings.context import Context
 from .addresses import Addresses, exact_address, opened_note
 from .engine import RETRIEVED
 from .results import PAGE_CHARACTERS, passages, read_on, window

@@ -22,14 +22,14 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ..core.concurrency import in_thread
+from ..core.errors import ExtraMissing, UnknownSetting, log_failure
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.documents.decode import clean_text, without_controls
+from ..core.records import tool_names
 from ..core.records.sources import short_hash
-from ..core.run import tool_names
-from ..core.run.concurrency import in_thread
-from ..core.run.context import Context, Engine, engine_name
-from ..core.run.errors import ExtraMissing, UnknownSetting, log_failure
-from ..core.run.registered import TOOLS, load_registered, registered
+from ..core.settings.context import Context, Engine, engine_name
+from ..core.settings.registered import TOOLS, load_registered, registered
 from .engine import OVERSAMPLING, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema

@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
+from ..core.dialogue.conversation import words_of_user
 from ..core.evidence.text.stems import index_term, is_unspaced, sought_words, unaccented
 from ..core.evidence.text.words import POSSESSIVE, STOP_WORDS, UNSPACED, everyday_words
 from ..core.library.library import Library
 from ..core.reading.documents.decode import clean_text
 from ..core.records.research import Run
 from ..core.records.sources import DOCUMENT_SCHEME
-from ..core.run.context import Context
-from ..core.run.conversation import words_of_user
-from ..core.run.store.pages import Pages
+from ..core.settings.context import Context
+from ..core.store.pages import Pages
 from .addresses import Addresses, addresses_in
 from .engine import RETRIEVED
 from .results import read_results

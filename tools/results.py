@@ -12,11 +12,11 @@ from typing import Any, NotRequired, TypedDict, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
+from ..core.dialogue.transcripts import is_status_text
 from ..core.evidence.checking.source_text import Windows
 from ..core.evidence.text.similarity import grouped
-from ..core.run import tool_names
-from ..core.run.limits import Limits
-from ..core.run.transcripts import is_status_text
+from ..core.records import tool_names
+from ..core.settings.limits import Limits
 from ..prompts import fence
 from .tool import Hit, Outcome
 

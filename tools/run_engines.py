@@ -15,10 +15,10 @@ from pkgutil import iter_modules
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool
 
-from ..core.run.concurrency import PerLoop
-from ..core.run.context import AnyEngine, Context, Engine, engine_name
-from ..core.run.errors import SearchRefused, UnknownSetting, log_failure
-from ..core.run.registered import ENGINES, is_dotted, load_dotted, load_registered, registered
+from ..core.concurrency import PerLoop
+from ..core.errors import SearchRefused, UnknownSetting, log_failure
+from ..core.settings.context import AnyEngine, Context, Engine, engine_name
+from ..core.settings.registered import ENGINES, is_dotted, load_dotted, load_registered, registered
 from . import engines
 from .engine import (
     EngineBlocked,

@@ -9,17 +9,18 @@ from typing import Any
 from langchain_core.messages import AnyMessage
 from langgraph.errors import GraphBubbleUp
 
+from ..core.concurrency import gather_or_cancel
+from ..core.errors import failure_of, log_failure
+from ..core.events.call import CallEvents
+from ..core.events.packets import placement_of
 from ..core.evidence.memory.observations import unopened
 from ..core.evidence.text.similarity import distinct, interleave
+from ..core.records import tool_names
+from ..core.records.branches import StepState
 from ..core.records.research import Action
 from ..core.records.sources import Source, short_hash
-from ..core.run import tool_names
-from ..core.run.branches import StepState, placement_of
-from ..core.run.concurrency import gather_or_cancel
-from ..core.run.context import Context, Watch
-from ..core.run.errors import failure_of, log_failure
-from ..core.run.events.call import CallEvents
-from ..core.run.store.pages import Pages, reference_to
+from ..core.settings.context import Context, Watch
+from ..core.store.pages import Pages, reference_to
 from .addresses import Addresses
 from .internal_search import CALL_ID
 from .offer import offered_tools

@@ -15,7 +15,7 @@ from ..core.evidence.text.similarity import distinct
 from ..core.reading.documents.decode import without_controls
 from ..core.records.research import Spent
 from ..core.records.sources import NotRead, Source
-from ..core.run.store.pages import Pages
+from ..core.store.pages import Pages
 
 _ACCEPTED = frozenset((
     "type", "description", "enum", "items", "properties", "required", "anyOf", "format", "pattern",

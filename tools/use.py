@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from ..core.accounts.spending import total
+from ..core.dialogue.transcripts import NOT_RUN
+from ..core.errors import DeepResearchError, SearchFailed, log_failure
+from ..core.events.call import CallEvents, tool_call_packets, tool_result_packets
+from ..core.events.packets import Placement
+from ..core.events.tracing import traced_tool
+from ..core.masking import Secrets
+from ..core.records import tool_names
 from ..core.records.research import Action, Scope, Spent, Task
 from ..core.records.sources import NotRead, Source, short_hash, text_hash
-from ..core.run import tool_names
-from ..core.run.context import Context
-from ..core.run.errors import DeepResearchError, SearchFailed, log_failure
-from ..core.run.events.call import CallEvents, tool_call_packets, tool_result_packets
-from ..core.run.events.packets import Placement
-from ..core.run.limits import Limits
-from ..core.run.masking import Secrets
-from ..core.run.spending import total
-from ..core.run.store.pages import Pages
-from ..core.run.tracing import traced_tool
-from ..core.run.transcripts import NOT_RUN
+from ..core.settings.context import Context
+from ..core.settings.limits import Limits
+from ..core.store.pages import Pages
 from .addresses import Addresses
 from .engine import RETRIEVED
 from .offer import research_tool

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from ..core.concurrency import gather_or_cancel
+from ..core.errors import DeepResearchError, log_failure
 from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct, interleave
-from ..core.run import tool_names
-from ..core.run.concurrency import gather_or_cancel
-from ..core.run.context import Context
-from ..core.run.errors import DeepResearchError, log_failure
+from ..core.records import tool_names
+from ..core.settings.context import Context
 from .addresses import Addresses
 from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
 from .passed import PassedEngine, plain_name

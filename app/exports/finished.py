@@ -11,6 +11,7 @@ import lxml.html
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from ...core.accounts.spending import dollars
 from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.labels import Labels
 from ...core.evidence.citations.rendering import link_to, shown_title, without_marks
@@ -21,7 +22,6 @@ from ...core.evidence.text.sentences import sentences_of
 from ...core.records.dispute import Dispute
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
 from ...core.records.sources import Source
-from ...core.run.spending import dollars
 from ..runs import StoredRun
 from ..words import in_words
 

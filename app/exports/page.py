@@ -11,6 +11,7 @@ import lxml.html
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from ...core.errors import ExtraMissing
 from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
 from ...core.evidence.citations.rendering import (
     link_to,
@@ -20,7 +21,6 @@ from ...core.evidence.citations.rendering import (
     warning_above,
 )
 from ...core.records.report import UnitVerdict
-from ...core.run.errors import ExtraMissing
 from ..words import EvidenceShown
 from .body import report_body
 from .finished import Finished, audit_figures, plain_words, quotes_of, readable

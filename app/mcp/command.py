@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...core.errors import ExtraMissing
 from ...core.records.research import Strategy
-from ...core.run.context import Context, read_context
-from ...core.run.errors import ExtraMissing
-from ...core.run.user_settings import documents_below, with_absolute_paths
+from ...core.settings.context import Context, read_context
+from ...core.settings.user_settings import documents_below, with_absolute_paths
 from ..check_file import CheckedFile, check_file
 from ..endings import reports_errors, run_interruptibly
 from ..runs import RunBook, StoredRun, open_runs

@@ -18,11 +18,11 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from ...core.dialogue.conversation import check_question
+from ...core.errors import RunFailed, UserMistake
 from ...core.records.research import Strategy
-from ...core.run.context import Context
-from ...core.run.conversation import check_question
-from ...core.run.errors import RunFailed, UserMistake
-from ...core.run.user_settings import UserSettings, names_below
+from ...core.settings.context import Context
+from ...core.settings.user_settings import UserSettings, names_below
 from ..check_file import CheckedFile
 from ..runs import RunBook, StoredRun
 from ..server.auth import opened_books

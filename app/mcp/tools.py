@@ -22,14 +22,14 @@ from mcp.types import CallToolResult, ContentBlock, TextContent, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import override
 
+from ...core.dialogue.conversation import safe_text
+from ...core.errors import DeepResearchError, NoSearchTool, UnknownSetting, failure_of
 from ...core.evidence.citations.rendering import short_location
 from ...core.library.library import Library
 from ...core.records.research import Depth, Strategy, Value
 from ...core.records.sources import Source
-from ...core.run.context import Context
-from ...core.run.conversation import safe_text
-from ...core.run.errors import DeepResearchError, NoSearchTool, UnknownSetting, failure_of
-from ...core.run.user_settings import documents_below
+from ...core.settings.context import Context
+from ...core.settings.user_settings import documents_below
 from ..as_tool import CitedSource, cited_sources
 from ..check_file import CheckedFile, StatementOutcome
 from ..progress import PlainLines

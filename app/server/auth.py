@@ -15,13 +15,13 @@ from typing import Any, NoReturn
 from langchain_core.messages import convert_to_messages
 from langgraph_sdk import Auth, get_client
 
+from ...core.dialogue.conversation import message_words
+from ...core.errors import UserMistake
 from ...core.library.attachments import messages_with_files, take_files
-from ...core.run.context import Context, read_settings
-from ...core.run.conversation import message_words
-from ...core.run.errors import UserMistake
-from ...core.run.store.database import query_database, runs_location
-from ...core.run.store.pages import LOCAL_USER, OWNER, Pages
-from ...core.run.user_settings import UserSettings
+from ...core.settings.context import Context, read_settings
+from ...core.settings.user_settings import UserSettings
+from ...core.store.database import query_database, runs_location
+from ...core.store.pages import LOCAL_USER, OWNER, Pages
 from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..runs import RunBook, open_runs
 from ..words import STRATEGIES

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 
 from langgraph.store.base import BaseStore
 
-from ...core.run.context import Context
-from ...core.run.registered import load_all
-from ...core.run.store.database import open_database, runs_location
-from ...core.run.store.saver import RunSaver
-from ...core.run.user_settings import UserSettings
+from ...core.settings.context import Context
+from ...core.settings.registered import load_all
+from ...core.settings.user_settings import UserSettings
+from ...core.store.database import open_database, runs_location
+from ...core.store.saver import RunSaver
 from ...tools.run_engines import load_engines
 from ..embed import compile_graph
 

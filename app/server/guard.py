@@ -25,9 +25,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...core.run.errors import ThreadBusy, UserMistake
-from ...core.run.store.pages import LOCAL_USER
-from ...core.run.user_settings import local_address
+from ...core.errors import ThreadBusy, UserMistake
+from ...core.settings.user_settings import local_address
+from ...core.store.pages import LOCAL_USER
 from ..mcp.http import PATH, SESSIONS
 from .page import serve_page
 from .routes import BEGIN_SECONDS, ROUTES, opened_book

@@ -10,15 +10,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from ...core.errors import DeepResearchError, UserMistake
+from ...core.events.tracing import traced_to
 from ...core.library.folder import FoundFile, read_file, scan_folder
 from ...core.library.index import Root, open_roots
 from ...core.models.resolve import is_extractive
 from ...core.reading.records import Unreadable
 from ...core.records.research import Depth, Strategy
-from ...core.run.context import ROLES, Context, engine_name
-from ...core.run.errors import DeepResearchError, UserMistake
-from ...core.run.store.pages import Pages
-from ...core.run.tracing import traced_to
+from ...core.settings.context import ROLES, Context, engine_name
+from ...core.store.pages import Pages
 from ...core.writing.usual_cost import usual_cost_at
 from ...tools.run_engines import choose_engines, fallback_engines
 from ..exports.formats import export_formats

@@ -18,21 +18,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from ...core.accounts.ledger import check_account
+from ...core.accounts.spending import total
+from ...core.dialogue.conversation import DRAFT, attached_to, clean_nested, mark_of, safe_text
+from ...core.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
+from ...core.events.log import LogTail, read_log
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line
-from ...core.run.context import Context
-from ...core.run.conversation import DRAFT, attached_to, clean_nested, mark_of, safe_text
-from ...core.run.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
-from ...core.run.events.log import LogTail, read_log
-from ...core.run.spending import check_account, total
-from ...core.run.store.pages import (
-    LOCAL_USER,
-    Pages,
-    announce_change,
-    followed_threads,
-    next_change,
-)
-from ...core.run.user_settings import UserSettings
+from ...core.settings.context import Context
+from ...core.settings.user_settings import UserSettings
+from ...core.store.pages import LOCAL_USER, Pages, announce_change, followed_threads, next_change
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
 from ..check_file import CheckedFile, check_file, html_of

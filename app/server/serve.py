@@ -12,14 +12,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ...core.errors import ExtraMissing, UnknownSetting
+from ...core.events.tracing import traced_to, tracing_notices
 from ...core.library.index import open_roots
 from ...core.models.resolve import quotes_only
-from ...core.run.context import ROLES, read_context
-from ...core.run.errors import ExtraMissing, UnknownSetting
-from ...core.run.limits import ENVIRONMENT_PREFIX
-from ...core.run.store.pages import LOCAL_USER
-from ...core.run.tracing import traced_to, tracing_notices
-from ...core.run.user_settings import USER_PLACEHOLDER, with_absolute_paths
+from ...core.settings.context import ROLES, read_context
+from ...core.settings.limits import ENVIRONMENT_PREFIX
+from ...core.settings.user_settings import USER_PLACEHOLDER, with_absolute_paths
+from ...core.store.pages import LOCAL_USER
 from ..endings import reports_errors
 from ..settings import settings_from_options
 from ..terminal import say

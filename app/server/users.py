@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from ...core.run.context import Context
-from ...core.run.errors import UnknownSetting
-from ...core.run.limits import ENVIRONMENT_PREFIX
-from ...core.run.store.pages import LOCAL_USER
+from ...core.errors import UnknownSetting
+from ...core.settings.context import Context
+from ...core.settings.limits import ENVIRONMENT_PREFIX
+from ...core.store.pages import LOCAL_USER
 
 TOKEN_FILE = "server-token"  # noqa: S105 - a name
 STUDIO = "https://smith.langchain.com"

@@ -14,13 +14,13 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, convert_to_messages
 
+from ..concurrency import in_thread
+from ..dialogue.conversation import FileBlock, attached_to, file_blocks, with_attached
 from ..reading.records import kind_of_file
 from ..records.sources import Attached
-from ..run.concurrency import in_thread
-from ..run.context import Context
-from ..run.conversation import FileBlock, attached_to, file_blocks, with_attached
-from ..run.limits import Limits
-from ..run.store.pages import ATTACHMENTS, Pages, attachments_folder, thread_folder
+from ..settings.context import Context
+from ..settings.limits import Limits
+from ..store.pages import ATTACHMENTS, Pages, attachments_folder, thread_folder
 from .folder import NOT_IN_NAMES
 
 INCOMING = "new"

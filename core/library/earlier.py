@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ..evidence.checking.source_text import Windows
 from ..evidence.text.similarity import distinct, interleave, rarity
 from ..records.sources import Source, text_hash
-from ..run.context import Context
-from ..run.store.pages import LOCAL_USER, Pages
+from ..settings.context import Context
+from ..store.pages import LOCAL_USER, Pages
 from .candidates import terms_of
 
 _READ = "read by the finished run"

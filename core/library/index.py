@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
+from ..errors import DocumentsUnreadable
 from ..evidence.text.stems import title_key
 from ..reading.records import KINDS, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME
-from ..run.context import Context
-from ..run.errors import DocumentsUnreadable
-from ..run.store.pages import INDEX_FILE, attachments_folder
+from ..settings.context import Context
+from ..store.pages import INDEX_FILE, attachments_folder
 from .folder import NOT_IN_NAMES
 from .index_file import (
     COLUMNS,

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from zlib import crc32
 
+from ..errors import DatabaseUnusable
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
 from ..evidence.text.stems import STEMMED, index_terms, stemmer_version, words_and_pieces
 from ..reading.records import parsing_version
 from ..records.sources import DateKind
-from ..run.errors import DatabaseUnusable
 
 _WAITING_SECONDS = 3_600
 """Maximum time to wait while an index is replaced, which takes as long as reading all its files."""

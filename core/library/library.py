@@ -14,13 +14,13 @@ from math import log
 from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
+from ..errors import DocumentsUnreadable
 from ..evidence.standing import asks_for_draft
 from ..evidence.text.similarity import distinct, grouped, rarity, spread, without_repeated
 from ..evidence.text.stems import sought_words
 from ..evidence.text.words import GENERIC_WORDS, STOP_WORDS, stem, tokens
 from ..records.sources import DOCUMENT_SCHEME, Source
-from ..run.context import Context
-from ..run.errors import DocumentsUnreadable
+from ..settings.context import Context
 from .candidates import LibraryPassage, terms_of
 from .folder import PICTURE, PICTURES, LeftOut
 from .index import Root, open_roots, unreadable

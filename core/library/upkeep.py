@@ -14,13 +14,13 @@ from itertools import chain, count, groupby
 from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
+from ..errors import DatabaseUnusable, log_failure
 from ..evidence.standing import standing_of
 from ..reading.documents.pool import WORKERS, Parser
 from ..reading.records import Extract, Unreadable, kind_of_file
 from ..records.sources import text_hash
-from ..run.context import Clock
-from ..run.errors import DatabaseUnusable, log_failure
-from ..run.limits import Limits
+from ..settings.context import Clock
+from ..settings.limits import Limits
 from .folder import FoundFile, LeftOut, read_file, scan_folder
 from .index import Index, Root, unreadable
 from .index_file import (

@@ -16,11 +16,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
-from ..run.concurrency import Locks
-from ..run.context import Context, Role
-from ..run.errors import ToolsMissing, UserMistake, log_failure
-from ..run.events.packets import Activity
-from ..run.transcripts import was_cut_off
+from ..concurrency import Locks
+from ..dialogue.transcripts import was_cut_off
+from ..errors import ToolsMissing, UserMistake, log_failure
+from ..events.packets import Activity
+from ..settings.context import Context, Role
 from .caller import Caller, bind_call
 from .faults import ToolsUnbound, explain, fault_kind, message_of
 from .ladder.reply import read_reply, reasoning_of, split_thoughts

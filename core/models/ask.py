@@ -13,14 +13,8 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
 from pydantic_core import from_json
 
-from ..evidence.citations.rendering import read_body
-from ..run import tool_names
-from ..run.context import Context, Role
-from ..run.conversation import mark_of, safe_text
-from ..run.errors import DeepResearchError, UserMistake, log_failure
-from ..run.events.call import CallEvents
-from ..run.masking import Secrets
-from ..run.transcripts import (
+from ..dialogue.conversation import mark_of, safe_text
+from ..dialogue.transcripts import (
     BROKEN,
     CHARACTERS_PER_TOKEN,
     WITHHELD_NOTICE,
@@ -29,6 +23,12 @@ from ..run.transcripts import (
     fit_window,
     is_result,
 )
+from ..errors import DeepResearchError, UserMistake, log_failure
+from ..events.call import CallEvents
+from ..evidence.citations.rendering import read_body
+from ..masking import Secrets
+from ..records import tool_names
+from ..settings.context import Context, Role
 from .abilities import ability_of, other_ability, remember_ability, with_learned
 from .caller import Assembly, Caller, bind_call
 from .extractive.chat import ExtractiveChatModel

@@ -17,15 +17,15 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from ...prompts import with_equal_fences
+from ..dialogue.transcripts import message_from_chunks
+from ..errors import ModelFailed
+from ..events.call import CallEvents
+from ..events.tracing import untraced
 from ..evidence.text.continuation import SHORTEST_LOOP, loop_start
 from ..records.research import Spent
 from ..records.sources import text_hash
-from ..run.context import Context, Role
-from ..run.errors import ModelFailed
-from ..run.events.call import CallEvents
-from ..run.network import is_loopback
-from ..run.tracing import untraced
-from ..run.transcripts import message_from_chunks
+from ..settings.context import Context, Role
+from ..settings.network import is_loopback
 from .deltas import plausible_counts
 from .faults import AnswerSilent, ToolsUnbound
 from .ladder.reply import reasoning_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from ..run.conversation import clean_nested
+from ..dialogue.conversation import clean_nested
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 
 _LENGTH_REASONS = ("max_tokens", "model_length")

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
-from ..run.errors import (
+from ..errors import (
     ContentRefused,
     DeepResearchError,
     KeyRefused,
@@ -21,7 +21,7 @@ from ..run.errors import (
     PromptTooLong,
     RateLimited,
 )
-from ..run.network import connection_problem
+from ..settings.network import connection_problem
 
 FaultKind = Literal[
     "key", "quota", "model", "long", "refused", "no_tools", "limited", "unreachable", "slow",

@@ -19,9 +19,9 @@ from openai import APIConnectionError, APIStatusError, AsyncStream, DefaultAsync
 from pydantic import PrivateAttr, ValidationError
 from typing_extensions import override
 
-from ..run.conversation import clean_nested
-from ..run.network import trusted_certificates
-from ..run.transcripts import REASONING, message_from_chunks
+from ..dialogue.conversation import clean_nested
+from ..dialogue.transcripts import REASONING, message_from_chunks
+from ..settings.network import trusted_certificates
 from .deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
 from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, room_in, traits_in

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from ..run.transcripts import REASONING
+from ..dialogue.transcripts import REASONING
 from .faults import fault_kind, message_of
 
 Payload = dict[str, Any]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
-from ..run.context import Role
-from ..run.transcripts import Shorten
+from ..dialogue.transcripts import Shorten
+from ..settings.context import Role
 from .ladder.rungs import TextKey
 
 

@@ -15,10 +15,8 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from pydantic import SecretStr
 
-from ..records.research import Spent
-from ..run.concurrency import PerLoop, in_thread
-from ..run.context import ROLES, Context, Model, Price, Role, read_settings, with_configurable
-from ..run.errors import (
+from ..concurrency import PerLoop, in_thread
+from ..errors import (
     DeepResearchError,
     KeyRefused,
     UnknownModel,
@@ -26,8 +24,10 @@ from ..run.errors import (
     WindowTooSmall,
     log_failure,
 )
-from ..run.network import usable_proxy
-from ..run.user_settings import UserSettings
+from ..records.research import Spent
+from ..settings.context import ROLES, Context, Model, Price, Role, read_settings, with_configurable
+from ..settings.network import usable_proxy
+from ..settings.user_settings import UserSettings
 from .extractive.chat import ExtractiveChatModel
 from .faults import host_in
 

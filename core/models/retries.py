@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.runtime import RunControl, get_runtime
 
-from ..run.concurrency import PerLoop
-from ..run.limits import Limits
+from ..concurrency import PerLoop
+from ..settings.limits import Limits
 from .faults import asks_to_wait, fault_kind, is_transient, retry_after, retry_reason
 from .ladder.reply import reasoning_of
 

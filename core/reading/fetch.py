@@ -16,9 +16,9 @@ from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-from ..run.concurrency import Threads, in_thread
-from ..run.context import Context
-from ..run.network import proxy_for, shown, trusted_certificates, usable_proxy
+from ..concurrency import Threads, in_thread
+from ..settings.context import Context
+from ..settings.network import proxy_for, shown, trusted_certificates, usable_proxy
 from .addresses import Address, IPAddress, join_address, parse_address
 from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
 from .policy import Policy, Robots, is_public

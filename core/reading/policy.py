@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..run.context import Context
-from ..run.errors import UnknownSetting
+from ..errors import UnknownSetting
+from ..settings.context import Context
 from .addresses import Address, IPAddress, encoded, parse_host
 from .records import Unread
 

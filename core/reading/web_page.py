@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import unquote
 
-from ..run.concurrency import Threads, in_thread, slot
-from ..run.context import Context
-from ..run.limits import Limits
+from ..concurrency import Threads, in_thread, slot
+from ..settings.context import Context
+from ..settings.limits import Limits
 from .addresses import doi_in, parse_address
 from .documents.pool import CHILDREN, Parser, shared_parser, start_child
 from .documents.worker import receive, send

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ...state import ResearchState
+from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
+from ..events.call import final_document
+from ..events.packets import Placement, ReportFraming, Sources
 from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import facts_of, fitting_learnings, thoughts
 from ..evidence.memory.observations import insights, relevance
@@ -15,10 +18,7 @@ from ..evidence.text.similarity import grouped
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Source
-from ..run.events.call import final_document
-from ..run.events.packets import Placement, ReportFraming, Sources
-from ..run.store.pages import Pages
-from ..run.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
+from ..store.pages import Pages
 
 _ANALYSIS = "Analysis, not a source:"
 """Line above the conclusions in the text of a finding."""

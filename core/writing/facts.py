@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
+from ..dialogue.conversation import mark_of, question_of
 from ..evidence.checking.proof import Known
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
@@ -21,13 +22,12 @@ from ..evidence.text.quantities import plain_figures
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.similarity import grouped
 from ..models.request import Facts, ShownDocument, ShownLearning, TaskFinding
+from ..records import tool_names
+from ..records.branches import ResearcherState, StepState
 from ..records.plan import Learning
 from ..records.research import Finding
 from ..records.sources import time_of
-from ..run import tool_names
-from ..run.branches import ResearcherState, StepState
-from ..run.context import Context
-from ..run.conversation import mark_of, question_of
+from ..settings.context import Context
 from .basis import texts_of_steps
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})

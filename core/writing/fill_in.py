@@ -13,17 +13,17 @@ from pydantic import ValidationError
 
 from ...prompts import render_prompt
 from ...tools.results import shortener
+from ..dialogue.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
+from ..errors import ModelFailed, failure_of, log_failure
+from ..events.call import CallEvents, step_failed
+from ..events.packets import Placement
 from ..evidence.memory.observations import WITHHELD_REASON
+from ..masking import Secrets
 from ..models.ask import ask_model
 from ..models.request import Facts, Request
 from ..models.resolve import EXTRACTIVE, with_model
 from ..records.research import Run, Task
-from ..run.context import Context, Role
-from ..run.errors import ModelFailed, failure_of, log_failure
-from ..run.events.call import CallEvents, step_failed
-from ..run.events.packets import Placement
-from ..run.masking import Secrets
-from ..run.transcripts import NOT_RUN, Calls, call_ids, read_calls, results_for
+from ..settings.context import Context, Role
 from .forms import Form, form_name, form_schema
 
 Filled = TypeVar("Filled", bound=Form)

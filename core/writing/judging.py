@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
+from ..errors import ToolsMissing
 from ..evidence.checking.proof import Known, Proof, ProofPassage, prove, stands_in
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
@@ -23,7 +24,6 @@ from ..evidence.text.words import tokens
 from ..models.abilities import judges_soundly, remember_judging
 from ..models.resolve import is_named, output_tokens, profile_of
 from ..records.sources import Extent, Source
-from ..run.errors import ToolsMissing
 from .fill_in import Filler
 from .forms import JudgedUnit, JudgeUnits, form_name
 

@@ -14,6 +14,9 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 
 from ...prompts import render_prompt
+from ..dialogue.conversation import words_since_report
+from ..errors import UnknownSetting, log_failure
+from ..events.call import CallEvents
 from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.citations.markers import marker_numbers, replace_markers, settle_fences
 from ..evidence.citations.sanitizing import sanitized
@@ -22,10 +25,7 @@ from ..evidence.text.words import UNSPACED
 from ..models.request import Request
 from ..models.resolve import is_extractive
 from ..records.research import Entry, Run
-from ..run.context import Context
-from ..run.conversation import words_since_report
-from ..run.errors import UnknownSetting, log_failure
-from ..run.events.call import CallEvents
+from ..settings.context import Context
 from .write import write_silently
 
 _MAIN_CODES = {"nb": "no", "fil": "tl"}

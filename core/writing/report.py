@@ -13,6 +13,22 @@ from langgraph.graph.message import push_message
 from typing_extensions import override
 
 from ...state import ResearchState
+from ..accounts.spending import total
+from ..dialogue.conversation import DRAFT, mark_of, marked
+from ..dialogue.transcripts import REASONING
+from ..events.call import ProseEvents, final_document, stop_packet
+from ..events.log import Emitter
+from ..events.packets import (
+    CitationInfo,
+    MessageDelta,
+    MessageStart,
+    NotesAdded,
+    Packet,
+    Placement,
+    ReportAudited,
+    ReportCitation,
+    ReportRevised,
+)
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.verification import read_sources, with_independence
 from ..evidence.citations.citing import (
@@ -42,24 +58,8 @@ from ..evidence.text.continuation import Continuation
 from ..evidence.text.similarity import reprints
 from ..records.report import Audit, Draft, Report
 from ..records.sources import Source
-from ..run.context import Context
-from ..run.conversation import DRAFT, mark_of, marked
-from ..run.events.call import ProseEvents, final_document, stop_packet
-from ..run.events.log import Emitter
-from ..run.events.packets import (
-    CitationInfo,
-    MessageDelta,
-    MessageStart,
-    NotesAdded,
-    Packet,
-    Placement,
-    ReportAudited,
-    ReportCitation,
-    ReportRevised,
-)
-from ..run.spending import total
-from ..run.store.pages import Pages
-from ..run.transcripts import REASONING
+from ..settings.context import Context
+from ..store.pages import Pages
 from .examination import Examined
 
 

@@ -9,11 +9,11 @@ from statistics import median
 from typing import Any
 
 from ...state import ResearchState
+from ..accounts.spending import total
 from ..models.resolve import profile_of
 from ..records.research import Depth, Strategy, UsualCost
-from ..run.context import ROLES, Context
-from ..run.spending import total
-from ..run.store.pages import Pages
+from ..settings.context import ROLES, Context
+from ..store.pages import Pages
 
 _FINISHED = "finished runs"
 """Stands for the thread id in the store, in notes on finished runs."""

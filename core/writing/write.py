@@ -17,6 +17,20 @@ from typing_extensions import override
 
 from ...prompts import fence, fenced_knowledge, render_prompt
 from ...state import ResearchState
+from ..dialogue.conversation import text_only
+from ..dialogue.plan_text import split_plan
+from ..dialogue.transcripts import (
+    CHARACTERS_PER_TOKEN,
+    Shorten,
+    findings_without_call,
+    mark_withheld,
+    research_calls,
+    stream_broke_off,
+    was_cut_off,
+    with_findings,
+)
+from ..errors import DeepResearchError, log_failure
+from ..events.call import CallEvents, ProseEvents, SilentEvents
 from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
@@ -30,26 +44,17 @@ from ..models.ladder.reply import split_thoughts
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..records.sources import Source
-from ..run.context import Context
-from ..run.conversation import text_only
-from ..run.errors import DeepResearchError, log_failure
-from ..run.events.call import CallEvents, ProseEvents, SilentEvents
-from ..run.plan_text import split_plan
-from ..run.store.pages import Pages
-from ..run.transcripts import (
-    CHARACTERS_PER_TOKEN,
-    Shorten,
-    findings_without_call,
-    mark_withheld,
-    research_calls,
-    stream_broke_off,
-    was_cut_off,
-    with_findings,
-)
+from ..settings.context import Context
+from ..store.pages import Pages
 from .basis import findings_for_writer, has_conclusions, source_texts, states_anything
-from .facts import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
+from .facts import (
+    FACTS_AT_ONCE,
+    SMALL_WRITER_NOTICE,
+    facts_by_topic,
+    facts_of_run,
+    omitted_facts,
+)
 from .report import ReportEvents
-from .turn import Turn
 
 _EXTENTS = {
     "part": "read in part",
@@ -170,13 +175,14 @@ def _fenced_lines(lines: Sequence[str]) -> str:
 class TextWriter:
     """Has the writer's model write the report of a run; continues answers that are cut off."""
 
-    def __init__(self, turn: Turn, events: ReportEvents, passages: str) -> None:
+    def __init__(
+        self, state: ResearchState, context: Context, events: ReportEvents, passages: str
+    ) -> None:
         """`passages` is fenced text with the passages behind the findings, or empty."""
-        self._turn = turn
+        self._state = state
+        self._context = context
         self._events = events
         self._passages = passages
-        self._state = turn.state
-        self._context = turn.context
         self._is_quick = self._state.run.is_quick
         self._facts: dict[str, list[str]] = {}
         if is_small("writer", self._context) and not self._is_quick:
@@ -358,9 +364,14 @@ class TextWriter:
         return text_only(messages[:opening])
 
     def _writer_request(self, messages: Sequence[AnyMessage], shorten: Shorten) -> Request:
-        max_tokens = self._context.limits.report_tokens
-        return self._turn.request(
-            "writer", messages, shorten=shorten, max_tokens=max_tokens, is_long=True
+        return Request(
+            "writer",
+            self._state.run.id,
+            messages,
+            facts=facts_of_run(self._state, self._context),
+            shorten=shorten,
+            max_tokens=self._context.limits.report_tokens,
+            is_long=True,
         )
 
     def _report_request(self, part: ReportPart, draft: str, passages: str) -> Request:

@@ -23,14 +23,14 @@ from deep_research.app.embed import LeasedGraph, compile_graph
 from deep_research.app.server.auth import check_run, check_unclaimed
 from deep_research.app.server.guard import AllowedOrigins, Guard
 from deep_research.app.server.users import server_settings, user_of
+from deep_research.core.errors import UnknownSetting
 from deep_research.core.records.research import Strategy
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import UnknownSetting
-from deep_research.core.run.limits import DATABASE
-from deep_research.core.run.registered import load_all
-from deep_research.core.run.store.database import open_database, runs_location
-from deep_research.core.run.store.saver import RunSaver
-from deep_research.core.run.user_settings import UserSettings
+from deep_research.core.settings.context import Context
+from deep_research.core.settings.limits import DATABASE
+from deep_research.core.settings.registered import load_all
+from deep_research.core.settings.user_settings import UserSettings
+from deep_research.core.store.database import open_database, runs_location
+from deep_research.core.store.saver import RunSaver
 from deep_research.tools.run_engines import load_engines
 
 PLACE = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})

@@ -24,8 +24,8 @@ from deep_research import Context, research
 from deep_research.app.cli import cli
 from deep_research.app.commands import DOCUMENTS, QUESTION
 from deep_research.app.exports.formats import FORMATS
-from deep_research.core.run.events.packets import AnyPacket
-from deep_research.core.run.limits import Limits
+from deep_research.core.events.packets import AnyPacket
+from deep_research.core.settings.limits import Limits
 from deep_research.graph.drawable import compile_drawable
 from deep_research.graph.orchestrated import build_orchestrated_graph, build_researcher_graph
 from deep_research.graph.planned import build_planned_graph, build_step_graph

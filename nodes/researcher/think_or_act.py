@@ -8,20 +8,10 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.messages.tool import tool_call
 
-from ...core.models.ask import Reply, ask_model, withheld_result
-from ...core.records.research import Action, Ending
-from ...core.run import tool_names
-from ...core.run.branches import BranchUpdate, ResearcherState
-from ...core.run.concurrency import Failed
-from ...core.run.context import Context
-from ...core.run.decisions import allowance_used_up, choose_action
-from ...core.run.events.call import CallEvents, researcher_failed
-from ...core.run.events.packets import ResearchAgentStart, ResearchAgentTitle
-from ...core.run.limits import Limits
-from ...core.run.spending import seconds_left
-from ...core.run.store.pages import Pages
-from ...core.run.transcripts import (
-    ToolRequest,
+from ...core.accounts.spending import seconds_left
+from ...core.concurrency import Failed
+from ...core.dialogue.decisions import allowance_used_up, choose_action
+from ...core.dialogue.transcripts import (
     call_ids,
     estimated_tokens,
     missing_in,
@@ -29,7 +19,15 @@ from ...core.run.transcripts import (
     results_for,
     results_in_order,
 )
-from ...core.writing.turn import NodeRuntime, ResearcherTurn
+from ...core.events.call import CallEvents, researcher_failed
+from ...core.events.packets import ResearchAgentStart, ResearchAgentTitle
+from ...core.models.ask import Reply, ask_model, withheld_result
+from ...core.records import tool_names
+from ...core.records.branches import BranchUpdate, ResearcherState, ToolRequest
+from ...core.records.research import Action, Ending
+from ...core.settings.context import Context
+from ...core.settings.limits import Limits
+from ...core.store.pages import Pages
 from ...prompts import render_prompt
 from ...tools.control import calculated
 from ...tools.disputes import declared_disputes
@@ -37,6 +35,7 @@ from ...tools.internal_search import CALL_ID
 from ...tools.offer import researcher_tools
 from ...tools.passed import load_servers
 from ...tools.results import shrunk
+from ..turn import NodeRuntime, ResearcherTurn
 
 _MOST_SHRINKS = 2
 """How often older results may be shortened: each time invalidates the provider's prompt cache."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from ...core.accounts.spending import seconds_left
+from ...core.dialogue.transcripts import results_in_order
+from ...core.events.call import SilentEvents
 from ...core.evidence.memory.observations import unopened
-from ...core.run import tool_names
-from ...core.run.branches import BranchUpdate, ResearcherState
-from ...core.run.events.call import SilentEvents
-from ...core.run.spending import seconds_left
-from ...core.run.store.pages import reference_to
-from ...core.run.transcripts import results_in_order
-from ...core.writing.turn import NodeRuntime, ResearcherTurn
+from ...core.records import tool_names
+from ...core.records.branches import BranchUpdate, ResearcherState
+from ...core.store.pages import reference_to
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk
 from ...tools.tool import ToolContext
@@ -23,6 +22,7 @@ from ...tools.use import (
     sources_found,
     use_tool,
 )
+from ..turn import NodeRuntime, ResearcherTurn
 
 
 async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdate:

@@ -6,6 +6,18 @@ import asyncio
 
 from typing_extensions import override
 
+from ...core.concurrency import Failed
+from ...core.dialogue.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
+from ...core.errors import ModelFailed, RunFailed
+from ...core.events.call import document
+from ...core.events.log import Emitter
+from ...core.events.packets import (
+    FindingCitedDocuments,
+    FindingDelta,
+    FindingStart,
+    Placement,
+    SectionEnd,
+)
 from ...core.evidence.checking.proof import with_found_citations
 from ...core.evidence.checking.units import report_units, states_figures
 from ...core.evidence.citations.citing import cited_numbers
@@ -14,29 +26,17 @@ from ...core.evidence.text.continuation import without_loop
 from ...core.models.ask import Reply
 from ...core.models.request import Request
 from ...core.models.resolve import EXTRACTIVE, is_small, with_model
+from ...core.records.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.records.dispute import Dispute
 from ...core.records.research import Finding
-from ...core.run.branches import BranchUpdate, ResearcherState, assignment_of
-from ...core.run.concurrency import Failed
-from ...core.run.errors import ModelFailed, RunFailed
-from ...core.run.events.call import document
-from ...core.run.events.log import Emitter
-from ...core.run.events.packets import (
-    FindingCitedDocuments,
-    FindingDelta,
-    FindingStart,
-    Placement,
-    SectionEnd,
-)
-from ...core.run.transcripts import count_withheld, missing_in, results_in_order, was_cut_off
 from ...core.writing.facts import known_from, with_other_sources
-from ...core.writing.turn import NodeRuntime, ResearcherTurn
 from ...core.writing.write import ContinuedEvents, ask_for_prose, ask_to_cite, write_silently
 from ...prompts import render_prompt
 from ...tools.disputes import declared_disputes
 from ...tools.excerpts import keep_excerpts
 from ...tools.offer import researcher_tools
 from ...tools.results import results_in, shrunk
+from ..turn import NodeRuntime, ResearcherTurn
 
 _NOTHING_CONSULTED = "it consulted no source"
 _UNCITED = "its model cited no source, so quotations replace its text"

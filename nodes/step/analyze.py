@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from langchain_core.messages import HumanMessage
 
+from ...core.concurrency import Failed
+from ...core.events.call import activity, iteration_packets, step_started
 from ...core.evidence.memory.learned import confidence, without_markers
 from ...core.models.resolve import is_extractive
+from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Learning
-from ...core.run.branches import BranchUpdate, StepState
-from ...core.run.concurrency import Failed
-from ...core.run.events.call import activity, iteration_packets, step_started
 from ...core.writing.forms import RecordAnalysis
-from ...core.writing.steps import StepTurn, judgement_in, knowledge_of, observed_in
-from ...core.writing.turn import NodeRuntime
+from ..step_turn import StepTurn, judgement_in, knowledge_of, observed_in
+from ..turn import NodeRuntime
 
 
 async def analyze(state: StepState, runtime: NodeRuntime) -> BranchUpdate:

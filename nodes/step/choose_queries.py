@@ -6,18 +6,18 @@ from dataclasses import replace
 
 from langchain_core.messages import AnyMessage
 
-from ...core.run import tool_names
-from ...core.run.branches import PLAN_TIME_OVER, BranchUpdate, StepState
-from ...core.run.concurrency import Failed
-from ...core.run.context import Context
-from ...core.run.decisions import allowance_used_up
-from ...core.run.events.call import activity, step_started
+from ...core.concurrency import Failed
+from ...core.dialogue.decisions import allowance_used_up
+from ...core.events.call import activity, step_started
+from ...core.records import tool_names
+from ...core.records.branches import PLAN_TIME_OVER, BranchUpdate, StepState
+from ...core.settings.context import Context
 from ...core.writing.forms import RecordRound
-from ...core.writing.steps import StepTurn, ask_round, form_as_call, new_queries
-from ...core.writing.turn import NodeRuntime
 from ...tools.internal_search import CALL_ID
 from ...tools.offer import offered_tools
 from ...tools.use import meter_of, used_up
+from ..step_turn import StepTurn, ask_round, form_as_call, new_queries
+from ..turn import NodeRuntime
 
 
 async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate:

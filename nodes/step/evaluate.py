@@ -6,21 +6,14 @@ from collections.abc import Sequence
 
 from langchain_core.messages import HumanMessage
 
+from ...core.concurrency import Failed
+from ...core.dialogue.schedule import needed_follow_up
+from ...core.events.call import step_failed
+from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import StepOutcome, Suggestion
-from ...core.run.branches import BranchUpdate, StepState
-from ...core.run.concurrency import Failed
-from ...core.run.events.call import step_failed
-from ...core.run.schedule import needed_follow_up
 from ...core.writing.forms import UpdateStep
-from ...core.writing.steps import (
-    StepTurn,
-    emit_end,
-    finding_of,
-    gap_left_by,
-    knowledge_of,
-    outcome_of,
-)
-from ...core.writing.turn import NodeRuntime
+from ..step_turn import StepTurn, emit_end, finding_of, gap_left_by, knowledge_of, outcome_of
+from ..turn import NodeRuntime
 
 _UNTITLED = "Additional research"
 """Title of a follow-up step without a title."""

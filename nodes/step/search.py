@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...core.run.branches import BranchUpdate, StepState
-from ...core.run.events.call import step_failed
-from ...core.writing.steps import StepTurn
-from ...core.writing.turn import NodeRuntime
+from ...core.events.call import step_failed
+from ...core.records.branches import BranchUpdate, StepState
 from ...tools.search_round import SearchRound
+from ..step_turn import StepTurn
+from ..turn import NodeRuntime
 
 
 async def search(state: StepState, runtime: NodeRuntime) -> BranchUpdate:

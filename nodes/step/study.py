@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from ...core.concurrency import Failed
+from ...core.events.call import iteration_packets
 from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
+from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Verdict
-from ...core.run.branches import BranchUpdate, StepState
-from ...core.run.concurrency import Failed
-from ...core.run.events.call import iteration_packets
 from ...core.writing.forms import RecordRound
-from ...core.writing.steps import (
+from ...tools.offer import offered_tools
+from ...tools.results import results_in
+from ..step_turn import (
     StepTurn,
     ask_round,
     form_as_call,
@@ -18,9 +20,7 @@ from ...core.writing.steps import (
     new_queries,
     observed_in,
 )
-from ...core.writing.turn import NodeRuntime
-from ...tools.offer import offered_tools
-from ...tools.results import results_in
+from ..turn import NodeRuntime
 
 _MOST_UNPRODUCTIVE = 2
 """Number of consecutive iterations without new learnings after which a step ends."""

@@ -21,7 +21,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph
-from deep_research.core.run.context import Context
+from deep_research.core.settings.context import Context
 
 Way = Literal["node", "called", "entrypoint"]
 THREAD = RunnableConfig(configurable={"thread_id": "parent"})

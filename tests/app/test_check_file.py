@@ -19,10 +19,10 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research import Context
 from deep_research.app.check_file import check_file
+from deep_research.core.accounts.ledger import check_account
+from deep_research.core.errors import DailyLimitReached
 from deep_research.core.evidence.citations.foreign import read_foreign
-from deep_research.core.run.errors import DailyLimitReached
-from deep_research.core.run.spending import check_account
-from deep_research.core.run.store.pages import Pages
+from deep_research.core.store.pages import Pages
 
 LIGHT = (
     "# Skerry Light\n\nThe light was lit for the first time in 1844. It stands 38 metres tall.\n"

@@ -17,8 +17,8 @@ from kit.packets import faults, merged
 from kit.runs import DOCUMENTS, QUESTION
 
 from deep_research.app.stream import read_packet
-from deep_research.core.run.events.packets import AnyPacket
-from deep_research.core.run.limits import Limits
+from deep_research.core.events.packets import AnyPacket
+from deep_research.core.settings.limits import Limits
 
 ESCAPES = "\x1b\x9b\x07\x08"
 HEAVY = ("langgraph", "langchain_core", "pydantic", "rich", "sqlite3")

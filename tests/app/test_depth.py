@@ -7,11 +7,11 @@ import json
 import pytest
 from kit.commands import Desk
 
-from deep_research.core.run import user_settings
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import UnknownSetting
-from deep_research.core.run.limits import DEEP, Limits
-from deep_research.core.run.user_settings import UserSettings
+from deep_research.core.errors import UnknownSetting
+from deep_research.core.settings import user_settings
+from deep_research.core.settings.context import Context
+from deep_research.core.settings.limits import DEEP, Limits
+from deep_research.core.settings.user_settings import UserSettings
 
 SMALL = "When was the Skerry Light lit for the first time?"
 LARGE = "When was the Skerry Light lit, who kept it, and how high is the spring tide at Port Anlow?"

@@ -25,8 +25,8 @@ import deep_research
 from deep_research import Context, Settings
 from deep_research.app.edits import EditRefused
 from deep_research.app.embed import build_graph, compile_graph, thread_config, thread_id
-from deep_research.core.run.errors import SyncCallRefused, UnknownSetting
-from deep_research.core.run.store.pages import page_namespace
+from deep_research.core.errors import SyncCallRefused, UnknownSetting
+from deep_research.core.store.pages import page_namespace
 from deep_research.state import ResearchState
 
 HANGS_AFTER = 60.0

@@ -13,7 +13,7 @@ from kit.reports import HARM, QUESTION, QUOTE, finished, harmful
 from pypdf import PdfReader
 
 from deep_research.app.exports.page import check_pdf, report_pdf
-from deep_research.core.run.errors import ExtraMissing
+from deep_research.core.errors import ExtraMissing
 
 pytestmark = pytest.mark.slow
 

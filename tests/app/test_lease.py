@@ -27,9 +27,9 @@ from kit.wire import FACTS, QUESTION, plain_run, researched, written
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
-from deep_research.core.run.errors import ThreadBusy
-from deep_research.core.run.store.database import open_database
-from deep_research.core.run.store.lease import EXPIRY_SECONDS
+from deep_research.core.errors import ThreadBusy
+from deep_research.core.store.database import open_database
+from deep_research.core.store.lease import EXPIRY_SECONDS
 
 FOLLOW_UP = "How often does the ferry of Port Anlow sail?"
 

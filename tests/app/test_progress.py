@@ -17,14 +17,14 @@ from rich.console import Console
 
 from deep_research.app.live_view import LiveView
 from deep_research.app.progress import PlainLines, ProgressView
+from deep_research.core.events import packets as p
+from deep_research.core.events.call import CallEvents
+from deep_research.core.events.log import Emitter
+from deep_research.core.events.packets import AnyPacket, Placement
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
-from deep_research.core.run.context import Context
-from deep_research.core.run.events import packets as p
-from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import AnyPacket, Placement
+from deep_research.core.settings.context import Context
 
 TOP = Placement(turn_index=0)
 AGENT = Placement(turn_index=1, tab_index=1)

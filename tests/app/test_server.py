@@ -22,7 +22,7 @@ from kit.server import GRAPH, THREE_TASKS, Conversation, Server, said
 from langgraph_sdk.client import LangGraphClient
 
 from deep_research.app.stream import read_packet
-from deep_research.core.run.events.packets import OverallStop
+from deep_research.core.events.packets import OverallStop
 
 ATTACKS = """async ([server, token]) => {
   const got = {};

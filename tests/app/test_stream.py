@@ -31,9 +31,9 @@ from langchain_core.messages import AIMessage
 from deep_research.app.embed import build_graph
 from deep_research.app.stream import apackets, packets, replay, replay_thread
 from deep_research.app.words import GRAPHS
-from deep_research.core.run.errors import NoPlan, UnknownThread
-from deep_research.core.run.events import packets as p
-from deep_research.core.run.events.packets import AnyPacket, OverallStop, Placement
+from deep_research.core.errors import NoPlan, UnknownThread
+from deep_research.core.events import packets as p
+from deep_research.core.events.packets import AnyPacket, OverallStop, Placement
 from deep_research.state import ResearchState
 
 WORDS = st.sampled_from(["Skerry", "Light", "Ada Moran", "harbour", "tide"])

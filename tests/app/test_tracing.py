@@ -31,7 +31,7 @@ from langsmith.utils import get_env_var
 from typing_extensions import override
 
 from deep_research import build_graph, thread_id
-from deep_research.core.run.context import Context
+from deep_research.core.settings.context import Context
 
 PROJECT = "lighthouses"
 

@@ -35,8 +35,8 @@ from deep_research.core.reading.fetch import Resolver
 from deep_research.core.reading.records import Unread
 from deep_research.core.reading.web_page import WebReader
 from deep_research.core.records.sources import Source
-from deep_research.core.run.context import Context
-from deep_research.core.run.limits import Limits
+from deep_research.core.settings.context import Context
+from deep_research.core.settings.limits import Limits
 from kit.web import Web
 
 MODIFIED = datetime(2021, 3, 4, 5, 6)

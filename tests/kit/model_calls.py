@@ -18,17 +18,17 @@ from langchain_core.messages import (
     SystemMessage,
 )
 
+from deep_research.core.dialogue.transcripts import message_from_chunks
+from deep_research.core.errors import DeepResearchError
+from deep_research.core.events.call import CallEvents
+from deep_research.core.events.log import Emitter
+from deep_research.core.events.packets import Placement
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.faults import explain
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
-from deep_research.core.run.context import Context, Role
-from deep_research.core.run.errors import DeepResearchError
-from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import Placement
-from deep_research.core.run.transcripts import message_from_chunks
+from deep_research.core.settings.context import Context, Role
 from kit.models import TOOLS, Asked
 from kit.openai_server import OpenAIServer, Received, Reply, Script, openai_server
 

@@ -32,8 +32,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, Field, PrivateAttr
 from typing_extensions import override
 
+from deep_research.core.dialogue.transcripts import CHARACTERS_PER_TOKEN
 from deep_research.core.evidence.text.quantities import plain_figures
-from deep_research.core.run.transcripts import CHARACTERS_PER_TOKEN
 from deep_research.core.writing import forms
 from deep_research.core.writing.forms import Form, form_name, form_schema
 from deep_research.tools.control import (

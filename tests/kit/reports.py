@@ -10,6 +10,7 @@ import lxml.html
 from deep_research.app.exports.finished import Finished
 from deep_research.app.exports.page import report_page
 from deep_research.app.runs import StoredRun
+from deep_research.core.dialogue.conversation import marked
 from deep_research.core.evidence.citations.citing import CitationStream, CitedPiece
 from deep_research.core.evidence.memory.disputes import dispute_between
 from deep_research.core.records.report import (
@@ -23,7 +24,6 @@ from deep_research.core.records.report import (
 )
 from deep_research.core.records.research import Run
 from deep_research.core.records.sources import NotRead, Source
-from deep_research.core.run.conversation import marked
 from deep_research.state import ResearchState
 from kit.models import call, calls
 from kit.runs import REPORT as END

@@ -23,8 +23,8 @@ from langchain_core.messages import AIMessage
 
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.runs import ThreadNotes
-from deep_research.core.run.limits import Limits
-from deep_research.core.run.store.database import FILE_NAME, Database, open_database
+from deep_research.core.settings.limits import Limits
+from deep_research.core.store.database import FILE_NAME, Database, open_database
 from kit.models import ScriptedChatModel, by_figures, call, calls
 from kit.planned import (
     RULES,

@@ -18,9 +18,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import ResearchGraph, build_graph, thread_config
 from deep_research.app.stream import apackets
+from deep_research.core.events.packets import AnyPacket
 from deep_research.core.records.research import Finding
-from deep_research.core.run.context import Role
-from deep_research.core.run.events.packets import AnyPacket
+from deep_research.core.settings.context import Role
 from deep_research.state import ResearchState
 from deep_research.tools.internal_search import OPENING
 from kit.engines import Answer, SearchApi, found, search_api

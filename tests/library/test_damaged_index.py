@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from kit.files import LONG, FixedClock, Papers
 
+from deep_research.core.errors import DatabaseUnusable
 from deep_research.core.library.index_file import PAGE_BYTES, exclusive, shared
 from deep_research.core.library.library import Library
-from deep_research.core.run.errors import DatabaseUnusable
 
 AT_ONCE = 6
 

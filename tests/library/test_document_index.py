@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.files import Papers, source_of
 
+from deep_research.core.errors import DatabaseUnusable
 from deep_research.core.evidence.text.sentences import LONGEST_PASSAGE, split_passages
 from deep_research.core.library.index import Index
 from deep_research.core.library.index_file import IndexedFile, connect
-from deep_research.core.run.errors import DatabaseUnusable
 
 WORDS = st.lists(
     st.sampled_from(["harbour", "salt", "ship", "Velm", "the", "1893"]), min_size=1, max_size=12
@@ -135,7 +135,7 @@ def test_processes_that_index_at_once_and_one_that_is_killed_leave_a_right_index
         )
     script = (
         "import sys; from pathlib import Path\n"
-        "from deep_research.core.run.context import Context; from deep_research.core.library.library import Library\n"
+        "from deep_research.core.settings.context import Context; from deep_research.core.library.library import Library\n"
         "library = Library(Context(docs=(Path(sys.argv[1]),), data_dir=Path(sys.argv[2])))\n"
         "library.refresh(lambda done, total: print(done, flush=True))\n"
     )

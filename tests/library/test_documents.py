@@ -13,10 +13,10 @@ from kit.commands import Desk
 from kit.files import BRIDGE, HARBOUR, Papers, column, drawn, edited, pdf_of, replacing, word
 from pypdf import PdfReader, PdfWriter
 
+from deep_research.core.errors import DocumentsUnreadable
 from deep_research.core.library.folder import MOST_NAMED, LeftOut, read_file, scan_folder
 from deep_research.core.library.library import Library
 from deep_research.core.reading.records import Unreadable
-from deep_research.core.run.errors import DocumentsUnreadable
 
 
 def reasons(library: Library) -> dict[str, str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from kit.model_calls import Wire, caller_of
 
-from deep_research.core.run.context import Context
-from deep_research.core.run.events.call import CallEvents
+from deep_research.core.events.call import CallEvents
+from deep_research.core.settings.context import Context
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from kit.model_calls import Wire, caller_of
 from kit.models import ScriptedChatModel
 from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server, say
 
+from deep_research.core.errors import WindowTooSmall
 from deep_research.core.models.abilities import (
     Location,
     ability_of,
@@ -31,8 +32,7 @@ from deep_research.core.models.resolve import (
     resolve_model,
     windows_at_servers,
 )
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import WindowTooSmall
+from deep_research.core.settings.context import Context
 
 Patch = pytest.MonkeyPatch
 

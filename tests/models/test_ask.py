@@ -23,17 +23,17 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import create_model
 
+from deep_research.core.dialogue.transcripts import estimated_tokens, was_cut_off
+from deep_research.core.errors import ContentRefused, PromptTooLong
+from deep_research.core.events.call import CallEvents
+from deep_research.core.events.log import Emitter
+from deep_research.core.events.packets import Placement
 from deep_research.core.models.ask import ask_model
 from deep_research.core.models.caller import MOST_CHARACTERS_PER_TOKEN, bind_call
 from deep_research.core.models.deltas import MOST_BYTES
 from deep_research.core.models.ladder.reply import reasoning_of
 from deep_research.core.models.request import Request
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import ContentRefused, PromptTooLong
-from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import Placement
-from deep_research.core.run.transcripts import estimated_tokens, was_cut_off
+from deep_research.core.settings.context import Context
 
 WINDOW = 4000
 TOOL: dict[str, Any] = {

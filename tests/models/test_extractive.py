@@ -18,8 +18,8 @@ from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.extractive.roles import laid_out, quotes_in, with_quotes
 from deep_research.core.models.extractive.units import QuotableUnit, quotable_units
 from deep_research.core.models.request import Facts, ShownDocument, ShownLearning, TaskFinding
-from deep_research.core.run import tool_names
-from deep_research.core.run.context import Role
+from deep_research.core.records import tool_names
+from deep_research.core.settings.context import Role
 
 QUESTION = "Where was the captain of the Silver Heron born?"
 SHIP = ShownDocument(

@@ -27,8 +27,8 @@ from kit.models import (
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 
+from deep_research.core.dialogue.transcripts import read_calls
 from deep_research.core.models.ladder.reply import read_reply
-from deep_research.core.run.transcripts import read_calls
 from deep_research.core.writing.forms import MakePlan, RecordRound
 from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 
@@ -130,7 +130,7 @@ def test_any_text_of_a_model_can_be_parsed(parts: list[str]) -> None:
     assert read(text, finish_reason="length").tool_calls == []
 
 
-@pytest.mark.fault(11, logs="INFO core.run.transcripts")
+@pytest.mark.fault(11, logs="INFO core.dialogue.transcripts")
 @pytest.mark.parametrize(
     "text", [CALL[:-20], f"```json\n{CALL[:9]}", f"So:\n<tool_call>{CALL[:3]}", "open_url(['a"]
 )
@@ -139,7 +139,7 @@ def test_a_truncated_call_is_answered(text: str) -> None:
     assert refusal == "Not run: the message was cut off at the output limit; write less."
 
 
-@pytest.mark.fault(11, 12, logs="INFO core.run.transcripts")
+@pytest.mark.fault(11, 12, logs="INFO core.dialogue.transcripts")
 @pytest.mark.parametrize(
     "arguments", ['"foo"', '["a"]', "3", '"[1]"', '{"task": "Find out whether the']
 )
@@ -154,7 +154,7 @@ def test_arguments_that_are_not_an_object_or_end_within_a_string_are_answered(
     assert refusal == "Not run: its arguments are not valid JSON."
 
 
-@pytest.mark.fault(13, logs="INFO core.run.transcripts")
+@pytest.mark.fault(13, logs="INFO core.dialogue.transcripts")
 @pytest.mark.parametrize(
     "form",
     [

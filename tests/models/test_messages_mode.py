@@ -14,7 +14,7 @@ from kit.runs import REPORT, Lab, lab, research
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage
 from langgraph.types import Command
 
-from deep_research.core.run.conversation import mark_of
+from deep_research.core.dialogue.conversation import mark_of
 
 THREAD: Any = {"configurable": {"thread_id": "chat"}}
 QUESTION = "When was the Skerry Light lit?"

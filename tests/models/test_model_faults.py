@@ -11,15 +11,7 @@ import pytest
 from kit.model_calls import KEY, PROMPT, Wire, caller_of, error_at, error_of, explained
 from kit.openai_server import Reply, fail, openai_server, say, send
 
-from deep_research.core.models.faults import (
-    AnswerSilent,
-    asks_to_wait,
-    is_transient,
-    retry_after,
-    retry_reason,
-)
-from deep_research.core.models.resolve import resolve_model
-from deep_research.core.run.errors import (
+from deep_research.core.errors import (
     ContentRefused,
     KeyRefused,
     ModelFailed,
@@ -28,8 +20,16 @@ from deep_research.core.run.errors import (
     RateLimited,
     UserMistake,
 )
-from deep_research.core.run.limits import Limits
-from deep_research.core.run.network import trusted_certificates
+from deep_research.core.models.faults import (
+    AnswerSilent,
+    asks_to_wait,
+    is_transient,
+    retry_after,
+    retry_reason,
+)
+from deep_research.core.models.resolve import resolve_model
+from deep_research.core.settings.limits import Limits
+from deep_research.core.settings.network import trusted_certificates
 
 Patch = pytest.MonkeyPatch
 

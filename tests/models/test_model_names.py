@@ -12,6 +12,13 @@ from kit.models import ScriptedChatModel
 from kit.openai_server import fail, openai_server, say
 from langchain_core.messages import AIMessageChunk
 
+from deep_research.core.errors import (
+    KeyRefused,
+    UnknownModel,
+    UnknownSetting,
+    UserMistake,
+    WindowTooSmall,
+)
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.faults import explain, host_in
 from deep_research.core.models.resolve import (
@@ -22,14 +29,7 @@ from deep_research.core.models.resolve import (
     resolve_model,
 )
 from deep_research.core.records.research import Spent
-from deep_research.core.run.context import Context, Price
-from deep_research.core.run.errors import (
-    KeyRefused,
-    UnknownModel,
-    UnknownSetting,
-    UserMistake,
-    WindowTooSmall,
-)
+from deep_research.core.settings.context import Context, Price
 
 Patch = pytest.MonkeyPatch
 

@@ -32,10 +32,10 @@ from kit.wire import REPORT as WHOLE
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Command
 
+from deep_research.core.accounts.spending import total
+from deep_research.core.dialogue.transcripts import MOST_GAPS, REASONING, WITHHELD_NOTICE
+from deep_research.core.errors import ModelFailed
 from deep_research.core.models.faults import AnswerRefused
-from deep_research.core.run.errors import ModelFailed
-from deep_research.core.run.spending import total
-from deep_research.core.run.transcripts import MOST_GAPS, REASONING, WITHHELD_NOTICE
 from deep_research.core.writing.write import last_words
 
 POISON = "ferry sails twice"
@@ -77,7 +77,7 @@ async def test_ending_without_research_is_questioned_once_and_then_stated_in_the
     assert "no source" in state.messages[-1].text.lower()
 
 
-@pytest.mark.fault(16, "R13", logs="WARNING core.writing.turn")
+@pytest.mark.fault(16, "R13", logs="WARNING nodes.turn")
 async def test_of_two_hundred_calls_as_many_are_run_as_the_cycles_allow_and_all_are_answered(
     tmp_path: Path,
 ) -> None:

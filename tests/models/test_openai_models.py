@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from deep_research.core.models.faults import fault_kind
 from deep_research.core.models.resolve import resolve_model
-from deep_research.core.run.context import Context
+from deep_research.core.settings.context import Context
 
 Patch = pytest.MonkeyPatch
 

@@ -26,13 +26,13 @@ from kit.openai_server import openai_server, say
 from kit.web import hostile_web
 
 from deep_research.app.doctor import diagnose
+from deep_research.core.errors import UnknownSetting
 from deep_research.core.models.faults import explain
 from deep_research.core.reading.fetch import Fetcher
 from deep_research.core.reading.records import Unread
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import UnknownSetting
-from deep_research.core.run.limits import Limits
-from deep_research.core.run.network import proxy_for, usable_proxy
+from deep_research.core.settings.context import Context
+from deep_research.core.settings.limits import Limits
+from deep_research.core.settings.network import proxy_for, usable_proxy
 from deep_research.tools.engine import EngineFailed, SearchEngine
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from deep_research.core.models.faults import AnswerBroken, AnswerSilent
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import RetryBudget, retry_budget_of
-from deep_research.core.run.limits import Limits
+from deep_research.core.settings.limits import Limits
 
 Start = Callable[[], AsyncGenerator[AIMessage, None]]
 MODEL = "fake-1"

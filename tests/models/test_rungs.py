@@ -12,10 +12,10 @@ from kit.model_calls import called, read
 from kit.models import FORM_CLASSES, SCHEMAS, TOOLS, Asked, call, calls
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
+from deep_research.core.dialogue.conversation import clean_nested
+from deep_research.core.dialogue.transcripts import read_calls
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.models.ladder.rungs import RungName, prepare
-from deep_research.core.run.conversation import clean_nested
-from deep_research.core.run.transcripts import read_calls
 from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, form_name
 from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 

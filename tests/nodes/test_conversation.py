@@ -31,10 +31,10 @@ from langgraph.types import Command
 
 from deep_research.app.edits import EditRefused
 from deep_research.app.embed import ResearchGraph, thread_config
+from deep_research.core.dialogue.transcripts import findings_without_call, fit_window
+from deep_research.core.errors import QuestionRefused
 from deep_research.core.records.report import Report
 from deep_research.core.records.research import Finding
-from deep_research.core.run.errors import QuestionRefused
-from deep_research.core.run.transcripts import findings_without_call, fit_window
 
 FROM_READ = calls(call("answer_from_read"))
 FOLLOW_UP = "How tall is the Skerry Light?"

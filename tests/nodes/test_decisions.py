@@ -11,8 +11,8 @@ from kit.runs import PLAN, QUESTION, Lab, answered, decided, edited, lab, reques
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
+from deep_research.core.errors import QuestionRefused
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.run.errors import QuestionRefused
 
 ASK = "Which lighthouse do you mean?"
 STEPS = ("History of the Skerry Light", "Its keeper Ada Moran", "The harbour beside it")

@@ -30,7 +30,7 @@ from kit.runs import (
 from langchain_core.messages import ToolMessage
 
 from deep_research.core.evidence.memory.observations import open_gaps, report_notes
-from deep_research.core.run.context import Role
+from deep_research.core.settings.context import Role
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."

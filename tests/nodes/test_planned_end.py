@@ -30,14 +30,14 @@ from kit.runs import QUESTION, HandClock
 from langchain_core.messages import AIMessage, ToolMessage
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
+from deep_research.core.dialogue.plan_text import plan_text, read_steps
+from deep_research.core.dialogue.schedule import restore_skipped, skip_pending
 from deep_research.core.evidence.memory.disputes import confirmed_disputes
 from deep_research.core.evidence.memory.observations import contradictions, open_gaps
 from deep_research.core.evidence.memory.observations import insights as insights_of
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
-from deep_research.core.run.plan_text import plan_text, read_steps
-from deep_research.core.run.schedule import restore_skipped, skip_pending
-from deep_research.core.run.store.database import open_database
-from deep_research.core.run.store.pages import page_namespace
+from deep_research.core.store.database import open_database
+from deep_research.core.store.pages import page_namespace
 from deep_research.nodes.write_report import write_report
 from deep_research.state import ResearchState
 
@@ -205,7 +205,7 @@ def test_the_report_is_written_by_the_node_of_both_strategies() -> None:
         pytest.param(
             300,
             "completed_with_gaps",
-            marks=pytest.mark.fault("R13", logs="WARNING core.writing.turn"),
+            marks=pytest.mark.fault("R13", logs="WARNING nodes.turn"),
         ),
     ],
 )

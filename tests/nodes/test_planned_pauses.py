@@ -30,7 +30,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph
-from deep_research.core.run.errors import NoPlan, RateLimited
+from deep_research.core.errors import NoPlan, RateLimited
 
 LIGHT = "Skerry Light lit"
 KEEPER = "Ada Moran keeper Tralee"

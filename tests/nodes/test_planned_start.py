@@ -13,8 +13,8 @@ from kit.runs import QUESTION, HandClock, article
 from kit.web import Web
 
 from deep_research.app.stream import apackets
-from deep_research.core.run.events.call import activity, wordings_of
-from deep_research.core.run.events.packets import AnyPacket, Placement
+from deep_research.core.events.call import activity, wordings_of
+from deep_research.core.events.packets import AnyPacket, Placement
 from deep_research.state import ResearchState
 
 LAMP = "The lamp of the Skerry Light burns whale oil, and a keeper trims it every four hours of the night. "

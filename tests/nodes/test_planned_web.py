@@ -12,7 +12,7 @@ from kit.planned import INCOMPLETE, PlannedLab, Rule, in_turn, plan, planned_lab
 from kit.runs import DOCUMENTS
 from kit.web import Web, hostile_web
 
-from deep_research.core.run.errors import SearchFailed
+from deep_research.core.errors import SearchFailed
 from deep_research.state import ResearchState
 from deep_research.tools.search_round import READ_PER_QUERY
 

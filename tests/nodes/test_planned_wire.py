@@ -22,7 +22,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph, thread_config
 from deep_research.app.stream import apackets
-from deep_research.core.run.events.packets import AnyPacket
+from deep_research.core.events.packets import AnyPacket
 from deep_research.state import ResearchState
 
 LIGHT, KEEPER, HARBOUR, WEIGHED = "Skerry Light", "Ada Moran", "Port Anlow", "What follows?"

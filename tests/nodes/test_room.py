@@ -28,10 +28,10 @@ from kit.runs import (
 )
 from langchain_core.messages import AIMessage
 
+from deep_research.core.accounts.spending import dispatched_now
 from deep_research.core.models.ask import StreamedThought
 from deep_research.core.records.research import Spent
-from deep_research.core.run.limits import Limits
-from deep_research.core.run.spending import dispatched_now
+from deep_research.core.settings.limits import Limits
 
 TASKS = [f"task {number}." for number in range(5)]
 FIVE = research(*TASKS, ids=("a", "b", "c", "d", "e"))

@@ -13,9 +13,9 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph
+from deep_research.core.dialogue.conversation import marked
+from deep_research.core.errors import NoPlan, NoSearchTool, WindowTooSmall
 from deep_research.core.records.research import Plan, Run
-from deep_research.core.run.conversation import marked
-from deep_research.core.run.errors import NoPlan, NoSearchTool, WindowTooSmall
 from deep_research.graph.routing import route_after_begin
 from deep_research.state import ResearchState
 

@@ -27,12 +27,12 @@ from kit.planned import (
 from kit.runs import HandClock
 from langgraph.graph import START, StateGraph
 
+from deep_research.core.events.call import wordings_of
 from deep_research.core.evidence.memory.learned import confidence
+from deep_research.core.records.branches import StepOutput, StepState, StepTask
 from deep_research.core.records.plan import Iteration, Learning, PlanStep, Verdict
 from deep_research.core.records.research import Scope
-from deep_research.core.run.branches import StepOutput, StepState, StepTask
-from deep_research.core.run.context import Context
-from deep_research.core.run.events.call import wordings_of
+from deep_research.core.settings.context import Context
 from deep_research.graph.handlers import end_step
 
 THREE = ("Skerry Light", "Ada Moran", "Port Anlow")

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 PACKAGE = "deep_research"
 _ROOMS = (
-    *("records", "state prompts", "evidence run", "models reading", "library", "tools"),
+    *("records masking", "errors", "concurrency", "state prompts", "evidence settings"),
+    *("store", "accounts", "events", "dialogue", "models reading", "library", "tools"),
     *("writing", "nodes", "graph", "app"),
 )
 """From the lowest level to the highest."""
 LEVELS = {name: level for level, names in enumerate(_ROOMS) for name in names.split()}
-CORE = {"records", "evidence", "run", "models", "reading", "library", "writing"}
-"""Rooms in `core/`."""
+CORE = {*LEVELS} - {"state", "prompts", "tools", "nodes", "graph", "app"}
+"""Rooms and modules in `core/`."""
 EXTRAS = ("deep_research_bench", "deep_research_evaluation")
 """Packages in `extras/`, which use only the public API, as a user would."""
 CLIENTS = (
@@ -41,15 +42,18 @@ CLIENTS = (
     ),
 )
 FOR_EXTRAS = (
-    "deep_research.core.run.store.database.",
+    "deep_research.core.store.database.",
     "deep_research.core.evidence.citations.labels.",
 )
 """What extras may import beside the public names: the saver as the server opens it, and the labels
 of reports."""
 MAY_CONNECT = {"models", "reading", "tools", "app"}
-HOW_TO_CONNECT = "core.run.network"
+HOW_TO_CONNECT = "core.settings.network"
 """Reads for all of them what the environment says on proxies and authorities, and opens no
 connection."""
+FRAME = {"nodes.turn", "nodes.step_turn", "nodes.answers"}
+"""Modules in `nodes/` that nodes may import: a turn of a node, of a step, and the pause for the
+user's answer."""
 VAGUE = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNSPECIFIC = {"one", "place", "told", "telling", "knowing"}
 """Names that do not say what they hold."""
@@ -76,9 +80,10 @@ class Module(NamedTuple):
 
 def read_package(root: Path) -> list[Module]:
     """Every module of the package, in the order of their names."""
-    paths = [root / "__init__.py", *(root / f"{name}.py" for name in LEVELS)]
-    rooms = [root / "core" / name if name in CORE else root / name for name in LEVELS]
-    paths += [path for room in rooms for path in room.rglob("*.py")]
+    paths = [root / "__init__.py"]
+    for name in LEVELS:
+        room = root / "core" / name if name in CORE else root / name
+        paths += [room.with_suffix(".py"), *room.rglob("*.py")]
     return sorted(_read(root, filter(Path.is_file, paths)))
 
 
@@ -222,8 +227,10 @@ def _may_import(module: Module, target: str) -> bool:
     if first != PACKAGE:
         return bool(first) and first not in LEVELS
     here, there = module.folder, rest[0] if rest and rest[0] in LEVELS else ""
+    if there == "nodes" == here:
+        return ".".join(rest[:2]) in FRAME
     if not here or there == here:
-        return here != "nodes"
+        return True
     return bool(there) and LEVELS[there] < LEVELS[here]
 
 
@@ -270,7 +277,7 @@ def without_docstring(module: Module) -> list[str]:
 def node_names(modules: Iterable[Module]) -> list[str]:
     """The nodes by their files, packages left out."""
     names = [module.name for module in modules if module.folder == "nodes"]
-    return [name for name in names if not name.endswith("__init__")]
+    return [name for name in names if not name.endswith("__init__") and name not in FRAME]
 
 
 def misnamed_node(module: Module) -> list[str]:

@@ -47,12 +47,12 @@ def test_extras_use_the_public_api_and_no_files_import_each_other() -> None:
 def test_each_public_name_is_defined_once_and_names_say_what_they_hold(tmp_path: Path) -> None:
     assert architecture.repeated_names(MODULES) == []
     twice = [
-        Module("core.run.reply", "class Reply: ...\nMOST = 1"),
+        Module("core.models.reply", "class Reply: ...\nMOST = 1"),
         Module("tools.reply", "class Reply: ...\nMOST = 2"),
     ]
     assert architecture.repeated_names(twice) == [
-        "MOST: core.run.reply, tools.reply",
-        "Reply: core.run.reply, tools.reply",
+        "MOST: core.models.reply, tools.reply",
+        "Reply: core.models.reply, tools.reply",
     ]
     assert architecture.unspecific_names(ROOT) == []
     (tmp_path / "state.py").write_text("def place(one): ...")
@@ -137,8 +137,16 @@ def test_the_tests_import_no_module_by_its_bare_name() -> None:
 @pytest.mark.parametrize(
     ("check", "name", "text"),
     [
-        (architecture.upward_imports, "core.run.clock", "import deep_research.core.models.caller"),
-        (architecture.upward_imports, "state", "def late():\n    from .core.run import limits"),
+        (
+            architecture.upward_imports,
+            "core.settings.clock",
+            "import deep_research.core.models.caller",
+        ),
+        (
+            architecture.upward_imports,
+            "state",
+            "def late():\n    from .core.settings import limits",
+        ),
         (
             architecture.misplaced_graphs,
             "nodes.plan",

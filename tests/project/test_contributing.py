@@ -20,7 +20,7 @@ from kit.docs import ROOT
 from kit.engines import Answer, serving
 from kit.server import WATCH, Server
 
-from deep_research.core.run.context import Context
+from deep_research.core.settings.context import Context
 from deep_research.tools.engine import Found
 
 _BLOCKS = re.compile(r"^```(?:py|jinja)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

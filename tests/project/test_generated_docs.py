@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from generated_docs import BEHAVIOUR, DOCS, FAULTS, PAGES, Promises, packet_classes, packet_schema
 
-from deep_research.core.run.events.packets import Packet
+from deep_research.core.events.packets import Packet
 
 # The page to get started holds the report of a run.
 NAMES = [

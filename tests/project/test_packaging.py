@@ -47,7 +47,7 @@ FLOORS = {
 NOT_PACKAGES = {"extras", "tests", "notebooks", "docs", "build", "dist"}
 EXTRAS_OF = {
     **{"app.mcp": ("mcp", "serve"), "app.server": ("serve",)},
-    **{"core.reading.browser_worker": ("browser",), "core.run.store.postgres": ("postgres",)},
+    **{"core.reading.browser_worker": ("browser",), "core.store.postgres": ("postgres",)},
 }
 """Modules that are loaded only where an extra is installed; whatever the others import at once is
 always installed."""
@@ -83,7 +83,7 @@ def wanted_files() -> set[str]:
         }
     data = [*(ROOT / "prompts").glob("*.md"), *(ROOT / "app" / "exports" / "templates").iterdir()]
     data += (ROOT / "app" / "lighthouses").iterdir()
-    data += (ROOT / "core").glob("*/*/*.toml")
+    data += (ROOT / "core").rglob("*.toml")
     page = (ROOT / "app" / "server" / "page").iterdir()
     data += (path for path in page if path.suffix in (".html", ".css", ".js", ".svg"))
     return files | {f"deep_research/{path.relative_to(ROOT)}" for path in data}

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from deep_research.core.errors import UnknownSetting
 from deep_research.core.reading.addresses import ADDRESS_CHARACTERS, join_address, parse_address
 from deep_research.core.reading.policy import (
     NEVER,
@@ -19,8 +20,7 @@ from deep_research.core.reading.policy import (
     is_public,
 )
 from deep_research.core.reading.records import Unread
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.settings.context import Context
 
 NOT_READ = [
     *(

@@ -183,7 +183,7 @@ async def test_a_process_that_is_killed_leaves_nothing_behind(web: Web, traces: 
     web.publish("/endless", page_with("await fetch('/seen'); while (true);"))
     program = (
         "import asyncio, sys; from deep_research.core.reading.web_page import WebReader; "
-        "from deep_research.core.run.context import Context\n"
+        "from deep_research.core.settings.context import Context\n"
         "async def main():\n"
         "    async with WebReader(Context(allow_private=(sys.argv[1],), robots=False)) as reader:\n"
         "        await reader.read(sys.argv[2])\n"

@@ -23,8 +23,8 @@ from kit.web import Web, hostile_web
 from deep_research.core.reading.addresses import parse_address
 from deep_research.core.reading.fetch import LOOKUPS, Fetcher, Resolver
 from deep_research.core.reading.records import Unread
-from deep_research.core.run.context import Context
-from deep_research.core.run.limits import Limits
+from deep_research.core.settings.context import Context
+from deep_research.core.settings.limits import Limits
 
 NAME = "pages.example"
 

@@ -13,7 +13,7 @@ from kit.runs import PLAN, HandClock, Hanging, lab, stopped_at
 from kit.wire import END, hand_out, is_right, plain_run, wire_lab
 from langchain_core.messages import AIMessage
 
-from deep_research.core.run.errors import NoPlan, NoReport, RateLimited
+from deep_research.core.errors import NoPlan, NoReport, RateLimited
 from deep_research.state import ResearchState
 
 pytestmark = pytest.mark.slow

@@ -23,8 +23,8 @@ from kit.runs import (
     written,
 )
 
+from deep_research.core.dialogue.transcripts import result_of
 from deep_research.core.records.research import Finding
-from deep_research.core.run.transcripts import result_of
 from deep_research.prompts import fence
 
 DIALECTS = [

@@ -62,9 +62,9 @@ from test_written_badly import ENGLISH, GERMAN, MENDED
 
 from deep_research.app.embed import thread_config
 from deep_research.app.stream import read_packet
-from deep_research.core.run.errors import DeepResearchError, RateLimited
-from deep_research.core.run.events.packets import AnyPacket, OverallStop
-from deep_research.core.run.transcripts import REASONING
+from deep_research.core.dialogue.transcripts import REASONING
+from deep_research.core.errors import DeepResearchError, RateLimited
+from deep_research.core.events.packets import AnyPacket, OverallStop
 from deep_research.state import ResearchState
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "runs"

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from deep_research.core.accounts.spending import limit_reached, shared_task_fields, total
 from deep_research.core.records.research import NO_RUN, Spent
-from deep_research.core.run import user_settings
-from deep_research.core.run.context import ROLES, Context
-from deep_research.core.run.limits import Limits
-from deep_research.core.run.spending import limit_reached, shared_task_fields, total
-from deep_research.core.run.user_settings import UserSettings
+from deep_research.core.settings import user_settings
+from deep_research.core.settings.context import ROLES, Context
+from deep_research.core.settings.limits import Limits
+from deep_research.core.settings.user_settings import UserSettings
 
 
 @pytest.mark.parametrize("settings", [Limits, Context])

@@ -20,11 +20,11 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from deep_research.app.embed import build_graph, thread_config
+from deep_research.core.errors import DatabaseUnusable, StateUnreadable
 from deep_research.core.records.research import Plan, Run, Strategy
 from deep_research.core.records.sources import Record
-from deep_research.core.run.errors import DatabaseUnusable, StateUnreadable
-from deep_research.core.run.store.database import open_database, resolve_location, runs_location
-from deep_research.core.run.store.serializer import StrictSerializer, record_types
+from deep_research.core.store.database import open_database, resolve_location, runs_location
+from deep_research.core.store.serializer import StrictSerializer, record_types
 
 VALUES = "SELECT checkpoint FROM checkpoints UNION ALL SELECT value FROM writes"
 

@@ -20,10 +20,10 @@ from langgraph.types import Command
 from langgraph_sdk.errors import NotFoundError
 
 from deep_research.app.embed import build_graph, thread_id
-from deep_research.core.run.errors import NotSaved, StateUnreadable, ThreadBusy
-from deep_research.core.run.store.database import open_database
-from deep_research.core.run.store.lease import EXPIRY_SECONDS
-from deep_research.core.run.store.pages import Pages
+from deep_research.core.errors import NotSaved, StateUnreadable, ThreadBusy
+from deep_research.core.store.database import open_database
+from deep_research.core.store.lease import EXPIRY_SECONDS
+from deep_research.core.store.pages import Pages
 from deep_research_bench.postgres import Cluster, programs, started_cluster
 
 PASSWORD = "p@ss-of-the-database"

@@ -17,19 +17,19 @@ from kit.runs import broken_call, every_call_has_one_result
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
+from deep_research.core import errors
+from deep_research.core.concurrency import PerLoop
+from deep_research.core.dialogue.conversation import marked
+from deep_research.core.dialogue.decisions import decide
+from deep_research.core.dialogue.plan_text import read_plan
+from deep_research.core.dialogue.transcripts import read_calls, results_for
+from deep_research.core.events.log import Log, read_log
+from deep_research.core.events.packets import Placement, ReasoningDelta
 from deep_research.core.records.research import Plan, Progress, Run
-from deep_research.core.run import errors
-from deep_research.core.run.concurrency import PerLoop
-from deep_research.core.run.context import Context
-from deep_research.core.run.conversation import marked
-from deep_research.core.run.decisions import decide
-from deep_research.core.run.events.log import Log, read_log
-from deep_research.core.run.events.packets import Placement, ReasoningDelta
-from deep_research.core.run.plan_text import read_plan
-from deep_research.core.run.store.pages import Pages
-from deep_research.core.run.transcripts import read_calls, results_for
-from deep_research.core.writing.answers import read_answer, reviewed
+from deep_research.core.settings.context import Context
+from deep_research.core.store.pages import Pages
 from deep_research.core.writing.facts import facts_of_run
+from deep_research.nodes.answers import read_answer, reviewed
 from deep_research.state import ResearchState
 
 TOOLS = {"research_agent", "generate_report", "think_tool"}

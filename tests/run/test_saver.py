@@ -17,10 +17,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
-from deep_research.core.run.errors import DatabaseUnusable, NotSaved, StopsTheRun
-from deep_research.core.run.store.database import Database, open_database
-from deep_research.core.run.store.pages import Pages
-from deep_research.core.run.store.sqlite import PageStore
+from deep_research.core.errors import DatabaseUnusable, NotSaved, StopsTheRun
+from deep_research.core.store.database import Database, open_database
+from deep_research.core.store.pages import Pages
+from deep_research.core.store.sqlite import PageStore
 
 
 def rows(path: Path, table: str) -> int:
@@ -74,7 +74,7 @@ async def test_pruning_drops_dead_branches_and_keeps_the_latest_state_or_deletes
     assert before.findings.keys() <= state.findings.keys()
 
 
-@pytest.mark.fault(38, logs="WARNING core.run.spending")
+@pytest.mark.fault(38, logs="WARNING core.accounts.spending")
 async def test_a_run_with_a_locked_database_stops_and_can_be_resumed(tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.sqlite") as database:
         other = connected(tmp_path)

@@ -10,8 +10,8 @@ from kit.openai_server import Received, Reply
 from kit.wire import END, QUESTION, WireLab, is_right, search_for, task_of, wire_lab
 from langgraph.types import Command
 
+from deep_research.core.errors import KeyRefused, SearchRefused, WindowTooSmall
 from deep_research.core.records.research import Scope
-from deep_research.core.run.errors import KeyRefused, SearchRefused, WindowTooSmall
 from deep_research.state import ResearchState
 
 Patch = pytest.MonkeyPatch

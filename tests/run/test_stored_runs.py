@@ -20,7 +20,7 @@ from deep_research.app.exports.formats import export_formats
 from deep_research.app.runs import open_runs
 from deep_research.app.words import STRATEGIES
 from deep_research.core.records.research import Strategy
-from deep_research.core.run.store.database import FILE_NAME
+from deep_research.core.store.database import FILE_NAME
 from deep_research.state import ResearchState
 
 STORED = Path(__file__).parents[1] / "golden" / "runs-bad86816.db.xz"

@@ -13,10 +13,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import build_graph, thread_config
+from deep_research.core.accounts.spending import total
 from deep_research.core.records.research import Depth, Plan, Run, Spent, UsualCost
-from deep_research.core.run.context import ROLES, Context
-from deep_research.core.run.spending import total
-from deep_research.core.run.store.pages import Pages
+from deep_research.core.settings.context import ROLES, Context
+from deep_research.core.store.pages import Pages
 from deep_research.core.writing.usual_cost import MOST_RUNS, record_finished, usual_cost_of
 from deep_research.state import ResearchState
 

@@ -22,8 +22,8 @@ from langgraph.types import Command
 
 from deep_research.app.embed import build_graph
 from deep_research.app.words import STRATEGIES
+from deep_research.core.errors import NoReport, RunFailed
 from deep_research.core.records.research import Strategy
-from deep_research.core.run.errors import NoReport, RunFailed
 from deep_research.state import ResearchState
 
 LIT = "When was the Skerry Light lit?"

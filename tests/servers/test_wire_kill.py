@@ -22,7 +22,7 @@ from kit.wire import FACTS, QUESTION
 
 from deep_research.app.embed import thread_config, thread_id
 from deep_research.app.runs import RunBook, open_runs
-from deep_research.core.run.store.pages import page_namespace
+from deep_research.core.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow
 

@@ -26,7 +26,7 @@ from kit.wire import (
 )
 
 from deep_research.app.check_file import check_file
-from deep_research.core.run.context import Context
+from deep_research.core.settings.context import Context
 
 UNREAD = "You have search results that you have not read"
 

@@ -26,8 +26,8 @@ from kit.wire import (
 )
 
 from deep_research.app.embed import thread_config
-from deep_research.core.run.context import Price
-from deep_research.core.run.spending import total
+from deep_research.core.accounts.spending import total
+from deep_research.core.settings.context import Price
 
 CONTROL = {
     "clarifier": ["generate_plan"],

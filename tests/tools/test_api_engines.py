@@ -14,9 +14,9 @@ import pytest
 from kit.engines import KITS, SECRET, Answer, Kit, Loopback, closed_port, sent_to, serving
 from kit.files import FixedClock
 
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import SearchRefused
-from deep_research.core.run.limits import Limits
+from deep_research.core.errors import SearchRefused
+from deep_research.core.settings.context import Context
+from deep_research.core.settings.limits import Limits
 from deep_research.tools import engines
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found
 from deep_research.tools.engines.openalex import OpenAlex

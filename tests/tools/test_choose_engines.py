@@ -15,9 +15,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 
 from deep_research.app.embed import build_graph
+from deep_research.core.errors import SearchRefused, UnknownSetting
 from deep_research.core.records.research import Scope
-from deep_research.core.run.context import Context, within_scope
-from deep_research.core.run.errors import SearchRefused, UnknownSetting
+from deep_research.core.settings.context import Context, within_scope
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
 from deep_research.tools.run_engines import choose_engines, fallback_engines

@@ -26,9 +26,9 @@ from kit.engines import (
 )
 from kit.files import FixedClock
 
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import SearchRefused
-from deep_research.core.run.limits import Limits
+from deep_research.core.errors import SearchRefused
+from deep_research.core.settings.context import Context
+from deep_research.core.settings.limits import Limits
 from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
@@ -182,8 +182,8 @@ SEARCH = """
 import asyncio, sys, threading
 from blockbuster import blockbuster_ctx
 from langgraph.store.memory import InMemoryStore
-from deep_research.core.run.context import Context
-from deep_research.core.run.store.pages import Pages
+from deep_research.core.settings.context import Context
+from deep_research.core.store.pages import Pages
 from deep_research.tools.tool import ToolContext
 from deep_research.tools.tool import Meter
 from deep_research.tools.engines.arxiv import Arxiv

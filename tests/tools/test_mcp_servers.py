@@ -15,7 +15,7 @@ from kit.mcp import HOSTILE, LIT, foreign_server, served
 from kit.models import call, calls
 from kit.runs import REPORT, lab, results, search
 
-from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.errors import UnknownSetting
 
 SERVER = """
 from mcp.server.fastmcp import FastMCP

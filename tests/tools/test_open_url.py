@@ -15,11 +15,11 @@ from kit.files import pdf_of
 from kit.runs import WORDS, Reading, Shelf, article, new_tool_context
 from kit.web import Exchange, Web, hostile_web
 
+from deep_research.core.errors import DocumentsUnreadable
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import link_to
 from deep_research.core.reading.addresses import doi_in
 from deep_research.core.records.sources import Source
-from deep_research.core.run.errors import DocumentsUnreadable
 from deep_research.tools.addresses import Addresses, addresses_in
 from deep_research.tools.engine import Found
 from deep_research.tools.tool import ToolFailed

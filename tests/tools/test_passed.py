@@ -18,10 +18,10 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import aresearch, build_graph
+from deep_research.core.errors import NoSearchTool, UnknownSetting
 from deep_research.core.records.research import Scope
-from deep_research.core.run.context import Context, within_scope
-from deep_research.core.run.errors import NoSearchTool, UnknownSetting
-from deep_research.core.run.user_settings import UserSettings
+from deep_research.core.settings.context import Context, within_scope
+from deep_research.core.settings.user_settings import UserSettings
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools, researcher_tools
 from deep_research.tools.passed import passed_schema

@@ -14,9 +14,9 @@ from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import aresearch
 from deep_research.app.exports.bibliography import bibtex
+from deep_research.core.errors import UnknownSetting
 from deep_research.core.records.sources import merge_sources
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.settings.context import Context
 from deep_research.core.writing.basis import source_texts
 from deep_research.core.writing.judging import Evidence
 from deep_research.tools.engine import Found

@@ -13,7 +13,7 @@ from kit.engines import Answer, SearchApi, found, pages, refused
 from kit.runs import Shelf, new_tool_context, settings, web_search
 from langgraph.store.memory import InMemoryStore
 
-from deep_research.core.run.errors import UnknownSetting
+from deep_research.core.errors import UnknownSetting
 from deep_research.tools.engine import EngineBlocked, EngineBusy, EngineFailed, Found
 from deep_research.tools.run_engines import choose_engines
 from deep_research.tools.tool import Meter, Outcome, ToolContext

@@ -16,8 +16,8 @@ from kit.runs import REPORT, Lab, lab, search
 from langchain_core.language_models import ModelProfile
 
 from deep_research.app.embed import build_graph
-from deep_research.core.run.errors import RateLimited
-from deep_research.core.run.plan_text import read_plan, split_plan
+from deep_research.core.dialogue.plan_text import read_plan, split_plan
+from deep_research.core.errors import RateLimited
 from deep_research.nodes.add_to_report import insert_blocks, passage_after, text_blocks
 from deep_research.state import ResearchState
 

@@ -18,7 +18,7 @@ from langchain_core.language_models import ModelProfile
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deep_research.app.embed import build_graph
-from deep_research.core.run.errors import KeyRefused, RateLimited
+from deep_research.core.errors import KeyRefused, RateLimited
 from deep_research.core.writing.judging import TRIAL
 from deep_research.state import ResearchState
 

@@ -17,15 +17,15 @@ from kit.reports import BOTH, audited
 from kit.runs import REPORT, Lab, lab, research, search, simple_research, written
 from langchain_core.messages import AIMessage, BaseMessage
 
+from deep_research.core.errors import ModelFailed
+from deep_research.core.events.call import CallEvents
+from deep_research.core.events.log import Emitter
+from deep_research.core.events.packets import Placement
 from deep_research.core.evidence.language import foreign_sections, is_written_in
 from deep_research.core.evidence.text.sentences import paragraphs_of, sections_of
 from deep_research.core.records.research import Finding, Run
 from deep_research.core.records.sources import Source
-from deep_research.core.run.context import Context
-from deep_research.core.run.errors import ModelFailed
-from deep_research.core.run.events.call import CallEvents
-from deep_research.core.run.events.log import Emitter
-from deep_research.core.run.events.packets import Placement
+from deep_research.core.settings.context import Context
 from deep_research.core.writing.facts import facts_by_topic
 from deep_research.core.writing.language import HEADING_IN_NOTICE, rewrite_section
 from deep_research.state import ResearchState

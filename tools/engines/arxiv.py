@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
-from ...core.run.concurrency import in_thread
-from ...core.run.context import Context
-from ...core.run.errors import SearchRefused
-from ...core.run.network import usable_proxy
+from ...core.concurrency import in_thread
+from ...core.errors import SearchRefused
+from ...core.settings.context import Context
+from ...core.settings.network import usable_proxy
 from ..engine import (
     USER_AGENT,
     Found,

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ...core.run.concurrency import in_thread
-from ...core.run.context import Context
+from ...core.concurrency import in_thread
+from ...core.settings.context import Context
 from ..engine import (
     EngineBlocked,
     EngineFailed,

@@ -17,8 +17,8 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from typing_extensions import override
 
-from ...run import tool_names
-from ...run.context import Role
+from ...records import tool_names
+from ...settings.context import Role
 from ..request import Facts
 from . import roles
 from .parts import title_of

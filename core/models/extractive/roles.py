@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...evidence.citations.labels import Labels, labels_of_named
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, dates_in, tokens
-from ...run import tool_names
+from ...records import tool_names
 from ..request import Facts, TaskFinding
 from .choosing import Chooser
 from .parts import Part, split_request, title_of

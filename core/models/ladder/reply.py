@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
+from ...dialogue.conversation import clean_nested
+from ...dialogue.transcripts import REASONING, UNREAD_FORM, was_cut_off
 from ...evidence.citations.markers import fence_after
-from ...run.conversation import clean_nested
-from ...run.transcripts import REASONING, UNREAD_FORM, was_cut_off
 from .lenient import object_in
 from .rungs import Offer, coerce, how_to_tag
 from .written_calls import CallInText, CallSpan, answer_in, find_calls

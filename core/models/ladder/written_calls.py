@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, get_args
 
-from ...run import tool_names
+from ...records import tool_names
 from .lenient import json_at, object_in
 from .rungs import Offer, TextKey, Tool, coerce
 

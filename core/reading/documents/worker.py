@@ -21,7 +21,7 @@ from typing import IO, Any, BinaryIO
 
 from ...evidence.dating import DAY, dated, period_of, statements
 from ...evidence.text.sentences import PAGE_END
-from ...run.registered import PARSERS, load_registered
+from ...settings.registered import PARSERS, load_registered
 from ..records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
 from .decode import TEXT_BYTES, clean_text, decode
 from .parse_text import PARSED_TITLE_CHARACTERS, plain_title

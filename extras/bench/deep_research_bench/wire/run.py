@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from deep_research import Context, build_graph
-from deep_research.core.run.store.database import open_database
+from deep_research.core.store.database import open_database
 from deep_research_bench.wire.policy import Load
 
 MODEL = "openai:gpt-4.1"

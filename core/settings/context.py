@@ -36,9 +36,9 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 from typing_extensions import TypedDict, Unpack
 
+from ..errors import UnknownSetting
 from ..records.research import Depth, Scope
 from .env_file import load_env_file
-from .errors import UnknownSetting
 from .limits import ENVIRONMENT_PREFIX, KnownNames, Limits
 from .registered import is_dotted
 

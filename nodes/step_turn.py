@@ -11,47 +11,51 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.messages.tool import tool_call
 from langgraph.runtime import Runtime
 
-from ...prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render_prompt
-from ...state import ResearchState
-from ...tools.disputes import read_disputes
-from ...tools.internal_search import documents_first
-from ...tools.offer import offered_tools
-from ...tools.results import Result, results_in, shortener
-from ...tools.tool import as_lines
-from ..evidence.checking.proof import with_found_citations
-from ..evidence.citations.citing import cited_numbers
-from ..evidence.memory.disputes import observed_dispute
-from ..evidence.memory.learned import facts_of, fitting_learnings, is_confident, without_markers
-from ..evidence.memory.observations import close_gap, open_gaps
-from ..evidence.text.sentences import LINE_MARK
-from ..models.request import Request
-from ..models.resolve import is_small
-from ..records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion
-from ..records.research import Finding, Value
-from ..records.sources import Source, short_hash
-from ..run import tool_names
-from ..run.branches import (
+from ..core.accounts.spending import shared_task_fields
+from ..core.concurrency import Failed
+from ..core.errors import DeepResearchError, failure_of
+from ..core.events.call import SilentEvents, step_done
+from ..core.events.log import Emitter
+from ..core.events.packets import SectionEnd, placement_of
+from ..core.evidence.checking.proof import with_found_citations
+from ..core.evidence.citations.citing import cited_numbers
+from ..core.evidence.memory.disputes import observed_dispute
+from ..core.evidence.memory.learned import (
+    facts_of,
+    fitting_learnings,
+    is_confident,
+    without_markers,
+)
+from ..core.evidence.memory.observations import close_gap, open_gaps
+from ..core.evidence.text.sentences import LINE_MARK
+from ..core.models.request import Request
+from ..core.models.resolve import is_small
+from ..core.records import tool_names
+from ..core.records.branches import (
     PLAN_TIME_OVER,
     Judgement,
     StepState,
     StepTask,
     assignment_of,
     new_observation,
-    placement_of,
 )
-from ..run.concurrency import Failed
-from ..run.context import Context
-from ..run.errors import DeepResearchError, failure_of
-from ..run.events.call import SilentEvents, step_done
-from ..run.events.log import Emitter
-from ..run.events.packets import SectionEnd
-from ..run.limits import Limits
-from ..run.spending import shared_task_fields
-from .facts import MOST_OTHERS, facts_of_step, known_from
-from .fill_in import Filler
-from .forms import Judged, LearnedFact, RecordRound
+from ..core.records.plan import Learning, Observation, PlanStep, StepOutcome, Suggestion
+from ..core.records.research import Finding, Value
+from ..core.records.sources import Source, short_hash
+from ..core.settings.context import Context
+from ..core.settings.limits import Limits
+from ..core.writing.facts import MOST_OTHERS, facts_of_step, known_from
+from ..core.writing.fill_in import Filler
+from ..core.writing.forms import Judged, LearnedFact, RecordRound
+from ..core.writing.write import write_silently
+from ..prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render_prompt
+from ..state import ResearchState
+from ..tools.disputes import read_disputes
+from ..tools.internal_search import documents_first
+from ..tools.offer import offered_tools
+from ..tools.results import Result, results_in, shortener
+from ..tools.tool import as_lines
 from .turn import AnyTurn, BranchTurn
-from .write import write_silently
 
 _INSIGHT_CONFIDENCE = 0.8
 """Score of every recorded insight; insights are recorded only if the step's results are

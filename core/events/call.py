@@ -11,12 +11,12 @@ from typing import Literal, cast
 
 from typing_extensions import override
 
-from ...records.dispute import Dispute
-from ...records.plan import Iteration, Learning, PlanStep
-from ...records.research import Run, Scope, Spent
-from ...records.sources import Source, short_hash
-from .. import tool_names
-from ..spending import Bill
+from ..accounts.ledger import Bill
+from ..records import tool_names
+from ..records.dispute import Dispute
+from ..records.plan import Iteration, Learning, PlanStep
+from ..records.research import Run, Scope, Spent
+from ..records.sources import Source, short_hash
 from . import packets
 from .log import Emitter
 from .packets import Icon, Packet, Placement, StopReason

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from pydantic import TypeAdapter, ValidationError
 
+from ..errors import QuestionRefused
 from ..records.research import Entry, Run, Value
 from ..records.sources import Attached, NotRead
-from .errors import QuestionRefused
 
 MESSAGE_MARK = "deep_research"
 """Key in `additional_kwargs` of assistant messages for their kind."""

@@ -16,8 +16,8 @@ from weakref import WeakValueDictionary
 
 from langgraph.errors import GraphBubbleUp
 
-from ..records.research import Value
 from .errors import RESEARCHER_TIME_OVER, failure_of, log_failure
+from .records.research import Value
 
 LoopValue = TypeVar("LoopValue")
 _IDLE_SECONDS = 10.0

@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...records.dispute import UNRESOLVED, DisputeSubject
-from ...records.plan import StepKind
-from ...records.report import Audit, Grade
-from ...records.research import UsualCost
-from ...records.sources import Extent, NotRead, Origin
+from ..records.dispute import UNRESOLVED, DisputeSubject
+from ..records.plan import StepKind
+from ..records.report import Audit, Grade
+from ..records.research import Task, UsualCost
+from ..records.sources import Extent, NotRead, Origin
 
 Icon = Literal["lightbulb", "shapes", "brain", "globe"]
 StopReason = Literal[
@@ -37,6 +37,12 @@ class Placement(BaseModel):
     top level."""
     model_index: int = 0
     """Always 0."""
+
+
+def placement_of(task: Task) -> Placement:
+    """Return the placement of packets about a task as a whole; those about its calls also have a
+    `sub_turn_index`."""
+    return Placement(turn_index=task.turn, tab_index=task.position)
 
 
 class Document(BaseModel):

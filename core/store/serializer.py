@@ -17,10 +17,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Send
 from pydantic import ValidationError
 
-from ...records.langgraph_private import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES, DeltaSnapshot
-from ...records.research import Run
-from ...records.sources import Record
 from ..errors import NewerVersion, StateUnreadable, failure_of
+from ..records.langgraph_private import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES, DeltaSnapshot
+from ..records.research import Run
+from ..records.sources import Record
 from .upgrade import UPGRADES, Upgrade
 
 _CHECKED = "msgpack:"

@@ -25,7 +25,7 @@ from langsmith.utils import (
     tracing_is_enabled,
 )
 
-from .context import Context
+from ..settings.context import Context
 
 Value = TypeVar("Value")
 _OFF = frozenset({"false", "f", "0", "no", "n", "off"})

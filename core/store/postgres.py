@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from ..concurrency import Locks, PerLoop, ShieldedTasks
 from ..errors import DatabaseUnusable
-from ..limits import DATABASE
+from ..settings.limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import TEXT, packed, unpacked
 from .saver import RunSaver

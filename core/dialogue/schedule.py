@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..records.plan import PlanStep, StepOutcome, Suggestion
-from .limits import Limits
+from ..settings.limits import Limits
 
 NOTHING_TO_THINK_OVER = "nothing was learned that it could think over"
 """Reason for skipping an analysis step."""

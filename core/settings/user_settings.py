@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from ..errors import UnknownSetting
 from ..records.research import Depth
 from .context import ROLES, AnyEngine, Context, Role, engine_name
-from .errors import UnknownSetting
 from .limits import DEEP, KnownNames, Limits
 
 _HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})

@@ -16,7 +16,7 @@ import aiosqlite
 from langgraph.store.base import BaseStore
 
 from ..errors import DatabaseUnusable, ExtraMissing
-from ..limits import DATABASE
+from ..settings.limits import DATABASE
 from .saver import RunSaver
 from .serializer import code_version
 from .sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable

@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from .errors import UnknownSetting
+from ..errors import UnknownSetting
 
 _CAUSES = 8
 """Number of chained causes of an error to examine: each HTTP library wraps the error of the one

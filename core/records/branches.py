@@ -9,17 +9,10 @@ from typing import Annotated, Any, Literal
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
 
-from ..records.dispute import Dispute
-from ..records.plan import (
-    Element,
-    Iteration,
-    Learning,
-    Observation,
-    PlanStep,
-    StepOutcome,
-    Suggestion,
-)
-from ..records.research import (
+from . import tool_names
+from .dispute import Dispute
+from .plan import Element, Iteration, Learning, Observation, PlanStep, StepOutcome, Suggestion
+from .research import (
     Action,
     Assignment,
     Ending,
@@ -33,12 +26,31 @@ from ..records.research import (
     merge_by_id,
     merge_findings,
 )
-from ..records.sources import Record, Source, merge_sources
-from .events.packets import Placement
-from .transcripts import ToolRequest
+from .sources import Record, Source, merge_sources
 
 PLAN_TIME_OVER = "the time of the plan was over (max_seconds_planned)"
 """Reason for ending a step early, worded for the reader."""
+
+
+class ToolRequest(Record):
+    """A tool call that can be run."""
+
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    """Its arguments; when a researcher runs it, merged with those of its further calls to the same
+    tool."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Its queries or addresses; for a tool that an app passed in, all arguments as
+        `name: value`."""
+        if self.tool not in tool_names.OURS:
+            return tuple(f"{name}: {value}" for name, value in self.arguments.items())
+        values: Any = next(iter(self.arguments.values()), ())
+        if isinstance(values, list | tuple):
+            return tuple(map(str, values))
+        return (str(values),)
 
 
 @dataclass(kw_only=True)
@@ -98,12 +110,6 @@ class ResearcherOutput(TypedDict, total=False):
     findings: dict[str, Finding]
     sources: dict[str, Source]
     spending: dict[str, Spent]
-
-
-def placement_of(task: Task) -> Placement:
-    """Return the placement of packets about a task as a whole; those about its calls also have a
-    `sub_turn_index`."""
-    return Placement(turn_index=task.turn, tab_index=task.position)
 
 
 def assignment_of(task: Task) -> dict[str, Any]:

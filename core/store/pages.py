@@ -24,9 +24,9 @@ from langgraph.config import get_config
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from ...records.sources import text_hash
 from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
+from ..records.sources import text_hash
 
 DAMAGED = "damaged"
 """Key of the object that replaces an unreadable stored value; its value names the file, for error

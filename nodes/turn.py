@@ -13,26 +13,26 @@ from langchain_core.messages import AIMessageChunk, AnyMessage
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
-from ...state import ResearchState, StateUpdate
-from ...tools.offer import researcher_request
-from ...tools.tool import Outcome, ToolContext
-from ...tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
-from ..evidence.citations.rendering import plain_line
-from ..models.request import Facts, Request
-from ..models.resolve import settings_of
-from ..records.research import Action, Progress, Run, Spent, Task, Value
-from ..run import tool_names
-from ..run.branches import ResearcherState, placement_of
-from ..run.concurrency import Failed, attempt
-from ..run.context import Context, Role, Watch, within_scope
-from ..run.conversation import MESSAGE_MARK, PROGRESS, house_rules
-from ..run.events.call import ActivityKind, CallEvents, SilentEvents, activity
-from ..run.events.log import Emitter, emitter
-from ..run.events.packets import Packet, Placement
-from ..run.spending import UnsettledCosts, recorded, unsettled_costs
-from ..run.store.pages import pages_of
-from .facts import facts_of_researcher, facts_of_run
-from .fill_in import Filler
+from ..core.accounts.ledger import UnsettledCosts, recorded, unsettled_costs
+from ..core.concurrency import Failed, attempt
+from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules
+from ..core.events.call import ActivityKind, CallEvents, SilentEvents, activity
+from ..core.events.log import Emitter, emitter
+from ..core.events.packets import Packet, Placement, placement_of
+from ..core.evidence.citations.rendering import plain_line
+from ..core.models.request import Facts, Request
+from ..core.models.resolve import settings_of
+from ..core.records import tool_names
+from ..core.records.branches import ResearcherState
+from ..core.records.research import Action, Progress, Run, Spent, Task, Value
+from ..core.settings.context import Context, Role, Watch, within_scope
+from ..core.store.pages import pages_of
+from ..core.writing.facts import facts_of_researcher, facts_of_run
+from ..core.writing.fill_in import Filler
+from ..state import ResearchState, StateUpdate
+from ..tools.offer import researcher_request
+from ..tools.tool import Outcome, ToolContext
+from ..tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
 
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the

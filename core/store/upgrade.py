@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ...records.dispute import Dispute
-from ...records.plan import Observation
-from ...records.research import Finding, Run
-from ..branches import StepTask
+from ..records.branches import StepTask
+from ..records.dispute import Dispute
+from ..records.plan import Observation
+from ..records.research import Finding, Run
 
 Fields = dict[str, Any]
 """The fields of a record by name, as stored: records in them are dicts."""

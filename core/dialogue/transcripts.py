@@ -27,9 +27,9 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 
 from ...prompts import fence
+from ..records import tool_names
+from ..records.branches import ToolRequest
 from ..records.research import Finding
-from ..records.sources import Record
-from . import tool_names
 from .conversation import clean_nested
 
 THOUGHTS_ALONE = (
@@ -74,27 +74,6 @@ CHARACTERS_PER_TOKEN = 4
 """Estimated characters per token."""
 _NO_WORK = (tool_names.THINK_TOOL, tool_names.CALCULATE, tool_names.GENERATE_REPORT)
 """Tools whose results contain nothing that was found."""
-
-
-class ToolRequest(Record):
-    """A tool call that can be run."""
-
-    id: str
-    tool: str
-    arguments: dict[str, Any]
-    """Its arguments; when a researcher runs it, merged with those of its further calls to the same
-    tool."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Its queries or addresses; for a tool that an app passed in, all arguments as
-        `name: value`."""
-        if self.tool not in tool_names.OURS:
-            return tuple(f"{name}: {value}" for name, value in self.arguments.items())
-        values: Any = next(iter(self.arguments.values()), ())
-        if isinstance(values, list | tuple):
-            return tuple(map(str, values))
-        return (str(values),)
 
 
 class Calls(NamedTuple):

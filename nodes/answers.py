@@ -11,16 +11,16 @@ from typing import Any, Literal, NamedTuple
 
 from langgraph.types import interrupt
 
-from ...state import ResearchState, StateUpdate
-from ..evidence.citations.labels import is_approval, labels
-from ..records.research import Plan
-from ..run.conversation import marked, question_fault, safe_text
-from ..run.errors import QuestionRefused
-from ..run.events.call import stop_packet
-from ..run.events.packets import EstimateMade
-from ..run.plan_text import join_plan, read_plan, split_plan
+from ..core.dialogue.conversation import marked, question_fault, safe_text
+from ..core.dialogue.plan_text import join_plan, read_plan, split_plan
+from ..core.errors import QuestionRefused
+from ..core.events.call import stop_packet
+from ..core.events.packets import EstimateMade
+from ..core.evidence.citations.labels import is_approval, labels
+from ..core.records.research import Plan
+from ..core.writing.usual_cost import usual_cost_of
+from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
-from .usual_cost import usual_cost_of
 
 AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 END_RUN = {"action": "end"}

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..accounts.spending import total
+from ..records import tool_names
+from ..records.branches import ResearcherState, ToolRequest
 from ..records.research import Decision, Progress, Spent, Task
-from . import tool_names
-from .branches import ResearcherState
-from .spending import total
-from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, ToolRequest, missing_in
+from .transcripts import ACKNOWLEDGED, MERGED, NOT_RUN, Calls, missing_in
 
 _ACT = "act"
 """Reminder (see `Progress.nudges`) after a message that called no tool."""
