@@ -22,8 +22,8 @@ from ..core.events.log import Emitter
 from ..core.events.packets import Placement
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit
-from ..core.evidence.language import detect_language
 from ..core.evidence.memory.observations import asked_notes
+from ..core.evidence.text.language import detect_language
 from ..core.library.library import Library
 from ..core.models.resolve import check_models, fitted_settings, load_models
 from ..core.reading.web_page import WebReader

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ..core.evidence.text.quantities import calculate
+from ..core.evidence.checking.quantities import calculate
 from ..core.records import tool_names
 from .disputes import StatedDisputes
 from .tool import Lines, as_lines, tool_schema

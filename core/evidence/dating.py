@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .language import IN_QUESTION, language_by_words
+from .text.language import IN_QUESTION, language_by_words
 from .text.words import WORDS, all_month_names, dates_in, tokens, without_accents
 
 if TYPE_CHECKING:

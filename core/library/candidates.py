@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from ..evidence.language import IN_QUESTION, common_words, language_by_words
+from ..evidence.text.language import IN_QUESTION, common_words, language_by_words
 from ..evidence.text.similarity import bare_title, grouped, rarity
 from ..evidence.text.stems import QuestionWords, sought_words, unaccented_words
 from ..evidence.text.words import (

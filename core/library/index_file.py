@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from zlib import crc32
 
 from ..errors import DatabaseUnusable
-from ..evidence.language import IN_TEXT, detect_language, language_by_words
+from ..evidence.text.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
 from ..evidence.text.stems import STEMMED, index_terms, stemmer_version, words_and_pieces
 from ..reading.records import parsing_version

@@ -21,7 +21,6 @@ from ..dialogue.transcripts import message_from_chunks
 from ..errors import ModelFailed
 from ..events.call import CallEvents
 from ..events.tracing import untraced
-from ..evidence.text.continuation import SHORTEST_LOOP, loop_start
 from ..records.research import Spent
 from ..records.sources import text_hash
 from ..settings.context import Context, Role
@@ -29,6 +28,7 @@ from ..settings.network import is_loopback
 from .deltas import plausible_counts
 from .faults import AnswerSilent, ToolsUnbound
 from .ladder.reply import reasoning_of
+from .loops import SHORTEST_LOOP, loop_start
 from .resolve import (
     EXTRACTIVE,
     REASONING_TOKENS,

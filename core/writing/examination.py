@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ..evidence.checking.proof import ProofPassage, has_something_to_look_up, not_stated, unproved
+from ..evidence.checking.quantities import numbers_in, plain_figures
 from ..evidence.checking.source_text import words_and_figures
 from ..evidence.checking.units import ReportUnit, report_units, states_figures
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
 from ..evidence.citations.markers import marker_numbers, replace_markers
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.language import is_written_in
-from ..evidence.text.quantities import numbers_in, plain_figures
+from ..evidence.text.language import is_written_in
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.words import UNSURE, stems, tokens
 from ..models.resolve import is_extractive, profile_of

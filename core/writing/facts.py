@@ -15,10 +15,10 @@ from ...state import ResearchState
 from ...tools.results import JOINT, Result, results_in
 from ..dialogue.conversation import mark_of, question_of
 from ..evidence.checking.proof import Known
+from ..evidence.checking.quantities import plain_figures
 from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.labels import is_approval
-from ..evidence.text.quantities import plain_figures
 from ..evidence.text.sentences import LINE_MARK
 from ..evidence.text.similarity import grouped
 from ..models.request import Facts, ShownDocument, ShownLearning, TaskFinding

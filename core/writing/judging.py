@@ -17,9 +17,9 @@ from typing import Any, Literal, NamedTuple
 from ...prompts import fenced_knowledge
 from ..errors import ToolsMissing
 from ..evidence.checking.proof import Known, Proof, ProofPassage, prove, stands_in
+from ..evidence.checking.quantities import Calculation
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
-from ..evidence.text.quantities import Calculation
 from ..evidence.text.words import tokens
 from ..models.abilities import judges_soundly, remember_judging
 from ..models.resolve import is_named, output_tokens, profile_of

@@ -20,7 +20,7 @@ from ..events.call import CallEvents
 from ..evidence.citations.citing import Edit, with_edits
 from ..evidence.citations.markers import marker_numbers, replace_markers, settle_fences
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.language import detect_language, foreign_sections, is_written_in
+from ..evidence.text.language import detect_language, foreign_sections, is_written_in
 from ..evidence.text.words import UNSPACED
 from ..models.request import Request
 from ..models.resolve import is_extractive

@@ -54,12 +54,12 @@ from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.disputes import comparison_table, disputes_in_text, disputes_of
 from ..evidence.memory.observations import not_read, report_notes, unanswered
 from ..evidence.origin import organisations
-from ..evidence.text.continuation import Continuation
 from ..evidence.text.similarity import reprints
 from ..records.report import Audit, Draft, Report
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
+from .continuation import Continuation
 from .examination import Examined
 
 

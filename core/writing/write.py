@@ -37,16 +37,17 @@ from ..evidence.citations.markers import plain_prose
 from ..evidence.memory.disputes import dispute_line, disputes_in_thread
 from ..evidence.memory.observations import missing_of, open_gaps
 from ..evidence.origin import origin_of
-from ..evidence.text.continuation import Continuation, join_continuation, without_loop
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.ladder.reply import split_thoughts
+from ..models.loops import without_loop
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
 from .basis import findings_for_writer, has_conclusions, source_texts, states_anything
+from .continuation import Continuation, join_continuation
 from .facts import (
     FACTS_AT_ONCE,
     SMALL_WRITER_NOTICE,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kit.files import Papers
 from kit.runs import written
 
-from deep_research.core.evidence.language import (
+from deep_research.core.evidence.text.language import (
     IN_QUESTION,
     IN_TEXT,
     language_beyond_doubt,

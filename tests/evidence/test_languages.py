@@ -14,7 +14,7 @@ from kit.openai_server import openai_server
 from kit.runs import CLEAR, QUESTION, REPORT, lab, research, written
 
 from deep_research.core.errors import UnknownSetting
-from deep_research.core.evidence.language import COMMON, OTHERS, detect_language
+from deep_research.core.evidence.text.language import COMMON, OTHERS, detect_language
 from deep_research.core.records.research import Run
 from deep_research.core.writing.language import named_language
 

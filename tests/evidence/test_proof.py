@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.checking.proof import Known, Proof, prove
+from deep_research.core.evidence.checking.quantities import Calculation
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import report_units
-from deep_research.core.evidence.text.quantities import Calculation
 
 TEXT = """# Accounts of the ferry company
 

@@ -21,7 +21,7 @@ from deep_research.core.errors import ModelFailed
 from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
-from deep_research.core.evidence.language import foreign_sections, is_written_in
+from deep_research.core.evidence.text.language import foreign_sections, is_written_in
 from deep_research.core.evidence.text.sentences import paragraphs_of, sections_of
 from deep_research.core.records.research import Finding, Run
 from deep_research.core.records.sources import Source

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..citations.citing import Edit, with_edits
-from ..text.quantities import (
+from ..text.words import QUOTED, dates_in, names, stems, tokens
+from .quantities import (
     Calculation,
     Number,
     follows,
@@ -20,7 +21,6 @@ from ..text.quantities import (
     months_in,
     numbers_in,
 )
-from ..text.words import QUOTED, dates_in, names, stems, tokens
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit, report_units
 

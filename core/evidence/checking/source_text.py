@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
-from ..text.quantities import UNIFORM_SIGNS, plain_figures
 from ..text.sentences import sentence_spans
 from ..text.words import stems
+from .quantities import UNIFORM_SIGNS, plain_figures
 
 _LONGEST_WINDOW = 400
 """Length, in characters, to which longer paragraphs are cut; a window ends with the first sentence

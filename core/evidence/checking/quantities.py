@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from .words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
+from ..text.words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
 
 _NEAR = 0.006
 """Relative tolerance for a conversion factor in a calculation."""

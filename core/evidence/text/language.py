@@ -9,9 +9,9 @@ from functools import cache
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from .text.sentences import Section, paragraphs_of, prose_of, sections_of, without_names
-from .text.stems import sought_words
-from .text.words import WORDS
+from .sentences import Section, paragraphs_of, prose_of, sections_of, without_names
+from .stems import sought_words
+from .words import WORDS
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.core.evidence.text.continuation import (
+from deep_research.core.models.loops import SHORTEST_LOOP, loop_start, without_loop
+from deep_research.core.writing.continuation import (
     LONGEST_REPEATED,
-    SHORTEST_LOOP,
     Continuation,
     join_continuation,
-    loop_start,
-    without_loop,
 )
 
 WORDS = st.lists(st.from_regex(r"[a-z]{2,8}", fullmatch=True), min_size=8, max_size=20, unique=True)

@@ -1,5 +1,5 @@
-"""Repairs model output: joins a truncated text with its continuation, and removes endless
-repetition."""
+"""Joins a truncated text of a model with its continuation, without what the continuation
+repeats."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ _HELD = 400
 it."""
 _LEAST_WORDS = 3
 """Minimum number of different words that count as a repetition; fewer may be a turn of phrase."""
-SHORTEST_LOOP, LONGEST_REPEATED = 1200, 400
-"""Minimum length of a loop, and maximum length of the passage that it repeats, in characters."""
 _DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Chinese and Japanese characters, which have no spaces between words."""
 _WORD = re.compile(rf"[{_DENSE}]|[^\W_{_DENSE}]+")
@@ -82,34 +80,6 @@ def join_continuation(before: str, after: str) -> str:
     """Return a truncated text with its continuation, without what the continuation repeats."""
     continuation = Continuation(before)
     return before + continuation.feed(after) + continuation.finish()
-
-
-def without_loop(text: str) -> str:
-    """Return the text without the repetitions of a loop at its end (see `loop_start`)."""
-    return text[: loop_start(text.rstrip())].rstrip()
-
-
-def loop_start(text: str) -> int | None:
-    """Return the offset of the first repetition if a text ends in a loop, as small models' texts
-    may; else None.
-
-    In a loop, the last `SHORTEST_LOOP` characters repeat one passage of at most `LONGEST_REPEATED`
-    characters.
-    """
-    tail = text[-SHORTEST_LOOP:]
-    if len(tail) < SHORTEST_LOOP:
-        return None
-    period = (
-        SHORTEST_LOOP
-        - LONGEST_REPEATED
-        - tail.rfind(tail[-LONGEST_REPEATED:], 0, SHORTEST_LOOP - 1)
-    )
-    if period > LONGEST_REPEATED or tail[period:] != tail[:-period]:
-        return None
-    start = len(text) - SHORTEST_LOOP
-    while start and text[start - 1] == text[start - 1 + period]:
-        start -= 1
-    return start + period
 
 
 def _overlap(before: str, after: str) -> int | None:
