@@ -18,7 +18,6 @@ from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.citations.foreign import Target, read_foreign
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
-from ..core.evidence.memory.observations import source_notes
 from ..core.library.library import Library
 from ..core.models.resolve import is_extractive
 from ..core.reading.documents.pool import shared_parser
@@ -27,6 +26,7 @@ from ..core.records.report import Report, UnitVerdict
 from ..core.records.sources import Source
 from ..core.settings.context import Context, read_context
 from ..core.store.pages import Pages
+from ..core.writing.notes import source_notes
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines
 from .settings import settings_from_options

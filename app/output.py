@@ -15,11 +15,12 @@ from ..core.dialogue.conversation import clean_nested, safe_text
 from ..core.evidence.citations.citing import by_number, cited_numbers
 from ..core.evidence.citations.rendering import short_location
 from ..core.evidence.memory.disputes import current_dispute
-from ..core.evidence.memory.observations import contradictions, open_gaps, research_gaps, unanswered
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
 from ..core.records.research import Finding, Run, Spent
 from ..core.records.sources import Source
+from ..core.writing.notes import research_gaps, unanswered
 from ..state import ResearchState
 from .runs import StoredRun
 from .settings import RunName
@@ -47,7 +48,7 @@ def run_json(stored: StoredRun) -> str:
     for step in state.steps:
         steps.append(_step_data(step, state.outcomes.get(step.id, _NOT_BEGUN)))
     gaps = list[dict[str, Any]]()
-    for gap in open_gaps(state.own_observations):
+    for gap in ResearchMemory(state.own_observations).open_gaps():
         gaps.append({"question": gap.text, "relevance": gap.score, "step": gap.step})
     planned = {
         "strategy": stored.strategy,
@@ -94,7 +95,7 @@ def run_page(stored: StoredRun, name: RunName) -> str:
         lines += ["", "Steps"]
         for step in state.steps:
             lines += _step_lines(step, state.outcomes.get(step.id, _NOT_BEGUN))
-        gaps = open_gaps(state.own_observations)
+        gaps = ResearchMemory(state.own_observations).open_gaps()
         if gaps:
             lines += ["", "Not found"]
             lines += [f"  - {gap.text}" for gap in gaps]
@@ -242,9 +243,10 @@ def _contradictions(
     state: ResearchState, observations: Sequence[Observation]
 ) -> list[dict[str, Any]]:
     """Return the contradictions that the run has found."""
-    confirmed = contradictions(found for found in observations if found.step == FINAL_CHECK)
+    of_final_check = [found for found in observations if found.step == FINAL_CHECK]
+    confirmed = ResearchMemory(of_final_check).contradictions()
     data = list[dict[str, Any]]()
-    for contradiction in contradictions(observations):
+    for contradiction in ResearchMemory(observations).contradictions():
         dispute = current_dispute(contradiction, state)
         claims = list[dict[str, Any]]()
         for side in dispute.sides:
@@ -253,9 +255,9 @@ def _contradictions(
             claims.append(
                 {"text": side.text, "source": location, "date": side.date, "origin": side.origin}
             )
-        # `contradictions` merges equal ones, so the number stays the same for one that was
+        # `ResearchMemory` merges equal ones, so the number stays the same for one that was
         # confirmed.
-        with_this = contradictions([*confirmed, contradiction])
+        with_this = ResearchMemory([*confirmed, contradiction]).contradictions()
         data.append(
             {
                 "claims": claims,

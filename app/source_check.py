@@ -22,7 +22,6 @@ from ..core.events.log import Emitter
 from ..core.events.packets import Placement
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit
-from ..core.evidence.memory.observations import asked_notes
 from ..core.evidence.text.language import detect_language
 from ..core.library.library import Library
 from ..core.models.resolve import check_models, fitted_settings, load_models
@@ -37,6 +36,7 @@ from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.judging import Judgements, Texts
 from ..core.writing.language import into_one_language, named_language
+from ..core.writing.notes import asked_notes
 from ..core.writing.report import audited_report, unchecked
 from ..state import ResearchState
 from ..tools.addresses import Addresses

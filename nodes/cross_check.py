@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage
 from ..core.events.call import disputes_found
 from ..core.evidence.memory.disputes import confirmed_disputes, dispute_between, observed_dispute
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
-from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..core.writing.forms import RecordContradictions
@@ -25,31 +25,32 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     """Have a model compare the most relevant learnings if there are insights, apparent
     contradictions or open gaps.
     """
-    own = state.own_observations
+    memory = ResearchMemory(state.own_observations)
     # Learnings without a source, as in a follow-up on known facts, cannot contradict a source.
     has_sources = any(learning.source for learning in state.own_learnings)
-    if not has_sources or not (insights(own) or contradictions(own) or open_gaps(own)):
+    has_reason = memory.insights() or memory.contradictions() or memory.open_gaps()
+    if not has_sources or not has_reason:
         return {}
     turn = await begin_turn(state, runtime)
     turn.announce("cross_check")
     async with turn.paid():
-        memory = await _check(state, own, turn)
-    found = confirmed_disputes(replace(state, memory={**state.memory, **memory}))
+        observed = await _check(state, memory, turn)
+    found = confirmed_disputes(replace(state, memory={**state.memory, **observed}))
     if found:
         turn.emit(disputes_found(found, turn.placement))
-    return {**turn.update(), "memory": memory}
+    return {**turn.update(), "memory": observed}
 
 
 async def _check(
-    state: ResearchState, own: list[Observation], turn: Turn
+    state: ResearchState, memory: ResearchMemory, turn: Turn
 ) -> dict[str, Observation]:
     """Return the contradictions and the closed gaps that the model reports, by key.
 
     Empty if it gives no answer.
     """
-    learnings = _comparable(state, own, turn.context.limits.memory_tokens)
+    learnings = _comparable(state, memory, turn.context.limits.memory_tokens)
     facts = facts_of(learnings)
-    gaps = open_gaps(own)
+    gaps = memory.open_gaps()
     form = await turn.filler.ask_if_possible(
         RecordContradictions,
         "orchestrator",
@@ -58,7 +59,7 @@ async def _check(
         knowledge=fenced_knowledge(
             learnings=learnings_for_prompt(state, learnings),
             sources=sources_for_prompt(state, learnings),
-            candidates=_candidates(own, facts),
+            candidates=_candidates(memory, facts),
             gaps=as_gaps(gaps),
         ),
     )
@@ -68,16 +69,14 @@ async def _check(
     for number in form.answered_gaps:
         if 0 < number <= len(gaps):
             gap = gaps[number - 1]
-            observations += close_gap(gap, own, state.progress.cycle, FINAL_CHECK, 0)
+            observations += memory.closing(gap, state.progress.cycle, FINAL_CHECK, 0)
     return {observation.key: observation for observation in observations}
 
 
-def _comparable(
-    state: ResearchState, own: Iterable[Observation], max_tokens: int
-) -> list[Learning]:
+def _comparable(state: ResearchState, memory: ResearchMemory, max_tokens: int) -> list[Learning]:
     """Return the learnings to compare: apparent contradictions first, then the most relevant."""
     suspicious = set[str]()
-    for pair in contradictions(own):
+    for pair in memory.contradictions():
         suspicious.update(pair.learnings)
     first = list[Learning]()
     others = list[Learning]()
@@ -89,14 +88,14 @@ def _comparable(
     return fitting_learnings((first, others), state.brief.summary, max_tokens)
 
 
-def _candidates(own: Iterable[Observation], facts: Iterable[Fact]) -> list[list[int]]:
+def _candidates(memory: ResearchMemory, facts: Iterable[Fact]) -> list[list[int]]:
     """Return the numbers of facts that apparently contradict each other, from 1."""
     numbers = dict[str, int]()
     for number, fact in enumerate(facts, 1):
         for learning in fact.learnings:
             numbers[learning.id] = number
     candidates = list[list[int]]()
-    for pair in contradictions(own):
+    for pair in memory.contradictions():
         if numbers.keys() >= {*pair.learnings}:
             candidates.append([numbers[learning_id] for learning_id in pair.learnings])
     return candidates

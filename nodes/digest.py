@@ -7,7 +7,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from ..core.dialogue.conversation import mark_of, text_only
 from ..core.dialogue.schedule import replace_steps, revise_steps, with_follow_up
 from ..core.evidence.memory.learned import fitting_learnings, is_confident
-from ..core.evidence.memory.observations import insights, open_gaps
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.records.plan import PlanStep
 from ..core.writing.forms import UpdatePlan
 from ..prompts import fenced_knowledge
@@ -81,11 +81,11 @@ async def _adapt(
 ) -> list[PlanStep]:
     """Return the steps as revised by the planner; unchanged if it gives no answer."""
     limits = turn.context.limits
-    own = state.own_observations
+    memory = ResearchMemory(state.own_observations)
     summary = state.brief.summary
     learnings = fitting_learnings([state.own_learnings], summary, limits.memory_tokens)
-    noticed = [insight.text for insight in insights(own)]
-    gaps = [gap.text for gap in open_gaps(own)]
+    noticed = [insight.text for insight in memory.insights()]
+    gaps = [gap.text for gap in memory.open_gaps()]
     form = await turn.filler.ask_if_possible(
         UpdatePlan,
         "planner",

@@ -24,7 +24,7 @@ from ..core.dialogue.transcripts import (
 )
 from ..core.events.call import CallEvents
 from ..core.events.packets import Placement, TopLevelBranching
-from ..core.evidence.memory.observations import contradictions, declare_missing, gap_of, open_gaps
+from ..core.evidence.memory.observations import ResearchMemory, declare_missing, gap_of
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
@@ -178,15 +178,16 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
 def _knowledge(state: ResearchState, limits: Limits) -> str:
     """Return what is still open, and which claims contradict each other, as fenced JSON."""
     own = state.own_observations
+    memory = ResearchMemory(own)
     earlier_gaps = list[str]()
-    for gap in open_gaps(state.memory.values()):
+    for gap in ResearchMemory(state.memory.values()).open_gaps():
         if gap not in own:
             earlier_gaps.append(gap.text)
     pairs = list[list[str]]()
-    for pair in contradictions(own)[: limits.max_elements]:
+    for pair in memory.contradictions()[: limits.max_elements]:
         pairs.append(list(pair.claims))
     return fenced_knowledge(
-        gaps=[gap.text for gap in open_gaps(own)],
+        gaps=[gap.text for gap in memory.open_gaps()],
         earlier_gaps=earlier_gaps,
         contradictions=pairs,
     )

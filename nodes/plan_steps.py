@@ -16,7 +16,7 @@ from ..core.dialogue.plan_text import (
 from ..core.errors import ModelFailed, NoPlan
 from ..core.events.packets import PlanDelta, PlanStart, SectionEnd
 from ..core.evidence.memory.learned import fitting_learnings
-from ..core.evidence.memory.observations import open_gaps
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.records.plan import PlanStep
 from ..core.records.research import Plan
 from ..core.writing.forms import MakePlan, PlannedStep
@@ -124,7 +124,8 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
     own = state.own_learnings
     earlier = [learning for learning in state.learnings.values() if learning not in own]
     learned = fitting_learnings([own, earlier], brief.summary, limits.memory_tokens)
-    gaps = [gap.text for gap in open_gaps(state.memory.values())]
+    memory = ResearchMemory(state.memory.values())
+    gaps = [gap.text for gap in memory.open_gaps()]
     orientation: str | None = ""
     if brief.orientation:
         orientation = await turn.pages.text(brief.orientation)

@@ -16,7 +16,7 @@ from ..core.dialogue.schedule import (
 from ..core.events.call import step_done, step_started
 from ..core.events.packets import SectionEnd, TopLevelBranching
 from ..core.evidence.memory.learned import fitting_learnings
-from ..core.evidence.memory.observations import contradictions, elements_for, open_gaps, relevance
+from ..core.evidence.memory.observations import ResearchMemory, relevance
 from ..core.records.branches import StepTask
 from ..core.records.plan import Learning, PlanStep
 from ..core.records.sources import Source
@@ -139,15 +139,14 @@ def _task(state: ResearchState, step: PlanStep, steps: int, limits: Limits) -> S
         if learning.source:
             sources[learning.source] = state.sources[learning.source]
     # An analysis sees all observations of the thread; a search only what is relevant to its task.
-    noticed = list(state.memory.values())
-    gaps = open_gaps(noticed)
+    memory = ResearchMemory(state.memory.values())
+    gaps = memory.open_gaps()
     seconds = _seconds_left(state, limits)
     if step.requires_search:
-        noticed = state.own_observations
-        gaps = [gap for gap in open_gaps(noticed) if relevance(gap.text, step.task)]
+        memory = ResearchMemory(state.own_observations)
+        gaps = [gap for gap in memory.open_gaps() if relevance(gap.text, step.task)]
         seconds = _seconds_to_search(state, limits)
-    observations = [noted for noted in noticed if noted.kind != "gap"]
-    elements = elements_for(step.task, observations, _reasonings(state, step), limits.max_elements)
+    elements = memory.elements_for(step.task, _reasonings(state, step), limits.max_elements)
     fields = shared_task_fields(run, limits, state.spending, steps)
     fields["seconds"] = seconds
     return StepTask(
@@ -175,7 +174,7 @@ def _groups(state: ResearchState, step: PlanStep) -> tuple[list[Learning], ...]:
     """
     previous_analysis = _previous_analysis(state, step)
     disputed = set[str]()
-    for pair in contradictions(state.memory.values()):
+    for pair in ResearchMemory(state.memory.values()).contradictions():
         disputed.update(pair.learnings)
     of_previous = list[Learning]()
     of_parents = list[Learning]()

@@ -26,7 +26,7 @@ from ..core.evidence.memory.learned import (
     is_confident,
     without_markers,
 )
-from ..core.evidence.memory.observations import close_gap, open_gaps
+from ..core.evidence.memory.observations import ResearchMemory
 from ..core.evidence.text.sentences import LINE_MARK
 from ..core.models.request import Request
 from ..core.models.resolve import is_small
@@ -98,7 +98,11 @@ def single_task(state: ResearchState, step: PlanStep, limits: Limits, cycle: int
 
 def open_questions(state: StepState) -> list[Observation]:
     """Return the step's open questions: those from its task and those noticed, unless answered."""
-    return open_gaps([*state.task.gaps, *state.memory.values()])
+    return _memory_of(state).open_gaps()
+
+
+def _memory_of(state: StepState) -> ResearchMemory:
+    return ResearchMemory([*state.task.gaps, *state.memory.values()])
 
 
 def knowledge_of(state: StepState, limits: Limits) -> str:
@@ -313,12 +317,12 @@ def _closed_gaps(numbers: Iterable[int], state: StepState) -> list[Observation]:
     """Return the open questions with these numbers, which count from 1, as closed gaps."""
     task = state.task
     open_now = open_questions(state)
-    noted = [*task.gaps, *state.memory.values()]
+    memory = _memory_of(state)
     closed = list[Observation]()
     for number in numbers:
         if 0 < number <= len(open_now):
             gap = open_now[number - 1]
-            closed += close_gap(gap, noted, task.cycle, task.step.id, state.iteration)
+            closed += memory.closing(gap, task.cycle, task.step.id, state.iteration)
     return closed
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from ..core.evidence.memory.observations import asked_notes
 from ..core.library.earlier import record_read
 from ..core.models.resolve import is_extractive
 from ..core.records import tool_names
@@ -14,6 +13,7 @@ from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
 from ..core.writing.fill_in import Filler
 from ..core.writing.language import into_one_language
+from ..core.writing.notes import asked_notes
 from ..core.writing.report import audited_report, end_packets, reader_of, report_messages, unchecked
 from ..core.writing.usual_cost import record_finished
 from ..state import ResearchState, StateUpdate

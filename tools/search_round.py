@@ -13,12 +13,11 @@ from ..core.concurrency import gather_or_cancel
 from ..core.errors import failure_of, log_failure
 from ..core.events.call import CallEvents
 from ..core.events.packets import placement_of
-from ..core.evidence.memory.observations import unopened
 from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records import tool_names
 from ..core.records.branches import StepState
 from ..core.records.research import Action
-from ..core.records.sources import Source, short_hash
+from ..core.records.sources import Source, short_hash, unopened
 from ..core.settings.context import Context, Watch
 from ..core.store.pages import Pages, reference_to
 from .addresses import Addresses

@@ -143,6 +143,16 @@ class Observation(Record):
         learnings = [key.split("-")[0] for key in self.learnings]
         return f"{short_hash(noticed, *learnings)}-{self.question_id[:8]}"
 
+    @property
+    def order(self) -> tuple[int, tuple[tuple[int, str], ...], str]:
+        """Key by which observations are sorted by round, then by step."""
+        return self.round, self.step_order, self.key
+
+    @property
+    def step_order(self) -> tuple[tuple[int, str], ...]:
+        """Key by which steps are sorted: 2.10 comes after 2.9."""
+        return tuple((len(part), part) for part in self.step.split("."))
+
 
 class Element(Record):
     """A result of earlier steps, other than a learning, that is given to a step as input."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -180,3 +180,14 @@ class Attached(Record):
     """Why it is not searched, worded for the reader; empty if it is searched."""
     code: str = ""
     """The reason as a code, for programs; see `reading.records`."""
+
+
+def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:
+    """Return the sources that could not be opened and have no text, by key, with `failure` set."""
+    codes = {failed.path: failed.code for failed in unread}
+    found = dict[str, Source]()
+    for key, source in sources.items():
+        code = codes.get(source.address) or codes.get(source.location)
+        if code and not source.content_hash:
+            found[key] = source.model_copy(update={"failure": code})
+    return found

@@ -13,7 +13,7 @@ from ..events.call import final_document
 from ..events.packets import Placement, ReportFraming, Sources
 from ..evidence.checking.source_text import SourceText
 from ..evidence.memory.learned import facts_of, fitting_learnings, thoughts
-from ..evidence.memory.observations import insights, relevance
+from ..evidence.memory.observations import ResearchMemory, relevance
 from ..evidence.text.similarity import grouped
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
@@ -69,7 +69,7 @@ def texts_of_steps(state: ResearchState, findings: Iterable[Finding]) -> dict[st
             stated.append((finding, learnings))
             all_learnings += learnings
     facts = facts_of(all_learnings)
-    noticed = insights(state.memory.values())
+    noticed = ResearchMemory(state.memory.values()).insights()
     concluded = set[str]()
     texts = dict[str, str]()
     for finding, learnings in stated:
@@ -153,7 +153,8 @@ def _main_conclusions(state: ResearchState) -> list[str]:
     if conclusions:
         last_step = conclusions[-1].step
         return [conclusion.text for conclusion in conclusions if conclusion.step == last_step]
-    noticed = [insight.text for insight in insights(state.own_observations)]
+    memory = ResearchMemory(state.own_observations)
+    noticed = [insight.text for insight in memory.insights()]
     if noticed:
         return sorted(noticed, key=lambda text: -relevance(text, about))
     relevant = fitting_learnings([learnings], about, _MAIN_MESSAGE_TOKENS)

@@ -17,7 +17,6 @@ from ..dialogue.transcripts import NOT_RUN, Calls, call_ids, read_calls, results
 from ..errors import ModelFailed, failure_of, log_failure
 from ..events.call import CallEvents, step_failed
 from ..events.packets import Placement
-from ..evidence.memory.observations import WITHHELD_REASON
 from ..masking import Secrets
 from ..models.ask import ask_model
 from ..models.request import Facts, Request
@@ -25,6 +24,7 @@ from ..models.resolve import EXTRACTIVE, with_model
 from ..records.research import Run, Task
 from ..settings.context import Context, Role
 from .forms import Form, form_name, form_schema
+from .notes import WITHHELD_REASON
 
 Filled = TypeVar("Filled", bound=Form)
 Messages = Sequence[AnyMessage]

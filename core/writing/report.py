@@ -52,7 +52,6 @@ from ..evidence.citations.rendering import (
 )
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.disputes import comparison_table, disputes_in_text, disputes_of
-from ..evidence.memory.observations import not_read, report_notes, unanswered
 from ..evidence.origin import organisations
 from ..evidence.text.similarity import reprints
 from ..records.report import Audit, Draft, Report
@@ -61,6 +60,7 @@ from ..settings.context import Context
 from ..store.pages import Pages
 from .continuation import Continuation
 from .examination import Examined
+from .notes import not_read, report_notes, unanswered
 
 
 def end_packets(state: ResearchState, *, was_checked: bool) -> list[Packet]:

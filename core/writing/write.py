@@ -35,7 +35,7 @@ from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
 from ..evidence.memory.disputes import dispute_line, disputes_in_thread
-from ..evidence.memory.observations import missing_of, open_gaps
+from ..evidence.memory.observations import ResearchMemory
 from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
@@ -55,6 +55,7 @@ from .facts import (
     facts_of_run,
     omitted_facts,
 )
+from .notes import missing_of
 from .report import ReportEvents
 
 _EXTENTS = {
@@ -419,7 +420,7 @@ class TextWriter:
             summary = ""
         missing = missing_of(run, state.findings.values(), state.memory.values())
         earlier_gaps = list[str]()
-        for gap in open_gaps(state.memory.values()):
+        for gap in ResearchMemory(state.memory.values()).open_gaps():
             if gap.question_id != run.id:
                 earlier_gaps.append(gap.text)
         disputes = list[str]()

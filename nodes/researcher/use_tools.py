@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...core.accounts.spending import seconds_left
 from ...core.dialogue.transcripts import results_in_order
 from ...core.events.call import SilentEvents
-from ...core.evidence.memory.observations import unopened
 from ...core.records import tool_names
 from ...core.records.branches import BranchUpdate, ResearcherState
+from ...core.records.sources import unopened
 from ...core.store.pages import reference_to
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk

@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep_research.core.evidence.memory.observations import (
-    close_gap,
-    contradictions,
-    elements_for,
-    insights,
-    open_gaps,
+    ResearchMemory,
     relevance,
 )
 from deep_research.core.evidence.text.similarity import components
@@ -70,10 +66,15 @@ def against(text: str, other: str, round: int = 0) -> Observation:
 
 
 def views(observations: list[Observation]) -> list[list[Observation] | list[Element]]:
-    elements = elements_for(
-        "When was the tower lit?", observations, [("1", "The lamp"), ("2", "The oil")], 9
-    )
-    return [insights(observations), open_gaps(observations), contradictions(observations), elements]
+    memory = ResearchMemory(observations)
+    thoughts = [("1", "The lamp"), ("2", "The oil")]
+    elements = memory.elements_for("When was the tower lit?", thoughts, 9)
+    return [
+        ResearchMemory(observations).insights(),
+        ResearchMemory(observations).open_gaps(),
+        ResearchMemory(observations).contradictions(),
+        elements,
+    ]
 
 
 @given(st.lists(OBSERVATIONS, max_size=12), st.integers())
@@ -97,9 +98,14 @@ def test_parallel_writes_merge_the_same_in_either_order(
 
 @given(st.lists(OBSERVATIONS, max_size=12))
 def test_a_view_of_a_view_is_the_same_view(observations: list[Observation]) -> None:
-    for view in (insights, open_gaps, contradictions):
-        shown = view(observations)
-        assert view(shown) == shown
+    views = (
+        ResearchMemory.insights,
+        ResearchMemory.open_gaps,
+        ResearchMemory.contradictions,
+    )
+    for view in views:
+        shown = view(ResearchMemory(observations))
+        assert view(ResearchMemory(shown)) == shown
 
 
 @given(
@@ -118,16 +124,18 @@ def test_the_latest_observation_decides_whether_a_gap_is_open(
         for round, step, iteration, is_open in stamps
     ]
     latest = max(stamp[:3] for stamp in stamps)
-    assert bool(open_gaps(observations)) == all(stamp[3] for stamp in stamps if stamp[:3] == latest)
+    assert bool(ResearchMemory(observations).open_gaps()) == all(
+        stamp[3] for stamp in stamps if stamp[:3] == latest
+    )
 
 
 def test_an_answered_gap_is_closed_until_it_is_opened_again() -> None:
     found = gap("Who built the light?")
-    closed = close_gap(found, [found], 0, "1", 2)
-    assert open_gaps([found]) == [found]
-    assert open_gaps([found, *closed]) == []
+    closed = ResearchMemory([found]).closing(found, 0, "1", 2)
+    assert ResearchMemory([found]).open_gaps() == [found]
+    assert ResearchMemory([found, *closed]).open_gaps() == []
     reopened = gap("who built the lights", 1)
-    assert open_gaps([found, *closed, reopened]) == [reopened]
+    assert ResearchMemory([found, *closed, reopened]).open_gaps() == [reopened]
 
 
 def test_an_answer_closes_all_gaps_that_say_nearly_the_same_and_no_other() -> None:
@@ -137,8 +145,10 @@ def test_an_answer_closes_all_gaps_that_say_nearly_the_same_and_no_other() -> No
     ]
     asked_elsewhere = same[0].model_copy(update={"question_id": "other"})
     others = [asked_elsewhere, gap("When was the light of Harbour Point in the bay built?")]
-    shown = next(found for found in open_gaps([*same, *others]) if found in same)
-    left = open_gaps([*same, *others, *close_gap(shown, [*same, *others], 1, "1", 1)])
+    shown = next(found for found in ResearchMemory([*same, *others]).open_gaps() if found in same)
+    left = ResearchMemory(
+        [*same, *others, *ResearchMemory([*same, *others]).closing(shown, 1, "1", 1)]
+    ).open_gaps()
     assert {found.key for found in left} == {found.key for found in others}
 
 
@@ -148,7 +158,7 @@ def test_similar_insights_merge_with_the_highest_confidence_and_all_learnings() 
         insight(f"{LIT}, keeper", 0.9, "a", "b"),
         insight(f"{LIT}, the lights", 0.5),
     ]
-    (merged,) = insights(same)
+    (merged,) = ResearchMemory(same).insights()
     first = min(same, key=lambda found: found.key)
     assert (merged.text, merged.score, merged.learnings) == (first.text, 0.9, ("a", "b"))
 
@@ -156,8 +166,8 @@ def test_similar_insights_merge_with_the_highest_confidence_and_all_learnings() 
 def test_similarity_is_transitive() -> None:
     chain = ["a b c d e f g h i", "a b c d e f g h j", "a b c d e f g k j"]
     texts = [" ".join(f"word{letter}" for letter in text.split()) for text in chain]
-    assert len(insights([insight(texts[0]), insight(texts[2])])) == 2
-    assert len(insights([insight(text) for text in texts])) == 1
+    assert len(ResearchMemory([insight(texts[0]), insight(texts[2])]).insights()) == 2
+    assert len(ResearchMemory([insight(text) for text in texts]).insights()) == 1
     assert components([1, 5, 2, 6, 3], lambda first, second: abs(first - second) == 1) == [
         [1, 2, 3],
         [5, 6],
@@ -176,12 +186,12 @@ def test_similarity_is_transitive() -> None:
 def test_one_decisive_word_makes_a_different_statement(other: str) -> None:
     assert (
         len(
-            insights(
+            ResearchMemory(
                 [
                     insight(f"{LIT} with oil lamps of brass"),
                     insight(f"{other} with oil lamps of brass"),
                 ]
-            )
+            ).insights()
         )
         == 2
     )
@@ -191,7 +201,7 @@ def test_a_contradiction_is_shown_once_in_either_order_of_its_claims() -> None:
     other = LIT.replace("1844", "1855")
     first, again = against(LIT, other), against(f"{other}.", f"{LIT}, the keeper", 1)
     apart = against(LIT, TALL, 2)
-    assert contradictions([apart, again, first]) == [first, apart]
+    assert ResearchMemory([apart, again, first]).contradictions() == [first, apart]
 
 
 def test_what_is_known_of_the_sources_of_a_dispute_does_not_change_its_key() -> None:
@@ -217,16 +227,16 @@ def test_confident_insights_come_first_then_the_most_relevant_elements() -> None
         gap("When was the tower built"),
         against("The tower was lit in 1844", "The tower was lit in 1855"),
     ]
-    shown = elements_for(
-        "When was the tower lit?", noticed, [("2", "The tower matters"), ("3", " ")], 9
-    )
+    memory = ResearchMemory(noticed)
+    thoughts = [("2", "The tower matters"), ("3", " ")]
+    shown = memory.elements_for("When was the tower lit?", thoughts, 9)
     assert [(element.kind, element.content, element.relevance) for element in shown] == [
         ("insight", "Oil was dear", 0.0),
         ("contradiction", "The tower was lit in 1844 – but: The tower was lit in 1855", 1.0),
         ("insight", "The tower was lit with oil", 1.0),
         ("reasoning", "The tower matters", 0.5),
     ]
-    assert elements_for("When was the tower lit?", noticed, [], 2) == shown[:2]
+    assert memory.elements_for("When was the tower lit?", [], 2) == shown[:2]
 
 
 def test_the_same_words_are_shown_once_per_kind() -> None:
@@ -239,5 +249,5 @@ def test_the_same_words_are_shown_once_per_kind() -> None:
         ("2", "The tower is lit!"),
         ("2", "The tower is not lit"),
     ]
-    shown = elements_for("tower", noticed, thoughts, 9)
+    shown = ResearchMemory(noticed).elements_for("tower", thoughts, 9)
     assert sorted(element.kind for element in shown) == ["insight", "reasoning", "reasoning"]

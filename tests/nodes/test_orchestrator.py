@@ -29,8 +29,9 @@ from kit.runs import (
 )
 from langchain_core.messages import ToolMessage
 
-from deep_research.core.evidence.memory.observations import open_gaps, report_notes
+from deep_research.core.evidence.memory.observations import ResearchMemory
 from deep_research.core.settings.context import Role
+from deep_research.core.writing.notes import report_notes
 
 LIT, OTHER = "The Skerry Light was lit in 1844.", "The Skerry Light was lit in 1846."
 OPEN = "Nobody says who built it."
@@ -327,7 +328,7 @@ async def test_a_gap_stays_until_somebody_says_that_it_is_closed(tmp_path: Path)
     run, state = await answered(tmp_path, orchestrator=script, researcher=researchers)
     prompts = [shown(call.messages[-1].text) for call in run.calls("orchestrator")]
     assert prompts == [{}, {"gaps": [OPEN]}, {"gaps": [OPEN]}]
-    assert open_gaps(state.memory.values()) == []
+    assert ResearchMemory(state.memory.values()).open_gaps() == []
     assert state.run and state.run.status == "completed"
 
 

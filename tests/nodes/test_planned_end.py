@@ -33,8 +33,7 @@ from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.core.dialogue.plan_text import plan_text, read_steps
 from deep_research.core.dialogue.schedule import restore_skipped, skip_pending
 from deep_research.core.evidence.memory.disputes import confirmed_disputes
-from deep_research.core.evidence.memory.observations import contradictions, open_gaps
-from deep_research.core.evidence.memory.observations import insights as insights_of
+from deep_research.core.evidence.memory.observations import ResearchMemory
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
 from deep_research.core.store.database import open_database
 from deep_research.core.store.pages import page_namespace
@@ -247,11 +246,11 @@ async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_i
         first.thread, other.thread = "first", "other"
         state = await first.ask()
         memory = state.memory.values()
-        [insight] = insights_of(memory)
+        [insight] = ResearchMemory(memory).insights()
         assert (insight.text, insight.step, insight.score) == (AGED, "1", 0.8)
         assert {state.learnings[key].text for key in insight.learnings} == {TALL, TALLER}
-        assert [(gap.text, gap.score) for gap in open_gaps(memory)] == [(OIL, 0.5)]
-        [pair] = contradictions(memory)
+        assert [(gap.text, gap.score) for gap in ResearchMemory(memory).open_gaps()] == [(OIL, 0.5)]
+        [pair] = ResearchMemory(memory).contradictions()
         assert {state.learnings[key].text for key in pair.learnings} == {TALL, TALLER}
         assert [state.outcomes[step].confidence for step in ("1", "2")] == [0.88, 0.75]
         assert (

@@ -24,7 +24,7 @@ from kit.runs import (
 )
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from deep_research.core.evidence.memory.observations import report_notes
+from deep_research.core.writing.notes import report_notes
 
 AGAIN = "names no source by its number"
 TASK = research("Find out when the light was lit.")

@@ -32,7 +32,7 @@ from kit.wire import (
 from deep_research.app.output import engines_line
 from deep_research.core.accounts.spending import total
 from deep_research.core.errors import SearchFailed
-from deep_research.core.evidence.memory.observations import report_notes
+from deep_research.core.writing.notes import report_notes
 
 Patch = pytest.MonkeyPatch
 

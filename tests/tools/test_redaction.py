@@ -18,12 +18,12 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
 from deep_research.core.dialogue.conversation import marked, words_of_user
-from deep_research.core.evidence.memory.observations import report_notes
 from deep_research.core.evidence.text.words import STOP_WORDS, everyday_words
 from deep_research.core.library.library import Library
 from deep_research.core.records.research import Run
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
+from deep_research.core.writing.notes import report_notes
 from deep_research.nodes.begin import MIXES_PRIVATE
 from deep_research.tools.engine import Found
 from deep_research.tools.internal_search import OPENING

@@ -8,9 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.core.models.loops import SHORTEST_LOOP, loop_start, without_loop
-from deep_research.core.writing.continuation import (
+from deep_research.core.models.loops import (
     LONGEST_REPEATED,
+    SHORTEST_LOOP,
+    loop_start,
+    without_loop,
+)
+from deep_research.core.writing.continuation import (
     Continuation,
     join_continuation,
 )

@@ -14,7 +14,7 @@ from ..citations.rendering import plain_line, source_name
 from ..origin import origin_of
 from ..text.sentences import sentences_of
 from ..text.words import stems
-from .observations import contradictions
+from .observations import ResearchMemory
 
 
 def dispute_between(
@@ -74,7 +74,7 @@ def confirmed_disputes(state: ResearchState, question_id: str | None = None) -> 
         is_confirmed = observation.step == FINAL_CHECK or not is_planned
         if observation.question_id == question_id and is_confirmed:
             confirmed.append(observation)
-    return [current_dispute(found, state) for found in contradictions(confirmed)]
+    return [current_dispute(found, state) for found in ResearchMemory(confirmed).contradictions()]
 
 
 def current_dispute(found: Observation, state: ResearchState) -> Dispute:

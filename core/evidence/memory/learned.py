@@ -12,10 +12,10 @@ from ...records.sources import Source
 from ..citations.markers import KnownMarkers
 from ..origin import web_host
 from ..text.sentences import sentences_of
-from ..text.similarity import components, distinct, grouped, interleave, is_same_statement, meaning
+from ..text.similarity import components, distinct, grouped, interleave, is_same_statement
 from ..text.words import tokens
 from .disputes import observed_dispute
-from .observations import close_gap, gap_of, open_gaps, relevance
+from .observations import ResearchMemory, gap_of, relevance
 
 _CHARACTERS_PER_TOKEN = 4
 """Assumed average length of a token."""
@@ -69,7 +69,7 @@ def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
     def are_repeats(fact: Fact, other: Fact) -> bool:
         if set(fact.sources).isdisjoint(other.sources):
             return False
-        return is_same_statement(meaning(fact.text), meaning(other.text))
+        return is_same_statement(fact.text, other.text)
 
     facts = list[Fact]()
     for group in grouped(learnings, same_words).values():
@@ -167,6 +167,7 @@ def notice_findings(
     finding closes a gap only if the gap was its whole task; the orchestrator decides about other
     gaps. `memory` are the earlier observations.
     """
+    before = ResearchMemory(memory.values())
     learned = {finding.id: learnings_of(finding) for finding in findings}
     learnings = list(chain.from_iterable(learned.values()))
     opened = list[Observation]()
@@ -181,9 +182,9 @@ def notice_findings(
             opened.append(_gap(finding, text))
         if finding.ended != "done":
             opened.append(_gap(finding, finding.task))
-        for gap in open_gaps(memory.values()):
+        for gap in before.open_gaps():
             if gap.text == finding.task and gap.question_id == finding.question_id:
-                closed += close_gap(gap, memory.values(), finding.cycle, finding.id, 0)
+                closed += before.closing(gap, finding.cycle, finding.id, 0)
         for dispute in finding.contradictions:
             sides = list[Learning]()
             for side in dispute.sides:

@@ -128,7 +128,7 @@ def rarity(total: int, count: int) -> float:
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
-class Meaning(NamedTuple):
+class _Meaning(NamedTuple):
     """The words of a text by which it is compared with others."""
 
     stems: frozenset[str]
@@ -140,14 +140,14 @@ class Meaning(NamedTuple):
 
 
 @lru_cache(maxsize=_CACHED)
-def meaning(text: str) -> Meaning:
+def _meaning(text: str) -> _Meaning:
     """Return the words by which a text is compared with others."""
     decisive = set[str]()
     for word in tokens(_expand_negations(text)):
         if word in _DECISIVE or any(map(str.isdigit, word)):
             decisive.add(word)
     content = frozenset(normalised(text).split()) - NEGATIONS - QUESTION_WORDS
-    return Meaning(content, frozenset(decisive), _inner_names(text))
+    return _Meaning(content, frozenset(decisive), _inner_names(text))
 
 
 @lru_cache(maxsize=_CACHED)
@@ -184,9 +184,11 @@ def _inner_names(text: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def is_same_statement(first: Meaning, second: Meaning) -> bool:
+def is_same_statement(text: str, other: str) -> bool:
     """Whether two texts say nearly the same about the same names, with the same numbers and
     negations."""
+    first = _meaning(text)
+    second = _meaning(other)
     if first.decisive != second.decisive:
         return False
     if first.names - second.names and second.names - first.names:

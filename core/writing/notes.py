@@ -1,0 +1,213 @@
+"""Writes the notes below a report: what was not found, opened or verified, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ...state import ResearchState
+from ..evidence.memory.observations import ResearchMemory
+from ..records.plan import Observation
+from ..records.research import Action, Finding, Run
+from ..records.sources import NotRead, Source
+
+_LISTED = 20
+"""Maximum number of failed searches, and of unread sources, named in the notes."""
+_WORDS_NAMED = 5
+"""Maximum number of words left out of web queries that are named in the notes."""
+WITHHELD_REASON = "the provider of the model refuses such text"
+
+
+def report_notes(state: ResearchState) -> list[str]:
+    """Return the notes below the report of the current question, each one sentence or more."""
+    run = state.run
+    report = state.report
+    notes = list[str]()
+    for assumption in run.assumptions:
+        unasked = "No clarification was possible, so the question was taken as written."
+        notes.append(f"{unasked} Left open: {assumption}")
+    if run.stop_reason:
+        notes.append(_line("Research ended early", run.stop_reason))
+    if state.plan and state.plan.remark:
+        notes.append(state.plan.remark)
+    notes += research_gaps(state)
+    for step in state.steps:
+        if step.status == "skipped":
+            notes.append(_line("Not done", step.title, step.reason))
+    is_graded = bool(state.draft and state.draft.grades)
+    missing = "Still open" if is_graded else "Not found"
+    for gap in unanswered(state):
+        notes.append(f"{missing}: {gap}")
+    if report and report.audit and report.audit.marked:
+        marked = report.audit.marked
+        notes.append(f"Statements marked as not verified: {marked}. No source fully supports them.")
+    if report:
+        notes += source_notes(report.cited(state.sources))
+    notes += _redacted_notes(state.own_actions)
+    notes += _tool_notes(state.own_actions)
+    notes += _search_notes(state)
+    notes += run.notices
+    unread = not_read(state)
+    for failed in unread[:_LISTED]:
+        notes.append(f"Not read: {failed.path} ({failed.reason.rstrip('.')}).")
+    if len(unread) > _LISTED:
+        notes.append(f"Not read: {len(unread) - _LISTED} more.")
+    return notes
+
+
+def research_gaps(state: ResearchState) -> list[str]:
+    """Return notes on tasks with errors or without an end, and on what was left out."""
+    findings = state.own_findings
+    notes = list[str]()
+    reasons = set[str]()
+    for finding in findings:
+        if finding.ended != "done":
+            reasons.add(finding.reason)
+            notes.append(_line("Not researched to the end", finding.task, finding.reason))
+    for finding in state.findings.values():
+        if finding.is_withheld:
+            notes.append(_line("Found, but left out", finding.task, WITHHELD_REASON))
+    for finding in findings:
+        if finding.withheld:
+            results = "a result" if finding.withheld == 1 else f"{finding.withheld} results"
+            notes.append(_line("Left out", finding.task, f"{results}; {WITHHELD_REASON}"))
+    for finding in findings:
+        if finding.ended == "done" and finding.failures:
+            failures = "; ".join(dict.fromkeys(finding.failures))
+            notes.append(_line("Errors during the research", finding.task, failures))
+    faults = set[str]()
+    for finding in findings:
+        for action in finding.actions:
+            faults.add(action.fault)
+    return [*notes, *sorted(faults - reasons - {""})]
+
+
+def unanswered(state: ResearchState) -> list[str]:
+    """Return the checklist items that the report does not meet.
+
+    If it was not graded, the gaps of its researchers. The checklist is preferred, since
+    researchers' gaps go beyond the request and repeat each other.
+    """
+    if state.draft and state.draft.grades:
+        missing = dict[str, None]()
+        for grade in state.draft.open_grades:
+            missing.setdefault(grade.missing or grade.requirement)
+        return list(missing)
+    return missing_of(state.run, state.findings.values(), state.memory.values())
+
+
+def missing_of(run: Run, findings: Iterable[Finding], memory: Iterable[Observation]) -> list[str]:
+    """Return the open gaps of a question in order, except tasks that `research_gaps` reports."""
+    of_question = [observation for observation in memory if observation.question_id == run.id]
+    explained = set[str]()
+    for finding in findings:
+        has_reason = finding.ended != "done" or finding.is_withheld or finding.failures
+        if finding.question_id == run.id and has_reason:
+            explained.add(finding.task)
+    missing = list[str]()
+    for gap in sorted(ResearchMemory(of_question).open_gaps(), key=lambda gap: gap.order):
+        if gap.text not in explained:
+            missing.append(gap.text)
+    return missing
+
+
+def not_read(state: ResearchState) -> list[NotRead]:
+    """Return the documents and pages that could not be read for the current question, each once."""
+    unread = {file.path: file for file in state.run.not_read}
+    for action in state.own_actions:
+        for failed in action.not_read:
+            unread[failed.path] = failed
+    return list(unread.values())
+
+
+def source_notes(cited: Iterable[Source]) -> Iterator[str]:
+    """Yield the notes on sources that were retracted or read in a copy."""
+    for source in cited:
+        if source.is_retracted:
+            yield f"Source {source.number} was retracted (Crossref)."
+        if source.copy_address:
+            copy = "an open copy"
+            if source.copied_on:
+                copy += f" made on {source.copied_on}"
+            yield f"Source {source.number} was read in {copy}: {source.copy_address}"
+
+
+def asked_notes(names: Iterable[str]) -> list[str]:
+    """Return a note that names the services asked for copies and retractions (`names`).
+
+    Empty if there are none.
+    """
+    named = ", ".join(dict.fromkeys(names))
+    if not named:
+        return []
+    return [f"Asked for open or archived copies and for retractions: {named} (open_copies)."]
+
+
+def _redacted_notes(actions: Iterable[Action]) -> list[str]:
+    """Return a note that names the words left out of web queries; empty if there are none."""
+    redacted = dict[str, str]()
+    for action in actions:
+        for word in action.redacted:
+            redacted[word.casefold()] = word
+    if not redacted:
+        return []
+    words = list(redacted.values())
+    named = ", ".join(words[:_WORDS_NAMED])
+    if len(words) > _WORDS_NAMED:
+        named += f" and {len(words) - _WORDS_NAMED} more"
+    return [
+        f"Web searches left out words that are only in your documents: {named}. "
+        "To search the web for such words, use them in the question, or set mix_private."
+    ]
+
+
+def _tool_notes(actions: Iterable[Action]) -> list[str]:
+    """Return a note for each tool and kind of error that it raised."""
+    failures = Counter[tuple[str, str]]()
+    for action in actions:
+        for kind in action.failed:
+            failures[action.tool, kind] += 1
+    notes = list[str]()
+    for (tool, kind), count in failures.items():
+        times = "once" if count == 1 else f"{count} times"
+        notes.append(f"The tool {tool} failed {times} ({kind}).")
+    return notes
+
+
+def _search_notes(state: ResearchState) -> list[str]:
+    """Return a note for each reason why searches failed, with all queries that failed for it."""
+    # `research_gaps` already has the failed steps of a typed plan, with their reasons.
+    reported = set[str]()
+    for finding in state.findings.values():
+        reported.update(finding.failures)
+    failures = dict[str, None]()
+    for action in state.own_actions:
+        for failure in action.broken:
+            failures.setdefault(failure.rstrip("."))
+    by_reason = dict[str, str]()
+    for failure in failures:
+        if failure in reported:
+            continue
+        reason, _, queries = failure.partition(" Not searched: ")
+        if reason in by_reason:
+            by_reason[reason] += f", {queries}"
+        else:
+            by_reason[reason] = failure
+    notes = list[str]()
+    for failure in list(by_reason.values())[:_LISTED]:
+        notes.append(_line("A search failed", failure))
+    return notes
+
+
+def _line(*parts: str) -> str:
+    """Return a note: its parts without final punctuation, joined with colons, and a full stop."""
+    text = ""
+    for part in parts:
+        part = part.rstrip(" .:")
+        if not text:
+            text = part
+        elif text.endswith(("?", "!")):
+            text += f" {part[:1].upper()}{part[1:]}"
+        else:
+            text += f": {part}"
+    return text if text.endswith(("?", "!")) else f"{text}."
