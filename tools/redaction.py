@@ -12,15 +12,24 @@ import asyncio
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from heapq import nlargest
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 
 from ..core.dialogue.conversation import words_of_user
-from ..core.evidence.text.stems import index_term, is_unspaced, sought_words, unaccented
-from ..core.evidence.text.words import POSSESSIVE, STOP_WORDS, UNSPACED, everyday_words
+from ..core.evidence.text.words import (
+    POSSESSIVE,
+    STOP_WORDS,
+    UNSPACED,
+    is_unspaced,
+    sought_words,
+    unaccented,
+    without_accents,
+)
 from ..core.library.library import Library
+from ..core.library.terms import index_term
 from ..core.reading.documents.decode import clean_text
 from ..core.records.research import Run
 from ..core.records.sources import DOCUMENT_SCHEME
@@ -30,6 +39,9 @@ from .addresses import Addresses, addresses_in
 from .engine import RETRIEVED
 from .results import read_results
 from .tool import Outcome
+
+_EVERYDAY = 6000
+"""Number of most common words that `everyday_words` returns."""
 
 _PRIVATE = (DOCUMENT_SCHEME, RETRIEVED)
 """Address prefixes of private content."""
@@ -271,3 +283,21 @@ def _forms_in_results(
         else:
             public.append(words)
     return _forms_in("\n".join(public), language), _forms_in("\n".join(private), language)
+
+
+@cache
+def everyday_words(language: str) -> frozenset[str]:
+    """Return a language's most common words, unaccented; empty if it has no list.
+
+    The first call takes a second.
+    """
+    if not language:
+        return frozenset()
+    # Loading the lists is too slow for an import.
+    from spellchecker import SpellChecker
+
+    try:
+        counts = SpellChecker(language=language).word_frequency.dictionary
+    except ValueError:
+        return frozenset()
+    return frozenset(map(without_accents, nlargest(_EVERYDAY, counts, key=counts.__getitem__)))

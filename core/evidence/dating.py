@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .text.language import IN_QUESTION, language_by_words
+from .text.language import language_of_question
 from .text.words import WORDS, all_month_names, dates_in, tokens, without_accents
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ def _is_month_first(text: str) -> bool | None:
     for first, _, second, _ in _AMBIGUOUS.findall(text):
         if max(int(first), int(second)) > 12:
             return int(first) <= 12
-    language = language_by_words(tokens(text), IN_QUESTION)
+    language = language_of_question(tokens(text))
     if language not in ("", "en"):
         return False
     has_accents = _plain(text) != text.lower()

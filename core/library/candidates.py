@@ -8,24 +8,27 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from ..evidence.text.language import IN_QUESTION, common_words, language_by_words
+from ..evidence.text.language import common_words, language_of_question
 from ..evidence.text.similarity import bare_title, grouped, rarity
-from ..evidence.text.stems import QuestionWords, sought_words, unaccented_words
 from ..evidence.text.words import (
     FAMILIES,
-    FUNCTION_WORDS,
     GENERIC_WORDS,
     MONTHS,
     STOP_WORDS,
-    joined_words,
+    WORDS,
     names,
-    padded_stems,
-    padded_words,
+    sought_words,
     stem,
     stems,
     tokens,
 )
 from ..records.sources import Source
+from .terms import QuestionWords, unaccented_words
+
+WHOLE_TITLE = 1.0
+"""Score of a title that a question contains completely."""
+SUBJECT_ONLY = 0.7
+"""Score of a title that a question contains without its remark: "Velm" for "Velm (river)"."""
 
 _LONGEST_TITLE = 10
 """Maximum words of a title to look for in a question; longer runs cost look-ups and are hardly ever
@@ -34,7 +37,7 @@ _ASKING = frozenset(
     {"find", "following", "give", "here", "list", "many", "much", "name", "one", "tell"}
 )
 _CONTRACTED = frozenset({"d", "ll", "m", "re", "ve"})
-_STOP_WORDS = FUNCTION_WORDS["en"] | _ASKING | _CONTRACTED
+_STOP_WORDS = frozenset(WORDS["function_en"].split()) | _ASKING | _CONTRACTED
 """Function and question words of English, and fragments of contractions."""
 _FORMS = grouped(FAMILIES, FAMILIES.__getitem__)
 """Forms of irregular words, by base form."""
@@ -54,7 +57,7 @@ def terms_of(question: str) -> list[str]:
     All words if it has only stop words.
     """
     words = sought_words(question)
-    language = language_by_words(words, IN_QUESTION)
+    language = language_of_question(words)
     stop_words = _STOP_WORDS | common_words().get(language, frozenset())
     terms = list(dict.fromkeys(words))
     return [word for word in terms if word not in stop_words] or terms
@@ -225,3 +228,43 @@ def _names_in(title: str, subject: str, text: str) -> Mapping[str, str]:
         if len(run) >= _SHORTEST_NAME and not is_generic:
             found[run] = spelling
     return found
+
+
+@lru_cache(maxsize=20_000)
+def joined_words(name: str) -> str:
+    """Return the words of a name as `tokens` returns them, joined with spaces."""
+    return " ".join(tokens(name))
+
+
+def padded_words(text: str) -> str:
+    """Return the words of a text (see `tokens`), each between spaces, so that `in` finds only whole
+    words."""
+    return f" {' '.join(tokens(text))} "
+
+
+def padded_stems(text: str) -> str:
+    """Return the stems of a text's words, each between spaces, so that `in` finds only whole
+    stems."""
+    return f" {' '.join(map(stem, tokens(text)))} "
+
+
+def title_match(title: str, question: str, stems_of_question: str) -> float:
+    """Score whether a question names a title: 1 for all of it, 0.7 for its main part (see
+    `bare_title`), else 0.
+
+    The main part must have the same capitals, but any form of its last word counts.
+    `stems_of_question` is `padded_stems(question)`.
+    """
+
+    def is_named(stems: str) -> bool:
+        return (
+            len(stems) > 3
+            and stems in stems_of_question
+            and not STOP_WORDS.issuperset(stems.split())
+        )
+
+    if is_named(padded_stems(title)):
+        return WHOLE_TITLE
+    subject = bare_title(title)
+    found = is_named(padded_stems(subject)) and re.search(rf"(?<!\w){re.escape(subject)}", question)
+    return SUBJECT_ONLY if found else 0.0

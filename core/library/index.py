@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
 from ..errors import DocumentsUnreadable
-from ..evidence.text.stems import title_key
 from ..reading.records import KINDS, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME
 from ..settings.context import Context
@@ -30,6 +29,7 @@ from .index_file import (
     update_texts,
 )
 from .index_search import MOST_COMPARED, IndexReader, SourceOf
+from .terms import title_key
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
 """Columns that say whether a file has changed and how it was read: the first fields of

@@ -14,11 +14,12 @@ from typing import Literal, NamedTuple
 from zlib import crc32
 
 from ..errors import DatabaseUnusable
-from ..evidence.text.language import IN_TEXT, detect_language, language_by_words
+from ..evidence.text.language import detect_language, language_of_text
 from ..evidence.text.sentences import split_passages
-from ..evidence.text.stems import STEMMED, index_terms, stemmer_version, words_and_pieces
+from ..evidence.text.words import words_and_pieces
 from ..reading.records import parsing_version
 from ..records.sources import DateKind
+from .terms import STEMMED, index_terms, stemmer_version
 
 _WAITING_SECONDS = 3_600
 """Maximum time to wait while an index is replaced, which takes as long as reading all its files."""
@@ -301,7 +302,7 @@ def stemmed_in(text: str) -> str:
     """Return the ISO 639-1 code of the text's language; empty if it has no stemmer of its own."""
     middle = max(_SAMPLE, len(text) // 2)
     words, pieces = words_and_pieces(f"{text[:_SAMPLE]} {text[middle : middle + _SAMPLE]}")
-    code = language_by_words(words, IN_TEXT)
+    code = language_of_text(words)
     if not code and len(text) >= _LEAST and len(pieces) < _PIECES_SHARE * len(words):
         code = detect_language(text[:_IDENTIFIED])
     return code if code in STEMMED else ""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import chain
@@ -17,12 +18,12 @@ from operator import itemgetter
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
-from ..evidence.text.similarity import spread
-from ..evidence.text.stems import LANGUAGE_SEPARATOR, forms_of, index_term, sought_words
-from ..evidence.text.words import STOP_WORDS
+from ..evidence.text.words import STOP_WORDS, sought_words
+from ..records.research import Value
 from ..records.sources import Source
 from .candidates import LibraryPassage
 from .index_file import COLUMNS, POSITION_BITS, POSITION_MASK, IndexedFile
+from .terms import LANGUAGE_SEPARATOR, forms_of, index_term
 
 MOST_COMPARED = 3_000
 """Number of passages that a search compares; each takes microseconds, and a question makes many
@@ -355,3 +356,14 @@ class IndexReader:
 def _first_column(rows: Iterable[Sequence[Any]]) -> Iterator[Any]:
     """Yield the first value of each row."""
     return map(itemgetter(0), rows)
+
+
+def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int) -> list[Value]:
+    """Return the values in order, but those after the first `most` of their key at the end."""
+    counts = Counter[Hashable]()
+
+    def is_surplus(value: Value) -> bool:
+        counts[key(value)] += 1
+        return counts[key(value)] > most
+
+    return sorted(values, key=is_surplus)

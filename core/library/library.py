@@ -16,16 +16,15 @@ from typing import NamedTuple, TypeVar
 from ...prompts import fence
 from ..errors import DocumentsUnreadable
 from ..evidence.standing import asks_for_draft
-from ..evidence.text.similarity import distinct, grouped, rarity, spread, without_repeated
-from ..evidence.text.stems import sought_words
-from ..evidence.text.words import GENERIC_WORDS, STOP_WORDS, stem, tokens
+from ..evidence.text.similarity import distinct, grouped, rarity, without_repeated
+from ..evidence.text.words import GENERIC_WORDS, STOP_WORDS, sought_words, stem, tokens
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..settings.context import Context
 from .candidates import LibraryPassage, terms_of
 from .folder import PICTURE, PICTURES, LeftOut
 from .index import Root, open_roots, unreadable
 from .index_file import IndexedFile
-from .index_search import PER_DOCUMENT, WORD, IndexReader
+from .index_search import PER_DOCUMENT, WORD, IndexReader, spread
 from .shelf import IndexShelf
 from .trails import find_trails, passages_of
 from .upkeep import Upkeep

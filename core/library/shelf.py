@@ -8,10 +8,11 @@ from difflib import SequenceMatcher
 from functools import cache, cached_property
 from math import fsum
 
-from ..evidence.text.similarity import distinct, interleave, rarity, spread
-from ..evidence.text.stems import index_terms, title_key, unaccented
+from ..evidence.text.similarity import distinct, interleave, rarity
+from ..evidence.text.words import unaccented
 from .candidates import Candidate, LibraryPassage, possible_titles, terms_of
-from .index_search import PER_DOCUMENT, IndexReader
+from .index_search import PER_DOCUMENT, IndexReader, spread
+from .terms import index_terms, title_key
 
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.5

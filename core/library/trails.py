@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
-from ..evidence.text.similarity import distinct, title_match
-from .candidates import Candidate, Query, read_query
+from ..evidence.text.similarity import distinct
+from .candidates import Candidate, Query, read_query, title_match
 from .shelf import IndexShelf
 
 _USUAL_LENGTH = 45

@@ -19,7 +19,7 @@ from ..evidence.citations.markers import marker_numbers, replace_markers
 from ..evidence.citations.sanitizing import sanitized
 from ..evidence.text.language import is_written_in
 from ..evidence.text.sentences import LINE_MARK
-from ..evidence.text.words import UNSURE, stems, tokens
+from ..evidence.text.words import WORDS, stems, tokens
 from ..models.resolve import is_extractive, profile_of
 from ..records.report import (
     CitedPassage,
@@ -63,6 +63,9 @@ _JOINED_CHARACTERS = 600
 _TITLE_KINDS = frozenset({"heading", "intro", "label", "head"})
 """Kinds of units that often state nothing: they are wrong only if sources contradict them or lack
 their number."""
+
+_UNSURE = frozenset(WORDS["unsure"].split())
+"""Words that make a statement uncertain or limited to some cases."""
 
 
 class Fault(NamedTuple):
@@ -711,7 +714,7 @@ class Examination:
             repair: Repair = "rewritten"
             if new_words == old_words:
                 repair = "cited anew"
-            elif added & UNSURE:
+            elif added & _UNSURE:
                 repair = "hedged"
             self._repairs[unit.text] = repair
 

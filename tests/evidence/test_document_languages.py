@@ -12,22 +12,20 @@ from kit.files import Papers
 from kit.runs import written
 
 from deep_research.core.evidence.text.language import (
-    IN_QUESTION,
-    IN_TEXT,
     language_beyond_doubt,
-    language_by_words,
+    language_of_question,
+    language_of_text,
 )
-from deep_research.core.evidence.text.stems import (
-    LANGUAGE_SEPARATOR,
-    forms_of,
-    index_terms,
-    sought_words,
-    unaccented_words,
-    words_and_pieces,
-)
+from deep_research.core.evidence.text.words import sought_words, words_and_pieces
 from deep_research.core.library.candidates import terms_of
 from deep_research.core.library.index_file import stemmed_in
 from deep_research.core.library.library import Library
+from deep_research.core.library.terms import (
+    LANGUAGE_SEPARATOR,
+    forms_of,
+    index_terms,
+    unaccented_words,
+)
 
 TEXTS = {
     "en": "The fishermen were counting their boats. The lighthouses of the coast are older than the harbours.",
@@ -179,11 +177,11 @@ def test_a_language_is_beyond_doubt_or_not(text: str, code: str) -> None:
     ],
 )
 def test_stemming_needs_a_smaller_lead(words: str, in_text: str, in_question: str) -> None:
-    found = [language_by_words(words.split(), threshold) for threshold in (IN_TEXT, IN_QUESTION)]
+    found = [language_of_text(words.split()), language_of_question(words.split())]
     assert found == [in_text, in_question]
 
 
 def test_a_related_language_is_not_beyond_doubt() -> None:
     bulgarian = "Фарът на острова е построен на скалата за да не се разбиват корабите и от брега се вижда по нощ."
-    assert language_by_words(sought_words(bulgarian), IN_TEXT) == "ru"
+    assert language_of_text(sought_words(bulgarian)) == "ru"
     assert language_beyond_doubt(bulgarian) == ""

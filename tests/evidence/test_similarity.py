@@ -9,17 +9,19 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.text.similarity import (
     COMPARED_CHARACTERS,
-    SUBJECT_ONLY,
-    WHOLE_TITLE,
-    mentions,
     reprints,
-    spread,
-    title_match,
     without_repeated,
 )
-from deep_research.core.evidence.text.stems import sought_words
-from deep_research.core.evidence.text.words import padded_stems, tokens
-from deep_research.core.library.candidates import possible_titles
+from deep_research.core.evidence.text.words import sought_words, tokens
+from deep_research.core.library.candidates import (
+    SUBJECT_ONLY,
+    WHOLE_TITLE,
+    padded_stems,
+    possible_titles,
+    title_match,
+)
+from deep_research.core.library.index_search import spread
+from deep_research.core.models.extractive.choosing import mentions
 
 WORDS = [f"word{number}" for number in range(200)]
 

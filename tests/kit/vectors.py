@@ -14,7 +14,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from deep_research.core.evidence.text.stems import sought_words
+from deep_research.core.evidence.text.words import sought_words
 from deep_research_bench.postgres import programs, started_cluster
 
 LIT = "The Skerry Light was lit for the first time in 1844."

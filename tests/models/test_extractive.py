@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from kit import models as handed_in
 from langchain_core.messages import AIMessage, HumanMessage
 
-from deep_research.core.evidence.text.stems import sought_words
-from deep_research.core.evidence.text.words import tokens
+from deep_research.core.evidence.text.words import sought_words, tokens
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.extractive.roles import laid_out, quotes_in, with_quotes
 from deep_research.core.models.extractive.units import QuotableUnit, quotable_units

@@ -18,7 +18,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
 from deep_research.core.dialogue.conversation import marked, words_of_user
-from deep_research.core.evidence.text.words import STOP_WORDS, everyday_words
+from deep_research.core.evidence.text.words import STOP_WORDS
 from deep_research.core.library.library import Library
 from deep_research.core.records.research import Run
 from deep_research.core.settings.context import Context
@@ -27,7 +27,7 @@ from deep_research.core.writing.notes import report_notes
 from deep_research.nodes.begin import MIXES_PRIVATE
 from deep_research.tools.engine import Found
 from deep_research.tools.internal_search import OPENING
-from deep_research.tools.redaction import note_user
+from deep_research.tools.redaction import everyday_words, note_user
 from deep_research.tools.tool import ToolContext, ToolFailed
 from deep_research.tools.web_search import WebSearch, WebSearchArguments
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..text.words import FIRST_YEAR, LAST_YEAR, WORDS, all_month_names, dates_in
+from ..text.words import WORDS, all_month_names, dates_in, may_be_year
 
 _NEAR = 0.006
 """Relative tolerance for a conversion factor in a calculation."""
@@ -113,7 +113,7 @@ class Number(NamedTuple):
     @property
     def is_year(self) -> bool:
         """Whether it may be a year."""
-        return FIRST_YEAR <= self.value <= LAST_YEAR and self.step >= 1 and not self.measure
+        return may_be_year(self.value) and self.step >= 1 and not self.measure
 
     @property
     def is_count(self) -> bool:

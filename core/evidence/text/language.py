@@ -10,8 +10,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from .sentences import Section, paragraphs_of, prose_of, sections_of, without_names
-from .stems import sought_words
-from .words import WORDS
+from .words import WORDS, sought_words
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -51,7 +50,7 @@ _SIMILAR = (
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class Threshold(NamedTuple):
+class _Threshold(NamedTuple):
     """How many common words of a language a text needs for that language to be detected."""
 
     fewest: int
@@ -62,15 +61,26 @@ class Threshold(NamedTuple):
     """Minimum ratio to the number of common words of any other language."""
 
 
-IN_TEXT = Threshold(4, 0.1, 1.5)
+_IN_TEXT = _Threshold(4, 0.1, 1.5)
 """For stemming a text, where a mistake means that some word forms are not found."""
-IN_QUESTION = Threshold(2, 0.1, 1.5)
+_IN_QUESTION = _Threshold(2, 0.1, 1.5)
 """For stemming a question, which has only few words."""
-_BEYOND_DOUBT = Threshold(3, 0.25, 3)
+_BEYOND_DOUBT = _Threshold(3, 0.25, 3)
 """For the language of a report, where a mistake spoils the report."""
 
 
-def language_by_words(words: Sequence[str], threshold: Threshold) -> str:
+def language_of_text(words: Sequence[str]) -> str:
+    """Return the ISO 639-1 code of the language of a text with these words; empty if unclear."""
+    return _language_by_words(words, _IN_TEXT)
+
+
+def language_of_question(words: Sequence[str]) -> str:
+    """Return the ISO 639-1 code of the language of a question with these words; empty if
+    unclear."""
+    return _language_by_words(words, _IN_QUESTION)
+
+
+def _language_by_words(words: Sequence[str], threshold: _Threshold) -> str:
     """Return the ISO 639-1 code of the language with most common words among `words`.
 
     It is empty if that is not clear.
@@ -92,7 +102,7 @@ def language_beyond_doubt(text: str) -> str:
 
     Otherwise it is empty.
     """
-    found = language_by_words(sought_words(text), _BEYOND_DOUBT)
+    found = _language_by_words(sought_words(text), _BEYOND_DOUBT)
     return found if found in _TOLD_BY_WORDS else ""
 
 

@@ -5,29 +5,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from ...records.research import Value
-from .words import (
-    NEGATIONS,
-    NUMBER_WORDS,
-    QUESTION_WORDS,
-    STOP_WORDS,
-    padded_stems,
-    stem,
-    stems,
-    tokens,
-)
+from .words import NEGATIONS, NUMBER_WORDS, QUESTION_WORDS, STOP_WORDS, stem, stems, tokens
 
-WHOLE_TITLE = 1.0
-"""Score of a title that a question contains completely."""
-SUBJECT_ONLY = 0.7
-"""Score of a title that a question contains without its remark: "Velm" for "Velm (river)"."""
 _REMARK = re.compile(r"\s*(?:\([^)]*\)|,.*)$")
 Item = TypeVar("Item")
 Key = TypeVar("Key")
@@ -74,53 +60,10 @@ def interleave(lists: Iterable[Iterable[Value]]) -> list[Value]:
     return [value for value in chain.from_iterable(zip_longest(*lists)) if value is not None]
 
 
-def spread(values: Iterable[Value], key: Callable[[Value], Hashable], most: int) -> list[Value]:
-    """Return the values in order, but those after the first `most` of their key at the end."""
-    counts = Counter[Hashable]()
-
-    def is_surplus(value: Value) -> bool:
-        counts[key(value)] += 1
-        return counts[key(value)] > most
-
-    return sorted(values, key=is_surplus)
-
-
 def bare_title(title: str) -> str:
     """Return the title without what follows in brackets or after a comma: "Velm" for "Velm
     (river)"."""
     return _REMARK.sub("", title) or title
-
-
-def title_match(title: str, question: str, stems_of_question: str) -> float:
-    """Score whether a question names a title: 1 for all of it, 0.7 for its main part (see
-    `bare_title`), else 0.
-
-    The main part must have the same capitals, but any form of its last word counts.
-    `stems_of_question` is `padded_stems(question)`.
-    """
-
-    def is_named(stems: str) -> bool:
-        return (
-            len(stems) > 3
-            and stems in stems_of_question
-            and not STOP_WORDS.issuperset(stems.split())
-        )
-
-    if is_named(padded_stems(title)):
-        return WHOLE_TITLE
-    subject = bare_title(title)
-    found = is_named(padded_stems(subject)) and re.search(rf"(?<!\w){re.escape(subject)}", question)
-    return SUBJECT_ONLY if found else 0.0
-
-
-def mentions(text: str, name: str) -> bool:
-    """Whether a text contains a name of at least three characters as whole words, with the same
-    capitals."""
-    return (
-        len(name) > 2
-        and name in text
-        and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
-    )
 
 
 def rarity(total: int, count: int) -> float:

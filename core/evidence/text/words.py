@@ -1,5 +1,5 @@
-"""Splits text into words, English stems and names, finds the dates in it, and loads the word
-tables."""
+"""Splits text in any script into words, English stems and names, finds the dates in it, and loads
+the word tables."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from functools import cache, lru_cache
-from heapq import nlargest
 from importlib import resources
+from itertools import pairwise
 from typing import NamedTuple
 
 _LANGUAGES_OF_MONTHS = ("en", "de", "fr", "es", "it", "pt", "nl")
 _AMBIGUOUS = frozenset({"ago", "out", "set"})
 """Spanish, Italian and Portuguese short month names that are also English words; months only after
 a day number."""
-_EVERYDAY = 6000
-"""Number of most common words that `everyday_words` returns."""
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
 NUMBER_WORDS = dict(zip(_NUMBERS.split(), range(1, 13), strict=True))
 """The numbers 1 to 12 by their English words."""
@@ -34,13 +32,19 @@ instead of words.
 Thai, Lao, Burmese, Khmer, Tai, Japanese and Chinese have no spaces between words; Korean has, but
 its words are long.
 """
+_ACCENTS = re.compile(
+    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+_UNSPACED_TEXT = rf"[{UNSPACED}][{UNSPACED}MARKS]*"
 _MARKED = (0x300, 0xFE30)
 """Code points between which all combining marks are."""
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+")
 QUOTED = re.compile(r'["“„«《「]([^"“”„«»《》「」]{2,80})["”»》」]')
 """A phrase in quotation marks; group 1 is the phrase."""
 POSSESSIVE = re.compile(r"['’]s\b")
-FIRST_YEAR, LAST_YEAR = 1900, 2100
+_FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _ENDINGS = (("ies", 2, "y"), ("sses", 2, "ss"), ("ing", 4, ""), ("ed", 4, ""), ("s", 3, ""))
 """English endings, each with the least number of letters before it, and what replaces it."""
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
@@ -71,10 +75,10 @@ def _table(name: str) -> frozenset[str]:
     return frozenset(WORDS[name].split())
 
 
-FUNCTION_WORDS = {code: _table(f"function_{code}") for code in ("en", "de", "fr", "es")}
+_FUNCTION_WORDS = {code: _table(f"function_{code}") for code in ("en", "de", "fr", "es")}
 """Function words of some languages, without accents; none is a content word in another of these
 languages."""
-STOP_WORDS = frozenset().union(*FUNCTION_WORDS.values())
+STOP_WORDS = frozenset().union(*_FUNCTION_WORDS.values())
 GENERIC_WORDS = _table("generic")
 """Words of requests that say nothing about the subject."""
 
@@ -97,10 +101,6 @@ CLOSING_ABBREVIATIONS = _table("closing_abbreviations")
 NEGATIONS = _table("negations")
 """Words such as "not", "never" and "nicht"."""
 QUESTION_WORDS = _table("question_words")
-UNSURE = _table("unsure")
-"""Words that make a statement uncertain or limited to some cases."""
-THIRD_PERSONS = _table("third_persons")
-"""Pronouns that refer to somebody or something mentioned before: she, it, they."""
 _UNSPECIFIC_WORDS = STOP_WORDS | GENERIC_WORDS
 
 
@@ -136,24 +136,6 @@ def sure_month_names() -> frozenset[str]:
     return frozenset(all_month_names()) - _AMBIGUOUS
 
 
-@cache
-def everyday_words(language: str) -> frozenset[str]:
-    """Return a language's most common words, unaccented; empty if it has no list.
-
-    The first call takes a second.
-    """
-    if not language:
-        return frozenset()
-    # Loading the lists is too slow for an import.
-    from spellchecker import SpellChecker
-
-    try:
-        counts = SpellChecker(language=language).word_frequency.dictionary
-    except ValueError:
-        return frozenset()
-    return frozenset(map(without_accents, nlargest(_EVERYDAY, counts, key=counts.__getitem__)))
-
-
 def tokens(text: str) -> list[str]:
     """Split a text into lower-case words without accents and possessive endings.
 
@@ -174,6 +156,91 @@ def tokens(text: str) -> list[str]:
     return words
 
 
+def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
+    """Return the words of a text in lower case, and the pieces of its parts in unspaced scripts.
+
+    The pieces are characters and pairs of characters.
+    """
+    plain = _plain(text)
+    if plain.isascii():
+        return _words(plain), []
+    unspaced = _with_marks(_UNSPACED_TEXT)
+    parts = unspaced.findall(plain)
+    if not parts:
+        return _words(plain), []
+    pieces = list[str]()
+    for word in _words(" ".join(parts)):
+        characters = _characters(word)
+        pieces += characters
+        pieces += _pairs(characters)
+    return _words(unspaced.sub(" ", plain)), pieces
+
+
+def sought_words(question: str) -> list[str]:
+    """Return the words of a question in lower case.
+
+    Words in unspaced scripts give each pair of neighbouring characters instead.
+    """
+    # Words in other scripts may adjoin unspaced ones.
+    separated = _with_marks(_UNSPACED_TEXT).sub(r" \g<0> ", _plain(question))
+    sought = list[str]()
+    for word in _words(separated):
+        if is_unspaced(word):
+            characters = _characters(word)
+            sought += _pairs(characters) or characters
+        else:
+            sought.append(word)
+    return sought
+
+
+def unaccented(word: str) -> str:
+    """Return the word without accents and vowel points.
+
+    Words in unspaced scripts stay unchanged.
+    """
+    if word.isascii() or is_unspaced(word):
+        return word
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether the word begins with a character of a script without spaces between words."""
+    return not word.isascii() and _UNSPACED_LETTER.match(word) is not None
+
+
+def _plain(text: str) -> str:
+    """Return the text in lower case, without underscores and with variants of letters unified."""
+    if text.isascii():
+        return text.lower().replace("_", " ")
+    return unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
+
+
+def _words(plain: str) -> list[str]:
+    words: list[str] = _with_marks(r"\w[\wMARKS]*").findall(plain)
+    return words
+
+
+def _characters(word: str) -> list[str]:
+    """Return the characters of a word, each with its combining marks."""
+    if not _with_marks("[MARKS]").search(word):
+        return list(word)
+    characters: list[str] = _with_marks(r"\w[MARKS]*").findall(word)
+    return characters
+
+
+def _pairs(characters: list[str]) -> list[str]:
+    return [first + second for first, second in pairwise(characters)]
+
+
+@cache
+def _with_marks(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern in which `MARKS` means all combining marks.
+
+    Listing them at import would be too slow.
+    """
+    return re.compile(pattern.replace("MARKS", marks()))
+
+
 @cache
 def _token() -> re.Pattern[str]:
     return re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}](?:[^\W_{UNSPACED}]|[{marks()}])*")
@@ -186,24 +253,6 @@ def marks() -> str:
     return "".join(
         mark for mark in map(chr, range(*_MARKED)) if unicodedata.category(mark) in ("Mn", "Mc")
     )
-
-
-@lru_cache(maxsize=20_000)
-def joined_words(name: str) -> str:
-    """Return the words of a name as `tokens` returns them, joined with spaces."""
-    return " ".join(tokens(name))
-
-
-def padded_words(text: str) -> str:
-    """Return the words of a text (see `tokens`), each between spaces, so that `in` finds only whole
-    words."""
-    return f" {' '.join(tokens(text))} "
-
-
-def padded_stems(text: str) -> str:
-    """Return the stems of a text's words, each between spaces, so that `in` finds only whole
-    stems."""
-    return f" {' '.join(map(stem, tokens(text)))} "
 
 
 @lru_cache(maxsize=100_000)
@@ -240,7 +289,7 @@ def names(text: str) -> list[str]:
     unquoted = POSSESSIVE.sub(" ; ", QUOTED.sub(" ; ", text))
     for run in _name().finditer(unquoted):
         name = _trimmed(run.group())
-        is_unspecific = _UNSPECIFIC_WORDS.issuperset(joined_words(name).split())
+        is_unspecific = _UNSPECIFIC_WORDS.issuperset(tokens(name))
         if len(name) > 1 and not is_unspecific:
             distinct[name] = None
     return list(distinct)
@@ -337,6 +386,11 @@ def _may_begin(words: str, position: int) -> bool:
     return not before.isalnum() or (first.isdigit() and before.isalpha())
 
 
+def may_be_year(number: float) -> bool:
+    """Whether a number may be a year, from 1900 to 2100."""
+    return _FIRST_YEAR <= number <= _LAST_YEAR
+
+
 def _iso(found: re.Match[str]) -> str:
     """Return the date matched by one of `_forms`, as far as it is certain.
 
@@ -344,7 +398,7 @@ def _iso(found: re.Match[str]) -> str:
     """
     parts = found.groupdict()
     year = int(parts["year"])
-    if not FIRST_YEAR <= year <= LAST_YEAR:
+    if not may_be_year(year):
         return ""
 
     until = parts.get("until") or parts.get("short")

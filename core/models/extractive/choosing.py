@@ -7,11 +7,12 @@ shows what each of the weights contributes.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from ...evidence.standing import asks_for_draft
-from ...evidence.text.similarity import bare_title, mentions, rarity
+from ...evidence.text.similarity import bare_title, rarity
 from ...evidence.text.words import STOP_WORDS, dates_in, stem, tokens
 from ..request import ShownDocument
 from .editions import newest_editions, versions_in
@@ -238,3 +239,13 @@ def _similarity(first: frozenset[str], second: frozenset[str]) -> float:
     """Return the Jaccard index of two sets of words; 0 if both are empty."""
     every = first | second
     return len(first & second) / len(every) if every else 0.0
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a text contains a name of at least three characters as whole words, with the same
+    capitals."""
+    return (
+        len(name) > 2
+        and name in text
+        and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+    )

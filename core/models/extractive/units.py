@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from ...evidence.text.sentences import SENTENCE_ENDS, UNSPACED_ENDS, sentence_spans
-from ...evidence.text.words import THIRD_PERSONS, date_at, tokens
+from ...evidence.text.words import WORDS, date_at, tokens
 
 _PRONOUNS = (
     "他",
@@ -81,15 +81,18 @@ _DEBRIS = re.compile(r"::=|\{\{|-{5}|\}\}|</?[a-zA-Z]|�")
 _ENDS = re.compile(rf"[{SENTENCE_ENDS}{UNSPACED_ENDS};:,：；،؛]\W*$")
 """Matches punctuation at the end of a text that no heading has."""
 
+_THIRD_PERSONS = frozenset(WORDS["third_persons"].split())
+"""Pronouns that refer to somebody or something mentioned before: she, it, they."""
+
 
 def points_back(sentence: str) -> bool:
     """Whether a sentence begins with a pronoun, so that it is unclear without the one before it."""
-    return not THIRD_PERSONS.isdisjoint(tokens(sentence)[:1]) or sentence.startswith(_PRONOUNS)
+    return not _THIRD_PERSONS.isdisjoint(tokens(sentence)[:1]) or sentence.startswith(_PRONOUNS)
 
 
 def has_pronoun(text: str) -> bool:
     """Whether a text contains a third-person pronoun."""
-    return not THIRD_PERSONS.isdisjoint(tokens(text)) or any(
+    return not _THIRD_PERSONS.isdisjoint(tokens(text)) or any(
         pronoun in text for pronoun in _PRONOUNS
     )
 

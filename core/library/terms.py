@@ -1,4 +1,4 @@
-"""Splits documents and questions into index terms: the stems of words, by the rules of the text's
+"""Index terms of documents and questions: the stems of words, by the rules of the text's
 language."""
 
 from __future__ import annotations
@@ -8,11 +8,19 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from threading import Lock
 from zlib import crc32
 
-from .words import STOP_WORDS, UNSPACED, marks, stem, stems, tokens
+from ..evidence.text.words import (
+    STOP_WORDS,
+    is_unspaced,
+    sought_words,
+    stem,
+    stems,
+    tokens,
+    unaccented,
+    words_and_pieces,
+)
 
 STEMMED = frozenset((
     "ar", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fa", "fi", "fr", "ga", "hi", "hr",
@@ -28,12 +36,6 @@ LANGUAGE_SEPARATOR = "_"
 word contains it."""
 _CACHED = 60_000
 """Maximum number of cached stems per language."""
-_ACCENTS = re.compile(
-    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
-    r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-)
-_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
-_UNSPACED_TEXT = rf"[{UNSPACED}][{UNSPACED}MARKS]*"
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
@@ -119,61 +121,9 @@ def _stems_of(language: str) -> _Stems:
     return _Stems(language)
 
 
-def words_and_pieces(text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a text in lower case, and the pieces of its parts in unspaced scripts.
-
-    The pieces are characters and pairs of characters.
-    """
-    plain = _plain(text)
-    if plain.isascii():
-        return _words(plain), []
-    unspaced = _with_marks(_UNSPACED_TEXT)
-    parts = unspaced.findall(plain)
-    if not parts:
-        return _words(plain), []
-    pieces = list[str]()
-    for word in _words(" ".join(parts)):
-        characters = _characters(word)
-        pieces += characters
-        pieces += _pairs(characters)
-    return _words(unspaced.sub(" ", plain)), pieces
-
-
-def sought_words(question: str) -> list[str]:
-    """Return the words of a question in lower case.
-
-    Words in unspaced scripts give each pair of neighbouring characters instead.
-    """
-    # Words in other scripts may adjoin unspaced ones.
-    separated = _with_marks(_UNSPACED_TEXT).sub(r" \g<0> ", _plain(question))
-    sought = list[str]()
-    for word in _words(separated):
-        if is_unspaced(word):
-            characters = _characters(word)
-            sought += _pairs(characters) or characters
-        else:
-            sought.append(word)
-    return sought
-
-
 def unaccented_words(text: str) -> list[str]:
     """Return `sought_words` of a question or title, without accents."""
     return [unaccented(word) for word in sought_words(text)]
-
-
-def unaccented(word: str) -> str:
-    """Return the word without accents and vowel points.
-
-    Words in unspaced scripts stay unchanged.
-    """
-    if word.isascii() or is_unspaced(word):
-        return word
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", word)))
-
-
-def is_unspaced(word: str) -> bool:
-    """Whether the word begins with a character of a script without spaces between words."""
-    return not word.isascii() and _UNSPACED_LETTER.match(word) is not None
 
 
 def title_key(title: str) -> str:
@@ -183,39 +133,6 @@ def title_key(title: str) -> str:
     """
     bare = _IN_BRACKETS.sub("", title)
     return " ".join(unaccented_words(bare) or unaccented_words(title))
-
-
-def _plain(text: str) -> str:
-    """Return the text in lower case, without underscores and with variants of letters unified."""
-    if text.isascii():
-        return text.lower().replace("_", " ")
-    return unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
-
-
-def _words(plain: str) -> list[str]:
-    words: list[str] = _with_marks(r"\w[\wMARKS]*").findall(plain)
-    return words
-
-
-def _characters(word: str) -> list[str]:
-    """Return the characters of a word, each with its combining marks."""
-    if not _with_marks("[MARKS]").search(word):
-        return list(word)
-    characters: list[str] = _with_marks(r"\w[MARKS]*").findall(word)
-    return characters
-
-
-def _pairs(characters: list[str]) -> list[str]:
-    return [first + second for first, second in pairwise(characters)]
-
-
-@cache
-def _with_marks(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern in which `MARKS` means all combining marks.
-
-    Listing them at import would be too slow.
-    """
-    return re.compile(pattern.replace("MARKS", marks()))
 
 
 class QuestionWords:
