@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..core.dialogue.conversation import safe_text
-from ..core.evidence.checking.verification import Reaudit, Rechecked, compare_checks
 from ..core.evidence.citations.rendering import without_marks
 from ..core.models.resolve import profile_of
 from ..core.records.report import Audit
@@ -16,6 +15,7 @@ from ..core.settings.context import read_context
 from .endings import reports_errors, run_interruptibly
 from .output import calls_line, engines_line
 from .progress import PlainLines
+from .rechecking import Reaudit, Rechecked, compare_checks
 from .runs import StoredRun
 from .settings import RunName
 from .source_check import begin_check, load_verifier, texts_at_hand

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import ReportUnreadable
-from ..core.evidence.checking.proof import Known, has_something_to_look_up, not_stated
+from ..core.evidence.checking.proof import Known, not_stated
 from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.citations.foreign import Target, read_foreign
 from ..core.evidence.citations.labels import labels
@@ -247,7 +247,7 @@ def _outcome(
     if not unit.sources:
         return "no source"
     read = {key: sources[key] for key in unit.sources if sources[key].texts}
-    is_looked_up = not is_judged and has_something_to_look_up(unit)
+    is_looked_up = not is_judged and unit.can_be_looked_up
     if read and is_looked_up and not not_stated(unit, read):
         return "numbers found"
     if len(read) < len(unit.sources):

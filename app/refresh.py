@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from ..core.dialogue.conversation import safe_text
 from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, report_units
-from ..core.evidence.checking.verification import Verifier, checks_of
+from ..core.evidence.checking.verification import Verifier
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import (
     plain_line,
@@ -32,6 +32,7 @@ from ..core.writing.judging import Judgements, Texts, UnitJudgement, key_of
 from .endings import reports_errors, run_interruptibly
 from .output import spent_line
 from .progress import PlainLines
+from .rechecking import checks_of
 from .settings import RunName, settings_from_options
 from .source_check import SourceReading, begin_check, current_texts, load_verifier
 from .stored import open_stored_run, report_of

@@ -9,10 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...prompts import fenced_knowledge
-from ..evidence.checking.proof import ProofPassage, has_something_to_look_up, not_stated, unproved
-from ..evidence.checking.quantities import numbers_in, plain_figures
-from ..evidence.checking.source_text import words_and_figures
-from ..evidence.checking.units import ReportUnit, report_units, states_figures
+from ..evidence.checking.proof import ProofPassage, not_stated, unproved
+from ..evidence.checking.units import ReportUnit, report_units
 from ..evidence.checking.verification import Verifier
 from ..evidence.citations.citing import Edit, known_citations, with_edits
 from ..evidence.citations.markers import marker_numbers, replace_markers
@@ -368,7 +366,7 @@ class Examination:
         found = 0
         missing = 0
         for unit in self._units():
-            if not unit.sources or not has_something_to_look_up(unit):
+            if not unit.sources or not unit.can_be_looked_up:
                 continue
             if not_stated(unit, self._evidence.known(unit.sources)):
                 missing += 1
@@ -527,7 +525,7 @@ class Examination:
             shown=shown,
             words=judgement.words,
             source=source,
-            operation="; ".join(judgement.calculation.lines),
+            operation="; ".join(judgement.calculations),
         )
 
     def _premises(self, units: Sequence[ReportUnit]) -> str:
@@ -557,7 +555,7 @@ class Examination:
         basis = " ".join(f"{passage.words} {passage.above}" for passage in judgement.passages)
         if not unit.is_cited:
             basis = f"{basis} {premises}"
-        fault = unproved(unit, basis, judgement.calculation)
+        fault = unproved(unit, basis, judgement.calculations)
         if not fault:
             return judgement
         return judgement._replace(verdict="unproved", fault=fault)
@@ -590,7 +588,7 @@ class Examination:
 
     def _check_unjudged(self, unit: ReportUnit) -> ClaimCheck | None:
         """Return the check of a unit that no model has judged, or None if it needs no source."""
-        needs_source = unit.is_cited or states_figures(unit.text)
+        needs_source = unit.is_cited or unit.states_figures
         if unit.kind in _TITLE_KINDS or not needs_source:
             return None
         check = self._verifier.check(unit)
@@ -605,16 +603,8 @@ class Examination:
 
         If the source was quoted, this is the quotation most similar to the unit.
         """
-        figures = plain_figures(unit.text)
-        words = words_and_figures(unit.text)
-
-        def similarity(proof: ProofPassage) -> tuple[int, int]:
-            shared_figures = figures & plain_figures(proof.words)
-            shared_words = words & words_and_figures(proof.words)
-            return len(shared_figures), len(shared_words)
-
         passages = {key: self._verifier.passage(unit, key) for key in unit.sources}
-        proofs = sorted(judgement.passages, key=similarity)
+        proofs = sorted(judgement.passages, key=lambda proof: proof.shared_with(unit))
         for proof in proofs:
             if proof.content_hash and proof.source in passages:
                 passages[proof.source] = self._verifier.at(_joined(proof, proofs))
@@ -744,7 +734,7 @@ def is_wrong(unit: ReportUnit, judgement: UnitJudgement) -> bool:
         return True
     if judgement.verdict != "unproved":
         return False
-    return bool(judgement.passages) and bool(numbers_in(unit.text))
+    return bool(judgement.passages) and unit.has_number
 
 
 def _faults(units: Sequence[ReportUnit], judged: Judgements) -> list[Fault]:

@@ -16,8 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from ...prompts import fenced_knowledge
 from ..errors import ToolsMissing
-from ..evidence.checking.proof import Known, Proof, ProofPassage, prove, stands_in
-from ..evidence.checking.quantities import Calculation
+from ..evidence.checking.proof import Known, ProofPassage, prove, stands_in
 from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
@@ -70,8 +69,8 @@ class UnitJudgement(NamedTuple):
     """The quoted words that were found in sources."""
     right: str = ""
     """What the unit should say; empty if it is right or the correction is unknown."""
-    calculation: Calculation = Calculation()
-    """How the unit's numbers are calculated from others."""
+    calculations: tuple[str, ...] = ()
+    """Lines of arithmetic with which the unit's numbers are calculated from others."""
     is_absence: bool = False
     """Whether the unit says that something is not stated or does not exist."""
     fault: str = ""
@@ -388,18 +387,10 @@ def judgement_on_corrected(
         return None
     words = "\n".join(passage.words for passage in judgement.passages)
     known = evidence.known(judgement.sources)
-    proof = prove(unit, words, judgement.calculation, known)
-    if proof.fault or not _is_by_cited(unit, proof):
+    proof = prove(unit, words, judgement.calculations, known)
+    if proof.fault or not proof.is_by_source_of(unit):
         return None
-    return UnitJudgement("supported", proof.passages, calculation=judgement.calculation)
-
-
-def _is_by_cited(unit: ReportUnit, proof: Proof) -> bool:
-    """Whether a source cited by the unit proves it.
-
-    For a unit without citations, any source may.
-    """
-    return not unit.is_cited or any(passage.source in unit.sources for passage in proof.passages)
+    return UnitJudgement("supported", proof.passages, calculations=judgement.calculations)
 
 
 def _read(
@@ -408,21 +399,21 @@ def _read(
     """Return the judgement on a unit from the model's form, with the quoted words that are in these
     sources.
     """
-    calculation = Calculation((*judged.calculations, *evidence.calculations))
-    proof = prove(unit, judged.words, calculation, evidence.known(keys))
+    calculations = (*judged.calculations, *evidence.calculations)
+    proof = prove(unit, judged.words, calculations, evidence.known(keys))
     verdict: UnitOutcome = judged.verdict
     fault = ""
     if verdict == "supported":
         if proof.fault:
             verdict = "unproved"
             fault = proof.fault
-        elif not _is_by_cited(unit, proof):
+        elif not proof.is_by_source_of(unit):
             verdict = "wrong_source"
     elif verdict == "reasoning" and unit.is_cited and not unit.sources:
         # The unit cites a source that does not exist.
         verdict = "not_found"
     return UnitJudgement(
-        verdict, proof.passages, judged.right, calculation, judged.is_absence, fault
+        verdict, proof.passages, judged.right, calculations, judged.is_absence, fault
     )
 
 

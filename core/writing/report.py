@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, RemoveMessage
@@ -30,7 +30,6 @@ from ..events.packets import (
     ReportRevised,
 )
 from ..evidence.checking.source_text import SourceText
-from ..evidence.checking.verification import read_sources, with_independence
 from ..evidence.citations.citing import (
     CitationStream,
     Cited,
@@ -54,7 +53,7 @@ from ..evidence.citations.sanitizing import sanitized
 from ..evidence.memory.disputes import comparison_table, disputes_in_text, disputes_of
 from ..evidence.origin import organisations
 from ..evidence.text.similarity import reprints
-from ..records.report import Audit, Draft, Report
+from ..records.report import Audit, ClaimCheck, Draft, Report
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
@@ -322,7 +321,7 @@ def audited_report(
     text, claims = with_marks(examined.text, examined.claims, words, cited, doubts=has_doubts)
     examined = examined._replace(claims=claims)
     audit = _audit_of(state, examined, texts, failures)
-    claims = with_independence(claims, organisations(state.sources.values(), audit.reprints))
+    claims = _with_independence(claims, organisations(state.sources.values(), audit.reprints))
     return Report(
         text=text,
         sources=tuple(examined.keys.values()),
@@ -372,7 +371,7 @@ def _audit_of(
         not_verified=max(0, shown["marked"] + shown["not_verified"] - claims_marked),
         reasoning=shown["reasoning"],
         removed_markers=draft.removed_markers,
-        sources_read=read_sources(state.sources, consulted),
+        sources_read=_read_sources(state.sources, consulted),
         sources_cited=len(cited),
         independent_sources=len({*organisations(cited, groups).values()}),
         excerpts_cited=len(unopened),
@@ -388,3 +387,27 @@ def _audit_of(
         seconds=state.run.active_seconds,
         failures=tuple(failures),
     )
+
+
+def _with_independence(
+    claims: Iterable[ClaimCheck], owners: Mapping[str, str]
+) -> tuple[ClaimCheck, ...]:
+    """Return the claims with `independent` set: how many organisations support each.
+
+    `owners` are the organisations by source key.
+    """
+    counted = list[ClaimCheck]()
+    for claim in claims:
+        supporting = set[str]()
+        for passage in claim.passages:
+            if passage.verdict == "supported":
+                supporting.add(owners[passage.source])
+        counted.append(claim.model_copy(update={"independent": len(supporting)}))
+    return tuple(counted)
+
+
+def _read_sources(sources: Mapping[str, Source], found: Iterable[str]) -> int:
+    """Return the number of sources in `sources` that have a key in `found` and whose text was
+    read."""
+    known = {*found} & sources.keys()
+    return len([key for key in known if sources[key].content_hash])

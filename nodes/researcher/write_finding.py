@@ -19,7 +19,7 @@ from ...core.events.packets import (
     SectionEnd,
 )
 from ...core.evidence.checking.proof import with_found_citations
-from ...core.evidence.checking.units import report_units, states_figures
+from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
 from ...core.models.ask import Reply
@@ -128,7 +128,7 @@ async def _finding(state: ResearcherState, turn: ResearcherTurn[FindingEvents]) 
 
 def _states_figures(text: str) -> bool:
     """Whether a statement of the text has figures."""
-    return any(states_figures(unit.text) for unit in report_units(text, {}))
+    return any(unit.states_figures for unit in report_units(text, {}))
 
 
 async def _quoted(request: Request, turn: ResearcherTurn[FindingEvents]) -> str:

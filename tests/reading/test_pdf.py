@@ -23,7 +23,7 @@ from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import RectangleObject
 
-from deep_research.core.evidence.text.sentences import PAGE_END, page_of, printed_page
+from deep_research.core.evidence.text.sentences import PAGE_END, page_at
 from deep_research.core.reading.documents.worker import parse
 
 LEFT = (
@@ -274,9 +274,9 @@ def test_pages_have_the_numbers_that_are_printed_on_them(
         for n, foot in enumerate(feet)
     ]
     text = parse(drawn(*pages, labels=labels), "a.pdf").text
-    pages_of_keepers = [page_of(text, text.index(f"Keeper {n}")) for n in range(4)]
-    assert pages_of_keepers == [1, 2, 3, 4]
-    assert [printed_page(text, page) for page in pages_of_keepers] == printed
+    pages_of_keepers = [page_at(text, text.index(f"Keeper {n}")) for n in range(4)]
+    assert [page.number for page in pages_of_keepers] == [1, 2, 3, 4]
+    assert [page.printed for page in pages_of_keepers] == printed
 
 
 def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
@@ -286,7 +286,7 @@ def test_a_long_pdf_asks_for_more_time_and_is_read_to_its_end() -> None:
     assert (
         len(asked) == 4
         and "Keeper 449 lit the lamp." in text
-        and page_of(text, text.index("Keeper 449")) == 450
+        and page_at(text, text.index("Keeper 449")).number == 450
     )
 
 
@@ -447,7 +447,7 @@ def test_all_numbers_are_read_and_no_others_and_cells_stay_in_their_row_and_colu
 
 
 def test_a_text_without_page_breaks_has_no_page_numbers() -> None:
-    assert page_of(text_of([Put(60, 700, "The board paid for the granite.")]), 5) == 0
+    assert page_at(text_of([Put(60, 700, "The board paid for the granite.")]), 5).number == 0
     for name in ("a.txt", "a.md", "a.html"):
         assert PAGE_END not in parse(b"<p>One page.\f\n\nAnother\x0cpage.</p>", name).text
 
@@ -456,7 +456,7 @@ def test_a_text_without_page_breaks_has_no_page_numbers() -> None:
 def test_pages_are_counted_by_their_separators(pages: list[str]) -> None:
     text, offset = PAGE_END.join(pages), 0
     for number, page in enumerate(pages, 1):
-        assert page_of(text, offset) == number
+        assert page_at(text, offset).number == number
         offset += len(page) + len(PAGE_END)
 
 

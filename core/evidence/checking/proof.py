@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ..citations.citing import Edit, with_edits
 from ..text.words import QUOTED, dates_in, names, stems, tokens
 from .quantities import (
-    Calculation,
     Number,
     follows,
     fractions_in,
@@ -20,6 +19,8 @@ from .quantities import (
     measures_in,
     months_in,
     numbers_in,
+    plain_figures,
+    results_of,
 )
 from .source_text import SourceSentence, SourceText, Window, comparable, words_and_figures
 from .units import ReportUnit, report_units
@@ -53,6 +54,12 @@ class ProofPassage(NamedTuple):
     """Offset in the text, in characters."""
     end: int = 0
 
+    def shared_with(self, unit: ReportUnit) -> tuple[int, int]:
+        """Return how many numbers, and how many numbers and words, it shares with a unit."""
+        figures = plain_figures(unit.text) & plain_figures(self.words)
+        words = words_and_figures(unit.text) & words_and_figures(self.words)
+        return len(figures), len(words)
+
 
 class Proof(NamedTuple):
     """The passages of sources quoted for or against a unit, and whether they prove it."""
@@ -61,6 +68,13 @@ class Proof(NamedTuple):
     """The passages in the order of the quoted words."""
     fault: str = ""
     """Why they do not prove the unit, in words for the reader; empty if they do."""
+
+    def is_by_source_of(self, unit: ReportUnit) -> bool:
+        """Whether a source cited by the unit proves it.
+
+        For a unit without citations, any source may.
+        """
+        return not unit.is_cited or any(passage.source in unit.sources for passage in self.passages)
 
 
 class Known(NamedTuple):
@@ -73,15 +87,15 @@ class Known(NamedTuple):
 
 
 def prove(
-    unit: ReportUnit, words: str, calculation: Calculation, sources: Mapping[str, Known]
+    unit: ReportUnit, words: str, calculations: Sequence[str], sources: Mapping[str, Known]
 ) -> Proof:
     """Return the proof of a unit by `words` that a model quotes.
 
     They prove it if they are in the sources, with all the unit's numbers. Line breaks and ellipses
     separate words from different passages. `sources` are by key, cited ones first. Numbers, months
     and units of measure are compared by value; they may also be in the heading or table header
-    above the words, or in the source's title and date, and numbers may follow from `calculation`.
-    Quotations must be verbatim.
+    above the words, or in the source's title and date, and numbers may follow from
+    `calculations` (see `results_of`). Quotations must be verbatim.
     """
     pieces = [piece for piece in _PIECES.split(words) if tokens(piece)]
     if not pieces:
@@ -106,7 +120,7 @@ def prove(
         texts += known.texts
     # A title may name the year; a table header may name the year of each column.
     around += [known.about for key, known in sources.items() if key in unit.sources]
-    fault = unproved(unit, " ".join(evidence), calculation, " ".join(around), texts)
+    fault = unproved(unit, " ".join(evidence), calculations, " ".join(around), texts)
     return Proof(passages, fault or _misquoted(unit, sources))
 
 
@@ -122,19 +136,14 @@ def not_stated(unit: ReportUnit, sources: Mapping[str, Known]) -> str:
         evidence += text.windows.texts(similar)
     for known in sources.values():
         evidence.append(known.about)
-    fault = unproved(unit, " ".join(evidence), Calculation(), texts=texts)
+    fault = unproved(unit, " ".join(evidence), (), texts=texts)
     return fault or _misquoted(unit, sources)
-
-
-def has_something_to_look_up(unit: ReportUnit) -> bool:
-    """Whether a unit states a number or quotes somebody."""
-    return bool(numbers_in(unit.text) or QUOTED.search(unit.text))
 
 
 def unproved(
     unit: ReportUnit,
     evidence: str,
-    calculation: Calculation,
+    calculations: Sequence[str],
     around: str = "",
     texts: Sequence[SourceText] = (),
 ) -> str:
@@ -168,13 +177,13 @@ def unproved(
     if missing:
         named = f"{wide} {unit.text} {unit.around}"
         known = [*given.numbers, *given.shares]
-        results = calculation.results(known, lambda item: stands_in(item, named))
+        results = results_of(calculations, known, lambda item: stands_in(item, named))
     is_percent = unit.kind == "cell" and "%" in measures_in(unit.text)
     for number in missing:
         wanted = number._replace(measure="%") if is_percent else number
         if not follows(wanted, results):
             fault = f"{round(number.figure, 2):g} is not in those words"
-            if calculation.lines:
+            if calculations:
                 fault += ", and the calculations given do not lead to it"
             return fault
 
@@ -398,6 +407,6 @@ def _says(known: Known, unit: ReportUnit, unit_names: list[str]) -> bool:
             shared = len(wanted & words_and_figures(words)) / max(1, len(wanted))
             if shared < _LEAST_SHARED:
                 continue
-            if not prove(unit, words, Calculation(), {"": known}).fault:
+            if not prove(unit, words, (), {"": known}).fault:
                 return True
     return False

@@ -126,38 +126,34 @@ class Number(NamedTuple):
         return self.value != self.figure
 
 
-class Calculation(NamedTuple):
-    """The lines of arithmetic with which a model derives a number."""
+def results_of(
+    lines: Iterable[str], stated: Iterable[Number], is_named: Callable[[str], bool]
+) -> list[float]:
+    """Return the results of lines of arithmetic with which a model derives a number.
 
-    lines: tuple[str, ...] = ()
-    """One calculation each, such as `(48 - 40) / 40 = 20 %`, or a count, such as `Ash, Birch, Elm =
-    3`."""
-
-    def results(self, stated: Sequence[Number], is_named: Callable[[str], bool]) -> list[float]:
-        """Return the results of the lines whose numbers are all stated by sources or results of
-        earlier lines.
-
-        Whole numbers up to twelve, 100 and conversion factors need no source, if another number of
-        the line has one. `stated` are the numbers in the sources; `is_named` says whether the
-        sources name an item of a count.
-        """
-        # Numbers may be used as written: 5.5 and 8.9 for $5.5m and $8.9m, or below a header "in
-        # millions".
-        known = list[float]()
-        for number in stated:
-            known += [number.value, number.figure]
-        results = list[float]()
-        for line in self.lines:
-            left = line[:_LONGEST_CALCULATION].partition("=")[0].strip(" :")
-            # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
-            values = [*_evaluated(left, 0.01, known), *_evaluated(left, 1.0, known)]
-            if not values:
-                items = [item for item in re.split(r"[,;]\s", left) if item.strip()]
-                if len(items) > 1 and all(is_named(item) for item in items):
-                    values = [float(len(items))]
-            results += values
-            known += values
-        return results
+    A line is a calculation, such as `(48 - 40) / 40 = 20 %`, or a count, such as `Ash, Birch, Elm =
+    3`. It counts only if its numbers are all stated by sources or results of earlier lines. Whole
+    numbers up to twelve, 100 and conversion factors need no source, if another number of the line
+    has one. `stated` are the numbers in the sources; `is_named` says whether the sources name an
+    item of a count.
+    """
+    # Numbers may be used as written: 5.5 and 8.9 for $5.5m and $8.9m, or below a header "in
+    # millions".
+    known = list[float]()
+    for number in stated:
+        known += [number.value, number.figure]
+    results = list[float]()
+    for line in lines:
+        left = line[:_LONGEST_CALCULATION].partition("=")[0].strip(" :")
+        # In 60 % of 48, a percentage is a share; in 60 % - 40 %, it is a number.
+        values = [*_evaluated(left, 0.01, known), *_evaluated(left, 1.0, known)]
+        if not values:
+            items = [item for item in re.split(r"[,;]\s", left) if item.strip()]
+            if len(items) > 1 and all(is_named(item) for item in items):
+                values = [float(len(items))]
+        results += values
+        known += values
+    return results
 
 
 def calculate(line: str) -> float | None:

@@ -22,7 +22,8 @@ from ..citations.markers import (
 from ..citations.rendering import refusal_spans
 from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
-from ..text.words import tokens
+from ..text.words import QUOTED, tokens
+from .quantities import numbers_in
 
 UnitKind = Literal["heading", "intro", "statement", "cell", "label", "head"]
 _NEARBY = 6
@@ -101,6 +102,22 @@ class ReportUnit(NamedTuple):
     def end(self) -> int:
         """Offset of its end."""
         return self.start + len(self.raw)
+
+    @property
+    def has_number(self) -> bool:
+        """Whether it has a number, in digits or in words."""
+        return bool(numbers_in(self.text))
+
+    @property
+    def can_be_looked_up(self) -> bool:
+        """Whether it states a number or quotes somebody."""
+        return self.has_number or QUOTED.search(self.text) is not None
+
+    @property
+    def states_figures(self) -> bool:
+        """Whether it has a digit and is neither a question nor the introduction of a list."""
+        is_statement = not self.text.endswith((":", "?", "：", "？"))
+        return is_statement and _FIGURE.search(self.text) is not None
 
 
 def report_units(text: str, sources: Mapping[int, str]) -> list[ReportUnit]:
@@ -426,8 +443,3 @@ def _words(raw: str) -> str:
     plain = " ".join(LINE_MARK.sub("", plain).split())
     plain = re.sub(r"\s+([,.;:)])", r"\1", plain)
     return _EMPHASIS.sub("", plain)
-
-
-def states_figures(words: str) -> bool:
-    """Whether a text has a digit and is neither a question nor the introduction of a list."""
-    return bool(_FIGURE.search(words)) and not words.endswith((":", "?", "：", "？"))

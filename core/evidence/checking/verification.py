@@ -1,22 +1,15 @@
 """Checks the units of a report (sentences, headings, cells) against their sources without a model:
-quotes alone count.
-
-Also compares a second check of a report with the first, and finds source texts that have changed
-since.
-"""
+quotes alone count."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, Report, SupportVerdict
-from ...records.sources import Source, text_hash
-from ..citations.rendering import without_marks
-from ..text.sentences import page_of, printed_page
+from ...records.report import CitedPassage, ClaimCheck, ClaimVerdict, SupportVerdict
+from ..text.sentences import page_at
 from .proof import ProofPassage
 from .source_text import SourceText, rarity_weight, words_and_figures
 from .units import ReportUnit
@@ -42,30 +35,6 @@ _HAS_WORD = re.compile(r"[^\W_]")
 # a text.
 _ENDS = ("", *".!?…。！？\n\r")
 _OPENS = (*_ENDS, *"'\"”»]#*_`-•>|")
-
-
-def with_independence(
-    claims: Iterable[ClaimCheck], organisations: Mapping[str, str]
-) -> tuple[ClaimCheck, ...]:
-    """Return the claims with `independent` set: how many organisations support each.
-
-    `organisations` are by source key.
-    """
-    counted = list[ClaimCheck]()
-    for claim in claims:
-        supporting = set[str]()
-        for passage in claim.passages:
-            if passage.verdict == "supported":
-                supporting.add(organisations[passage.source])
-        counted.append(claim.model_copy(update={"independent": len(supporting)}))
-    return tuple(counted)
-
-
-def read_sources(sources: Mapping[str, Source], found: Iterable[str]) -> int:
-    """Return the number of sources in `sources` that have a key in `found` and whose text was
-    read."""
-    known = {*found} & sources.keys()
-    return len([key for key in known if sources[key].content_hash])
 
 
 class Verifier:
@@ -137,7 +106,7 @@ def _passage(
     source: str, text: SourceText, start: int, end: int, verdict: SupportVerdict
 ) -> CitedPassage:
     """Return the part of a source's text between two offsets, with its page."""
-    page = page_of(text.text, start)
+    page = page_at(text.text, start)
     return CitedPassage(
         source=source,
         verdict=verdict,
@@ -145,8 +114,8 @@ def _passage(
         start=start,
         end=end,
         content_hash=text.content_hash,
-        page=page,
-        printed_page=printed_page(text.text, page),
+        page=page.number,
+        printed_page=page.printed,
     )
 
 
@@ -284,103 +253,3 @@ def _matches(pattern: str, words: str, text: str) -> Iterator[PassageMatch]:
         return
     for match in re.finditer(pattern, text):
         yield PassageMatch(match.start(), match.end(), 1.0, is_quote=True)
-
-
-class Rechecked(NamedTuple):
-    """A unit of a report that was checked a second time."""
-
-    words: str
-    """Its words in the report, without the mark for unsupported statements."""
-    check: ClaimCheck
-    """The result of the second check."""
-    before: ClaimVerdict | None
-    """The verdict of the first check; None if that had no such unit."""
-    is_marked: bool
-    """Whether the report marks it as not verified."""
-
-    @property
-    def is_new(self) -> bool:
-        """Whether its verdict differs from that of the first check."""
-        return self.before not in (None, self.check.verdict)
-
-
-class Reaudit(NamedTuple):
-    """The result of a second check of a report."""
-
-    claims: tuple[Rechecked, ...]
-    """The units, in the order of the report."""
-    faults: tuple[str, ...]
-    """Messages about source texts or quotes that have changed since the first check."""
-
-    @property
-    def unmarked(self) -> list[Rechecked]:
-        """The unsupported units that the report does not mark."""
-        return [
-            claim
-            for claim in self.claims
-            if claim.check.verdict == "unsupported" and not claim.is_marked
-        ]
-
-
-def compare_checks(
-    report: Report, again: Report, texts: Mapping[str, Sequence[SourceText]]
-) -> Reaudit:
-    """Compare a report with the same report checked a second time.
-
-    `texts` are the sources' texts by source key.
-    """
-    before = defaultdict[str, list[ClaimCheck]](list)
-    for words, claim in checks_of(report):
-        before[words].append(claim)
-    claims = list[Rechecked]()
-    for words, check in checks_of(again):
-        # Units with the same words are paired in order.
-        earlier = before[words]
-        if earlier:
-            first = earlier.pop(0)
-            claims.append(Rechecked(words, check, first.verdict, first.is_marked))
-        else:
-            claims.append(Rechecked(words, check, None, is_marked=False))
-    return Reaudit(tuple(claims), faults_of(report, texts))
-
-
-def checks_of(report: Report) -> list[tuple[str, ClaimCheck]]:
-    """Return the words (without marks) and the check of each unit of a report."""
-    checks = list[tuple[str, ClaimCheck]]()
-    for claim in report.claims:
-        words = without_marks(report.text[claim.start : claim.end])
-        checks.append((words, claim))
-    return checks
-
-
-def faults_of(report: Report, texts: Mapping[str, Sequence[SourceText]]) -> tuple[str, ...]:
-    """Return messages about source texts and quotes that have changed since the check.
-
-    `texts` are the stored texts by source key.
-    """
-    faults = list[str]()
-    for claim in report.claims:
-        for passage in claim.passages:
-            fault = _fault_of(passage, texts.get(passage.source, ()))
-            if fault:
-                faults.append(fault)
-    return tuple(dict.fromkeys(faults))
-
-
-def _fault_of(passage: CitedPassage, texts: Sequence[SourceText]) -> str:
-    """Return a message if a passage is no longer in the text that it was quoted from.
-
-    Otherwise it is empty.
-    """
-    if not passage.content_hash:
-        return ""
-    source = passage.source
-    stored = (text.text for text in texts if text.content_hash == passage.content_hash)
-    text = next(stored, None)
-    if text is None:
-        return f"The text of {source} is no longer stored, or cannot be read."
-    if text_hash(text) != passage.content_hash:
-        return f"The text of {source} has changed since it was read."
-    if text[passage.start : passage.end] != passage.quote:
-        return f"A quote is no longer at its position in {source}: {passage.quote[:80]!r}."
-    return ""

@@ -69,20 +69,30 @@ _NEAR = 60
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 
 
-def page_of(text: str, start: int) -> int:
-    """Return the page (from 1) on which a passage begins; 0 if the text has no pages."""
+class Page(NamedTuple):
+    """A page of a document."""
+
+    number: int
+    """From 1; 0 if the document has no pages."""
+    printed: str
+    """The number printed on it; empty if the text lists no printed numbers."""
+
+
+def page_at(text: str, position: int) -> Page:
+    """Return the page on which an offset of a text is."""
     if PAGE_END not in text:
-        return 0
-    return text.count(PAGE_END, 0, start) + 1
+        return Page(0, "")
+    number = text.count(PAGE_END, 0, position) + 1
+    return Page(number, _printed_number(text, number))
 
 
-def printed_page(text: str, page: int) -> str:
+def _printed_number(text: str, page: int) -> str:
     """Return the number printed on a page (from 1), as listed or counted from the last one listed.
 
     It is empty if the text lists no printed numbers.
     """
     _, separator, listed = text.rpartition(f"\n\n{PRINTED_NUMBERS}")
-    if not separator or PAGE_END not in text:
+    if not separator:
         return ""
     label = ""
     for pair in listed.split(", "):
