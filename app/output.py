@@ -13,9 +13,7 @@ from urllib.request import url2pathname
 from ..core.accounts.spending import dollars, total
 from ..core.dialogue.conversation import clean_nested, safe_text
 from ..core.evidence.citations.citing import by_number, cited_numbers
-from ..core.evidence.citations.rendering import short_location
-from ..core.evidence.memory.disputes import current_dispute
-from ..core.evidence.memory.observations import ResearchMemory
+from ..core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..core.records.plan import FINAL_CHECK, Observation, PlanStep, StepOutcome
 from ..core.records.report import Audit
 from ..core.records.research import Finding, Run, Spent
@@ -247,7 +245,7 @@ def _contradictions(
     confirmed = ResearchMemory(of_final_check).contradictions()
     data = list[dict[str, Any]]()
     for contradiction in ResearchMemory(observations).contradictions():
-        dispute = current_dispute(contradiction, state)
+        dispute = ThreadDisputes(state).current(contradiction)
         claims = list[dict[str, Any]]()
         for side in dispute.sides:
             source = state.sources.get(side.source)
@@ -329,7 +327,7 @@ def _finding_lines(state: ResearchState, finding: Finding) -> list[str]:
         lines.append(f"      {action.tool}: {inputs} – {counted(len(action.found), 'source')}")
         lines += [f"        {problem}" for problem in action.problems]
     for source in _cited(state, finding):
-        location = short_location(source) if source.kind == "document" else source.location
+        location = source.short_location if source.kind == "document" else source.location
         lines.append(f"      cited: {source.title} – {location}")
     return lines
 

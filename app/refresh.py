@@ -20,8 +20,6 @@ from ..core.evidence.checking.verification import Verifier
 from ..core.evidence.citations.markers import settle_fences
 from ..core.evidence.citations.rendering import (
     plain_line,
-    short_location,
-    shown_title,
     without_marks,
 )
 from ..core.models.resolve import is_extractive
@@ -328,9 +326,9 @@ class _Comparison:
 
     def name(self, key: str) -> str:
         """Return the number, title and location of a source as Markdown."""
-        title = shown_title(self._sources[key])
+        title = self._sources[key].shown_title
         name = f"[{self._numbers[key]}] {plain_line(title)}"
-        origin = short_location(self._sources[key])
+        origin = self._sources[key].short_location
         if origin and origin != title:
             name += f" — {plain_line(origin)}"
         return name
@@ -349,7 +347,7 @@ def _source_change(source: Source, now: SourceReading) -> str:
     if not now.texts:
         return f"cannot be read now: {plain_line(now.reason)}"
     if now.source.location != source.location and source.kind == "document":
-        return f"its text is now in {plain_line(short_location(now.source))}"
+        return f"its text is now in {plain_line(now.source.short_location)}"
     if now.is_same or not source.content_hash:
         return ""
     return "its text has changed"

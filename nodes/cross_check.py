@@ -9,9 +9,13 @@ from itertools import product
 from langchain_core.messages import HumanMessage
 
 from ..core.events.call import disputes_found
-from ..core.evidence.memory.disputes import confirmed_disputes, dispute_between, observed_dispute
 from ..core.evidence.memory.learned import facts_of, fitting_learnings
-from ..core.evidence.memory.observations import ResearchMemory
+from ..core.evidence.memory.observations import (
+    ResearchMemory,
+    ThreadDisputes,
+    dispute_between,
+    observed_dispute,
+)
 from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..core.writing.forms import RecordContradictions
@@ -35,7 +39,8 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     turn.announce("cross_check")
     async with turn.paid():
         observed = await _check(state, memory, turn)
-    found = confirmed_disputes(replace(state, memory={**state.memory, **observed}))
+    updated = replace(state, memory={**state.memory, **observed})
+    found = ThreadDisputes(updated).confirmed()
     if found:
         turn.emit(disputes_found(found, turn.placement))
     return {**turn.update(), "memory": observed}

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator
 
-from ..core.evidence.memory.disputes import dispute_between
 from ..core.evidence.memory.learned import without_markers
+from ..core.evidence.memory.observations import dispute_between
 from ..core.records.branches import BranchState
 from ..core.records.dispute import Dispute, DisputeSubject
 from ..core.records.sources import Source

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
-from ...core.evidence.citations.rendering import safe_link, short_location, shown_title
-from ...core.records.sources import Source, short_hash
+from ...core.records.sources import Source, safe_link, short_hash
 from .finished import Finished
 
 _DATE = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
@@ -44,7 +43,7 @@ def bibtex(sources: Iterable[Source]) -> str:
     ASCII)."""
     entries = list[str]()
     for source in sources:
-        fields = {"title": f"{{{shown_title(source).translate(_LATEX)}}}"}
+        fields = {"title": f"{{{source.shown_title.translate(_LATEX)}}}"}
         if date := _DATE.match(source.date):
             fields["year"] = date[1]
             fields["date"] = date[0]
@@ -65,7 +64,7 @@ def csl_json(sources: Iterable[Source]) -> str:
         fields = {
             "id": reference_id(source),
             "type": "document" if source.kind == "document" else "webpage",
-            "title": shown_title(source),
+            "title": source.shown_title,
             "URL": _link(source),
             "issued": _date_parts(source.date),
             "accessed": _date_parts(source.read_at),
@@ -82,7 +81,7 @@ def reference_id(source: Source) -> str:
         file_name = _path(source).rpartition("/")[2]
         origin = file_name.rpartition(".")[0]
     else:
-        origin = short_location(source)
+        origin = source.short_location
     words = re.sub(r"[^a-z0-9]+", "-", origin.lower()).strip("-")
     words = words[:_MOST_CHARACTERS].rstrip("-") or "source"
     return f"{words}-{short_hash(source.key)[:_DIGITS]}"

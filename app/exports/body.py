@@ -14,7 +14,6 @@ from lxml.html import builder
 
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.markers import Marker, scan
-from ...core.evidence.citations.rendering import shown_title
 from ...core.records.report import ClaimCheck, Report
 from .chart import add_charts, mark_numbers
 from .finished import Finished, SourceQuote, readable, safe_tree
@@ -133,7 +132,7 @@ class _MarkRenderer:
         is_on_paper: bool,
     ) -> None:
         self._claims = finished.report.claims
-        self._titles = {source.number: readable(shown_title(source)) for source in finished.cited}
+        self._titles = {source.number: readable(source.shown_title) for source in finished.cited}
         self._labels = labels(finished.language_code)
         self._quotes = quotes
         self._quote_indexes = {

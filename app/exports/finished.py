@@ -14,9 +14,9 @@ from markdown_it.token import Token
 from ...core.accounts.spending import dollars
 from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.labels import Labels
-from ...core.evidence.citations.rendering import link_to, shown_title, without_marks
+from ...core.evidence.citations.rendering import link_to, without_marks
 from ...core.evidence.citations.sanitizing import commonmark, sanitized
-from ...core.evidence.memory.disputes import disputes_of
+from ...core.evidence.memory.observations import ThreadDisputes
 from ...core.evidence.text.sentences import sentences_of
 from ...core.records.dispute import Dispute
 from ...core.records.report import Audit, CitedPassage, ClaimVerdict, Report
@@ -77,7 +77,7 @@ def finished_report(stored: StoredRun) -> Finished:
         report=report,
         cited=report.cited(state.sources),
         notes=notes,
-        contradictions=disputes_of(state, report),
+        contradictions=ThreadDisputes(state).in_report(report),
         was_researched=bool(state.sources),
         sources=state.sources,
     )
@@ -216,7 +216,7 @@ def quotes_of(finished: Finished) -> list[SourceQuote]:
                 claim=number,
                 sentence=words,
                 number=source.number,
-                title=shown_title(source),
+                title=source.shown_title,
                 link=link_to(source, passage.quote, passage.page),
                 read_at=source.read_at[:10],
                 verdict=claim.verdict,

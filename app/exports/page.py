@@ -15,9 +15,6 @@ from ...core.errors import ExtraMissing
 from ...core.evidence.citations.labels import Labels, is_right_to_left, labels
 from ...core.evidence.citations.rendering import (
     link_to,
-    short_location,
-    shown_title,
-    time_line,
     warning_above,
 )
 from ...core.records.report import UnitVerdict
@@ -88,9 +85,6 @@ def report_page(
         plain_words=plain_words,
         reprints=reprints,
         link_to=link_to,
-        shown_title=shown_title,
-        origin_of=short_location,
-        time_of=time_line,
     )
 
 

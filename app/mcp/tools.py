@@ -24,7 +24,6 @@ from typing_extensions import override
 
 from ...core.dialogue.conversation import safe_text
 from ...core.errors import DeepResearchError, NoSearchTool, UnknownSetting, failure_of
-from ...core.evidence.citations.rendering import short_location
 from ...core.library.library import Library
 from ...core.records.research import Depth, Strategy, Value
 from ...core.records.sources import Source
@@ -481,7 +480,7 @@ def _result(stored: StoredRun) -> CallToolResult:
 
 
 def _passage(source: Source, text: str, **more: str) -> FoundPassage:
-    path = safe_text(short_location(source))
+    path = safe_text(source.short_location)
     return FoundPassage(
         title=safe_text(source.title),
         path=path,

@@ -24,7 +24,7 @@ from ...core.dialogue.conversation import DRAFT, attached_to, clean_nested, mark
 from ...core.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
 from ...core.events.log import LogTail, read_log
 from ...core.evidence.citations.labels import labels
-from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line
+from ...core.evidence.citations.rendering import link_to
 from ...core.settings.context import Context
 from ...core.settings.user_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, announce_change, followed_threads, next_change
@@ -268,7 +268,7 @@ async def show_source(request: Request) -> Response:
         link = ""
     data = {
         "number": number_in_report,
-        "title": shown_title(source),
+        "title": source.shown_title,
         "quotes": quotes,
         "link": link,
         "read_at": source.read_at,
@@ -363,16 +363,16 @@ def _sources(state: ResearchState) -> list[dict[str, Any]]:
     words = labels(state.run.language_code)
     cards = list[dict[str, Any]]()
     for source in state.report.cited(state.sources):
-        facts = [time_line(source), words.remark(source)]
+        facts = [source.shown_time, words.remark(source)]
         if source.kind == "web":
             facts.insert(0, words.origin(source))
         cards.append(
             {
                 "number": source.number,
-                "title": shown_title(source),
+                "title": source.shown_title,
                 "kind": source.kind,
                 "extent": source.extent,
-                "place": short_location(source),
+                "place": source.short_location,
                 "facts": list(filter(None, facts)),
             }
         )

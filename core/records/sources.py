@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Literal
+from urllib.parse import quote as percent_encoded
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,6 +24,18 @@ force, its file name, or its last change. Empty if there is no date."""
 
 Origin = Literal["own", "official", "company", "news", "scholarly", "forum", "other"]
 """The kind of a source's publisher; `own` for the user's documents."""
+
+_LINKABLE = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
+# An IPv6 host keeps its brackets.
+_IPV6_HOST = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
+_PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
+_LONGEST_TITLE = 200
+"""Maximum length of a title that is shown, in characters."""
+_INVISIBLE = {"Cc", "Cf", "Cs"}
+"""Unicode categories of control and formatting characters, and of surrogates."""
+_ADDRESS = re.compile(
+    r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE
+)
 
 
 class Record(BaseModel):
@@ -45,6 +60,38 @@ def time_of(date: str, period: str) -> str:
     without both."""
     end_of_period = period.rpartition("/")[2]
     return date or re.split("-[QH]", end_of_period)[0]
+
+
+def safe_link(location: str) -> str:
+    """Return a web or file address, encoded so that Markdown cannot misparse it.
+
+    It is empty for any other address.
+    """
+    stripped = location.strip()
+    if not _LINKABLE.match(stripped):
+        return ""
+    found = _IPV6_HOST.match(stripped)
+    host = found.group() if found else ""
+    return host + percent_encoded(
+        stripped.removeprefix(host), safe=_PLAIN_IN_LINKS, errors="replace"
+    )
+
+
+def in_one_line(text: str) -> str:
+    """Return the text in one line, without invisible characters."""
+    visible = list[str]()
+    for character in text:
+        if character.isspace() or unicodedata.category(character) not in _INVISIBLE:
+            visible.append(character)
+    return " ".join("".join(visible).split())
+
+
+def _site(location: str) -> str:
+    """Return the host of a web address, or the name of a file."""
+    scheme, _, rest = location.strip().partition(":")
+    if scheme.lower() == "file":
+        return unquote(rest.rstrip("/").rpartition("/")[2])
+    return re.split(r"[/?#]", rest.removeprefix("//"))[0].rpartition("@")[2]
 
 
 class Source(Record):
@@ -121,6 +168,44 @@ class Source(Record):
     def is_in_force(self) -> bool:
         """Whether it is neither retracted, nor a draft, nor superseded, nor not yet in force."""
         return not (self.is_retracted or self.is_draft or self.superseded_by or self.in_force_from)
+
+    @property
+    def shown_title(self) -> str:
+        """Its title in one line, not escaped.
+
+        If the title is empty or an address, it is the host or file name.
+        """
+        title = in_one_line(self.title)
+        if not title or _ADDRESS.fullmatch(title):
+            # A title that looks like an address might not be the linked address.
+            title = in_one_line(_site(self.location) or self.location)
+        if len(title) > _LONGEST_TITLE:
+            title = title[: _LONGEST_TITLE - 1].rstrip() + "…"
+        return title
+
+    @property
+    def short_location(self) -> str:
+        """A short name of where it is.
+
+        That is the path of a document in its folder, the host of a web page, or the name of an
+        app's retriever.
+        """
+        is_document = self.kind == "document"
+        if is_document and (self.address.startswith(DOCUMENT_SCHEME) or not self.location):
+            folder, _, path = self.address.removeprefix(DOCUMENT_SCHEME).partition("/")
+            return in_one_line(path or folder)
+        if safe_link(self.location):
+            return in_one_line(_site(self.location).removeprefix("www."))
+        return in_one_line(self.location) if is_document else ""
+
+    @property
+    def shown_time(self) -> str:
+        """Its date, with its period in brackets if that differs; empty if it has neither."""
+        if not self.date:
+            return self.period
+        if not self.period or self.date.startswith(self.period):
+            return self.date
+        return f"{self.date} ({self.period})"
 
 
 def merge_sources(current: Mapping[str, Source], update: Mapping[str, Source]) -> dict[str, Source]:

@@ -33,8 +33,8 @@ def _step_task(fields: Fields) -> tuple[type, Fields]:
 def _with_dispute(observation: Fields) -> Fields:
     """Return the fields of an observation whose second claim was stored in the field `other`.
 
-    Its sources stay empty, since only its learnings name them (see `current_dispute` in
-    `evidence.memory.disputes`).
+    Its sources stay empty, since only its learnings name them (see
+    `ThreadDisputes.current`).
     """
     if "other" not in observation:
         return observation

@@ -50,7 +50,7 @@ from ..evidence.citations.rendering import (
     write_document,
 )
 from ..evidence.citations.sanitizing import sanitized
-from ..evidence.memory.disputes import comparison_table, disputes_in_text, disputes_of
+from ..evidence.memory.observations import ThreadDisputes
 from ..evidence.origin import organisations
 from ..evidence.text.similarity import reprints
 from ..records.report import Audit, ClaimCheck, Draft, Report
@@ -251,15 +251,14 @@ def _message(
     """
     words = labels(state.run.language_code)
     cited = report.cited(state.sources)
-    numbers = {source.key: source.number for source in cited}
-    table = comparison_table(disputes_of(state, report), words, state.sources, numbers)
     document = write_document(
         report,
         cited,
         report_notes(state),
         words,
         bool(state.sources),
-        table,
+        ThreadDisputes(state).in_report(report),
+        state.sources,
         reader,
         state.title,
     )
@@ -377,7 +376,7 @@ def _audit_of(
         excerpts_cited=len(unopened),
         reprints=tuple(groups),
         is_unverified=report.is_unverified,
-        disagreements=tuple(disputes_in_text(state, report.text)),
+        disagreements=tuple(ThreadDisputes(state).in_text(report.text)),
         open_gaps=tuple(unanswered(state)),
         not_read=tuple(not_read(state)),
         model_calls=spent.calls,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -34,8 +34,7 @@ from ..events.call import CallEvents, ProseEvents, SilentEvents
 from ..evidence.checking.proof import Known, with_found_citations
 from ..evidence.citations.citing import by_number, cited_numbers
 from ..evidence.citations.markers import plain_prose
-from ..evidence.memory.disputes import dispute_line, disputes_in_thread
-from ..evidence.memory.observations import ResearchMemory
+from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
@@ -43,6 +42,7 @@ from ..models.ladder.reply import split_thoughts
 from ..models.loops import without_loop
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
+from ..records.dispute import Dispute
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
@@ -424,7 +424,7 @@ class TextWriter:
             if gap.question_id != run.id:
                 earlier_gaps.append(gap.text)
         disputes = list[str]()
-        for dispute in disputes_in_thread(state):
+        for dispute in ThreadDisputes(state).in_thread():
             disputes.append(dispute_line(dispute, state.numbers))
         return render_prompt(
             "write_report",
@@ -558,3 +558,19 @@ async def ask_for_prose(request: Request, context: Context, events: ContinuedEve
     message = rest.message.model_copy(update={"content": whole})
     refused = tuple({*begun.refused, *rest.refused})
     return rest._replace(message=message, refused=refused)
+
+
+def dispute_line(dispute: Dispute, numbers: Mapping[str, int]) -> str:
+    """Return a dispute as a line of a prompt; `numbers`: numbers of sources in the thread, by key.
+
+    Titles of sources are left out, since they may say anything.
+    """
+    shown = list[str]()
+    for side in dispute.sides:
+        shown.append(f"{side.text} [{numbers.get(side.source, 0)}] ({side.date or 'undated'})")
+    line = f"- {' – but: '.join(shown)}"
+    if dispute.newer:
+        line += f"; [{numbers.get(dispute.newer, 0)}] is newer"
+    if dispute.is_resolved:
+        line += f"; resolved: {dispute.resolution}"
+    return line

@@ -18,7 +18,7 @@ from deep_research.app.output import run_json, run_page
 from deep_research.app.runs import StoredRun
 from deep_research.app.settings import RunName
 from deep_research.core.errors import ExtraMissing
-from deep_research.core.evidence.memory.disputes import dispute_between, observed_dispute
+from deep_research.core.evidence.memory.observations import dispute_between, observed_dispute
 from deep_research.core.records import plan
 from deep_research.core.records.research import Run
 from deep_research.core.records.sources import Source

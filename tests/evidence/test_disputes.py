@@ -6,15 +6,15 @@ from kit.reports import SOURCES, finished
 
 from deep_research.app.exports.page import report_page
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.evidence.memory.disputes import (
-    comparison_table,
-    confirmed_disputes,
+from deep_research.core.evidence.citations.rendering import comparison_table
+from deep_research.core.evidence.memory.observations import (
+    ThreadDisputes,
     dispute_between,
-    dispute_line,
     observed_dispute,
 )
 from deep_research.core.records.plan import Learning
 from deep_research.core.records.research import Run
+from deep_research.core.writing.write import dispute_line
 from deep_research.state import ResearchState
 
 CLAIMS = ("Lit in 1844.", "Lit in 1846.")
@@ -53,5 +53,5 @@ def test_a_date_that_is_found_after_the_dispute_is_shown_with_it() -> None:
         sources=KNOWN,
         memory={found.key: found},
     )
-    [shown] = confirmed_disputes(state)
+    [shown] = ThreadDisputes(state).confirmed()
     assert (shown.dates, shown.newer) == (("2021-05-04", "2019-11"), PAIR[0].key)

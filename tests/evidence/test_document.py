@@ -26,6 +26,7 @@ from deep_research.core.evidence.citations.rendering import (
 from deep_research.core.evidence.text.sentences import cited_sentences
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.models.request import Facts
+from deep_research.core.records.dispute import Dispute
 from deep_research.core.records.report import Report
 from deep_research.core.writing.language import named_language
 
@@ -70,15 +71,21 @@ def test_a_finding_shrinks_to_its_cited_sentences(text: str, cited: str, first: 
     assert cited_sentences(text, 0.0) == first
 
 
-TABLE = f"## {ENGLISH.contradictions}\n\n| a | b |\n| --- | --- |\n| Lit in 1844. | Lit in 1846. |"
-
-
 def test_contradictions_follow_the_answer_and_are_not_read_back() -> None:
     written = Report(text="Lit in 1844. [1]\n\n## More\n\nTall. [1]", sources=("k",), numbers=(1,))
+    other = WEB.model_copy(update={"number": 2})
+    dispute = Dispute(claims=("Lit in 1844.", "Lit in 1846."), sources=(SOURCE.key, other.key))
     document = write_document(
-        written, [SOURCE], ["note"], ENGLISH, was_researched=True, table=TABLE
+        written,
+        [SOURCE],
+        ["note"],
+        ENGLISH,
+        was_researched=True,
+        disputes=[dispute],
+        sources={SOURCE.key: SOURCE, other.key: other},
     )
-    assert f"Tall. [1]\n\n{TABLE}\n\n## Sources" in document
+    _, heading, below = document.partition(f"Tall. [1]\n\n## {ENGLISH.contradictions}\n\n|")
+    assert heading and "\n| Lit in 1844. | Lit in 1846. |" in below.partition("## Sources")[0]
     assert read_body(document) == "Lit in 1844. [1]\n\n## More\n\nTall. [1]"
 
 

@@ -17,8 +17,8 @@ from markdown_it import MarkdownIt
 
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.markers import marker_numbers
-from deep_research.core.evidence.citations.rendering import plain_citations, safe_link, source_list
-from deep_research.core.records.sources import Source
+from deep_research.core.evidence.citations.rendering import plain_citations, source_list
+from deep_research.core.records.sources import Source, safe_link
 
 
 def web(title: str, location: str = "https://host.example/a", number: int = 1) -> Source:

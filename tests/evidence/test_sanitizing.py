@@ -22,11 +22,11 @@ from deep_research.app.exports.formats import export_formats
 from deep_research.core.evidence.citations.labels import labels
 from deep_research.core.evidence.citations.rendering import (
     plain_citations,
-    safe_link,
     write_document,
 )
 from deep_research.core.evidence.citations.sanitizing import sanitized, sanitized_at
 from deep_research.core.records.report import Report
+from deep_research.core.records.sources import safe_link
 
 INJECTIONS = (
     # Images

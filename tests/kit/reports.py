@@ -12,7 +12,7 @@ from deep_research.app.exports.page import report_page
 from deep_research.app.runs import StoredRun
 from deep_research.core.dialogue.conversation import marked
 from deep_research.core.evidence.citations.citing import CitationStream, CitedPiece
-from deep_research.core.evidence.memory.disputes import dispute_between
+from deep_research.core.evidence.memory.observations import dispute_between
 from deep_research.core.records.report import (
     Audit,
     CitedPassage,

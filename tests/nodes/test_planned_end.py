@@ -32,8 +32,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.core.dialogue.plan_text import plan_text, read_steps
 from deep_research.core.dialogue.schedule import restore_skipped, skip_pending
-from deep_research.core.evidence.memory.disputes import confirmed_disputes
-from deep_research.core.evidence.memory.observations import ResearchMemory
+from deep_research.core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
 from deep_research.core.store.database import open_database
 from deep_research.core.store.pages import page_namespace
@@ -406,7 +405,7 @@ async def test_with_an_insight_learnings_are_checked_and_only_pairs_of_them_are_
     assert "candidates" not in asked.knowledge
     assert confirmed(state) == [(asked.known[0], asked.known[2])]
     assert len(table_of(state)) == 1
-    assert [dispute.about for dispute in confirmed_disputes(state)] == ["advice"]
+    assert [dispute.about for dispute in ThreadDisputes(state).confirmed()] == ["advice"]
 
 
 @pytest.mark.behaviour("A-70", "A-72")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from urllib.parse import quote as percent_encoded
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from ...records.dispute import Dispute
 from ...records.report import ClaimCheck, Report
-from ...records.sources import DOCUMENT_SCHEME, Source
+from ...records.sources import Source, in_one_line, safe_link
 from ..text.words import UNSPACED
 from .citing import Edit, bracketed, cited_numbers, without_unknown
 from .labels import Labels, all_labels
@@ -23,13 +24,6 @@ their two ends."""
 _WORDS, _CHARACTERS = 5, 12
 """Length of each end, in words, or in characters of a script without spaces."""
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_LINKABLE = re.compile(r"https?://[^/?#]|file:/", re.IGNORECASE)
-# An IPv6 host keeps its brackets.
-_IPV6_HOST = re.compile(r"https?://\[[0-9a-f:.]+\](?=[:/?#]|$)", re.IGNORECASE)
-_PLAIN_IN_LINKS = "!#$%&*+,-./:;=?@_~"
-_LONGEST_TITLE = 200
-_INVISIBLE = {"Cc", "Cf", "Cs"}
-"""Unicode categories of control and formatting characters, and of surrogates."""
 # Markdown ignores underscores within words, ampersands that begin no entity, and the brackets of
 # package[extra].
 _SPECIAL = re.compile(
@@ -47,11 +41,9 @@ _DEFINES = re.compile(
 )
 """The start of a link definition that would take the following number as its target."""
 _BRACKETS = str.maketrans("【［】］", "[[]]")
-_ADDRESS = re.compile(
-    r"(?:[a-z]+:)?//\S+|[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?", re.IGNORECASE
-)
 _TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
+_NO_SOURCES: Mapping[str, Source] = MappingProxyType({})
 _QUOTED_NAME = "“[^”]+”"
 
 
@@ -94,21 +86,6 @@ def link_to(source: Source, quote: str = "", page: int = 0) -> str:
     return f"{link}:~:text={','.join(encoded)}"
 
 
-def safe_link(location: str) -> str:
-    """Return a web or file address, encoded so that Markdown cannot misparse it.
-
-    It is empty for any other address.
-    """
-    stripped = location.strip()
-    if not _LINKABLE.match(stripped):
-        return ""
-    found = _IPV6_HOST.match(stripped)
-    host = found.group() if found else ""
-    return host + percent_encoded(
-        stripped.removeprefix(host), safe=_PLAIN_IN_LINKS, errors="replace"
-    )
-
-
 def plain_citations(text: str) -> str:
     """Return a text with each cited number in its own brackets.
 
@@ -144,9 +121,9 @@ def source_list(sources: Sequence[Source], labels: Labels, reader: str | None = 
         return ""
     lines = list[str]()
     for source in sources:
-        title = shown_title(source)
-        location = short_location(source)
-        details = [labels.origin(source), time_line(source), labels.remark(source)]
+        title = source.shown_title
+        location = source.short_location
+        details = [labels.origin(source), source.shown_time, labels.remark(source)]
         if location != title:
             details.insert(0, location)
         line = f"- [{source.number}] {_escaped(title)}"
@@ -178,59 +155,18 @@ def links_of(sources: Sequence[Source], reader: str | None = None) -> dict[str, 
     return links
 
 
-def source_name(source: Source, number: int | None) -> str:
+def _source_name(source: Source, number: int | None) -> str:
     """Return the escaped title of a source, followed by its number in the report: `A light [1]`.
 
     Without a number, it is the title alone.
     """
-    title = _escaped(shown_title(source))
+    title = _escaped(source.shown_title)
     return f"{title} [{number}]" if number else title
-
-
-def short_location(source: Source) -> str:
-    """Return a short name of where a source is.
-
-    That is the path of a document in its folder, the host of a web page, or the name of an app's
-    retriever.
-    """
-    is_document = source.kind == "document"
-    if is_document and (source.address.startswith(DOCUMENT_SCHEME) or not source.location):
-        folder, _, path = source.address.removeprefix(DOCUMENT_SCHEME).partition("/")
-        return _visible(path or folder)
-    if safe_link(source.location):
-        return _visible(_site(source.location).removeprefix("www."))
-    return _visible(source.location) if is_document else ""
-
-
-def time_line(source: Source) -> str:
-    """Return the date of a source, with its period in brackets if that differs.
-
-    It is empty if the source has neither.
-    """
-    if not source.date:
-        return source.period
-    if not source.period or source.date.startswith(source.period):
-        return source.date
-    return f"{source.date} ({source.period})"
 
 
 def plain_line(text: str) -> str:
     """Return untrusted text as one line with all markup escaped."""
-    return _escaped(_visible(text))
-
-
-def shown_title(source: Source) -> str:
-    """Return the title of a source in one line, not escaped.
-
-    If it is empty or an address, it is the host or file name.
-    """
-    title = _visible(source.title)
-    if not title or _ADDRESS.fullmatch(title):
-        # A title that looks like an address might not be the linked address.
-        title = _visible(_site(source.location) or source.location)
-    if len(title) > _LONGEST_TITLE:
-        title = title[: _LONGEST_TITLE - 1].rstrip() + "…"
-    return title
+    return _escaped(in_one_line(text))
 
 
 def _escaped(text: str) -> str:
@@ -244,23 +180,6 @@ def _escaped(text: str) -> str:
         return f"\\{found[0]}"
 
     return _SPECIAL.sub(escape, text.translate(_BRACKETS))
-
-
-def _visible(text: str) -> str:
-    """Return the text in one line, without invisible characters."""
-    visible = list[str]()
-    for character in text:
-        if character.isspace() or unicodedata.category(character) not in _INVISIBLE:
-            visible.append(character)
-    return " ".join("".join(visible).split())
-
-
-def _site(location: str) -> str:
-    """Return the host of a web address, or the name of a file."""
-    scheme, _, rest = location.strip().partition(":")
-    if scheme.lower() == "file":
-        return unquote(rest.rstrip("/").rpartition("/")[2])
-    return re.split(r"[/?#]", rest.removeprefix("//"))[0].rpartition("@")[2]
 
 
 def with_marks(
@@ -371,16 +290,19 @@ def write_document(
     notes: Sequence[str],
     labels: Labels,
     was_researched: bool,
-    table: str = "",
+    disputes: Sequence[Dispute] = (),
+    sources: Mapping[str, Source] = _NO_SOURCES,
     reader: str | None = None,
     title: str = "",
 ) -> str:
-    """Return a report as a Markdown document: title, text, table, source list and notes, as far as
-    there are any.
+    """Return a report as a Markdown document: title, text, table of disputes, source list and
+    notes, as far as there are any.
 
-    `table` (of contradicting claims) follows the text. `was_researched` says whether the research
+    `sources`: at least those of the `disputes`, by key. `was_researched` says whether the research
     found any source (see `warning_above`). `reader` as in `links_of`.
     """
+    numbers = {source.key: source.number for source in cited}
+    table = comparison_table(disputes, labels, sources, numbers)
     parts = [plain_citations(report.text.strip()), table]
     warning = warning_above(report, labels, was_researched=was_researched)
     if warning:
@@ -393,6 +315,40 @@ def write_document(
             lines.append(f"- {plain_line(note)}")
         blocks.append("\n".join(lines))
     return "\n\n".join(filter(None, blocks))
+
+
+def comparison_table(
+    disputes: Sequence[Dispute],
+    labels: Labels,
+    sources: Mapping[str, Source],
+    numbers: Mapping[str, int],
+) -> str:
+    """Return a Markdown table of disputes; empty if there are none.
+
+    `sources`: at least those of the disputes, by key; `numbers`: their numbers in the report, by
+    key, if it cites them.
+    """
+    if not disputes:
+        return ""
+    head = (labels.claim, labels.other_claim, labels.sources, labels.dates, labels.newer)
+    lines = [_row(head), _row(["---"] * len(head))]
+    for dispute in disputes:
+        names = {key: _source_name(sources[key], numbers.get(key)) for key in dispute.sources}
+        first, second = map(plain_line, dispute.claims)
+        cited = " / ".join(names.values())
+        first_date, second_date = dispute.dates
+        dates = f"{first_date or labels.not_stated} / {second_date or labels.not_stated}"
+        newer = names.get(dispute.newer, labels.not_known)
+        if dispute.is_resolved:
+            newer += f"; {plain_line(dispute.resolution)}"
+        lines.append(_row([first, second, cited, dates, newer]))
+    table = "\n".join(lines)
+    return f"## {labels.contradictions}\n\n{table}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    """Return a line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
 
 
 def title_line(title: str) -> str:

@@ -14,8 +14,7 @@ from ..origin import web_host
 from ..text.sentences import sentences_of
 from ..text.similarity import components, distinct, grouped, interleave, is_same_statement
 from ..text.words import tokens
-from .disputes import observed_dispute
-from .observations import ResearchMemory, gap_of, relevance
+from .observations import ResearchMemory, gap_of, observed_dispute, relevance
 
 _CHARACTERS_PER_TOKEN = 4
 """Assumed average length of a token."""

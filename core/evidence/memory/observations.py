@@ -1,4 +1,4 @@
-"""The research memory: observations, of which insights, open gaps and contradictions are
+"""The research memory: observations, of which insights, open gaps, contradictions and disputes are
 computed."""
 
 from __future__ import annotations
@@ -7,7 +7,12 @@ from collections.abc import Iterable
 from typing import Literal
 
 from ....state import ResearchState
-from ...records.plan import Element, Observation, ObservationKind
+from ...records.dispute import Dispute, DisputeSubject
+from ...records.plan import FINAL_CHECK, Element, Learning, Observation, ObservationKind
+from ...records.report import Report
+from ...records.sources import Source
+from ..origin import origin_of
+from ..text.sentences import sentences_of
 from ..text.similarity import components, distinct, grouped, is_same_statement, normalised
 from ..text.words import GENERIC_WORDS, STOP_WORDS, stem, stems, tokens
 
@@ -105,6 +110,123 @@ class ResearchMemory:
             if all(gap.is_open for gap in last):
                 still_open += last
         return still_open
+
+
+class ThreadDisputes:
+    """The disputes in a thread, as they were confirmed, and with what is known of their sources
+    now."""
+
+    def __init__(self, state: ResearchState) -> None:
+        self._state = state
+
+    def confirmed(self, question_id: str | None = None) -> list[Dispute]:
+        """Return the disputes found for a question (by default the current one), as known now.
+
+        Since the final check of a typed plan compares all learnings, only those that it found count
+        for such a plan.
+        """
+        if question_id is None:
+            question_id = self._state.run.id
+        is_planned = self._state.run.strategy == "planned"
+        confirmed = list[Observation]()
+        for observation in self._state.memory.values():
+            is_confirmed = observation.step == FINAL_CHECK or not is_planned
+            if observation.question_id == question_id and is_confirmed:
+                confirmed.append(observation)
+        return [self.current(found) for found in ResearchMemory(confirmed).contradictions()]
+
+    def current(self, found: Observation) -> Dispute:
+        """Return the dispute of a contradiction; its sources may have been dated since it was
+        found."""
+        assert found.dispute
+        keys = list(found.dispute.sources)
+        if not all(keys):
+            # In runs stored by bad86816 only the learnings name the sources (`run.store.upgrade`).
+            keys.clear()
+            for learning in filter(None, map(self._state.learnings.get, found.learnings)):
+                keys.append(learning.source)
+        sources = list(filter(None, map(self._state.sources.get, keys)))
+        if len(sources) < 2:
+            return found.dispute
+        first, second = sources
+        return _with_sources(found.dispute, (first, second))
+
+    def in_thread(self) -> list[Dispute]:
+        """Return the confirmed disputes of all questions of the thread."""
+        disputes = list[Dispute]()
+        question_ids = dict[str, None]()
+        for observation in self._state.memory.values():
+            question_ids.setdefault(observation.question_id)
+        for question_id in question_ids:
+            disputes += self.confirmed(question_id)
+        return disputes
+
+    def in_text(self, text: str) -> list[Dispute]:
+        """Return the disputes of which a sentence has at least half of the words of a claim."""
+        sentences = [set(stems(sentence.text)) for sentence in sentences_of(text)]
+
+        def is_stated(claim: str) -> bool:
+            words = set(stems(claim))
+            return any(2 * len(words & sentence) >= len(words) for sentence in sentences)
+
+        disputes = list[Dispute]()
+        for dispute in self.confirmed():
+            if any(map(is_stated, dispute.claims)):
+                disputes.append(dispute)
+        return disputes
+
+    def in_report(self, report: Report) -> list[Dispute]:
+        """Return the disputes in a report: from its audit, or computed if it was not checked."""
+        if report.audit is None:
+            return self.in_text(report.text)
+        disputes = list[Dispute]()
+        for dispute in report.audit.disagreements:
+            first, second = map(self._state.sources.__getitem__, dispute.sources)
+            disputes.append(_with_sources(dispute, (first, second)))
+        return disputes
+
+
+def dispute_between(
+    claims: tuple[str, str],
+    sources: tuple[Source, Source],
+    about: DisputeSubject = "fact",
+) -> Dispute:
+    """Return the open dispute between two sources; the claims are in the order of the sources."""
+    first, second = sources
+    dispute = Dispute(claims=claims, sources=(first.key, second.key), about=about)
+    return _with_sources(dispute, sources)
+
+
+def _with_sources(dispute: Dispute, sources: tuple[Source, Source]) -> Dispute:
+    """Return the dispute between these sources, with their dates and kinds as known now."""
+    first, second = sources
+    return dispute.model_copy(
+        update={
+            "sources": (first.key, second.key),
+            "dates": (first.time, second.time),
+            "origins": (origin_of(first), origin_of(second)),
+        }
+    )
+
+
+def observed_dispute(
+    dispute: Dispute,
+    learnings: tuple[Learning, Learning],
+    round: int,
+    step: str,
+    iteration: int = 0,
+) -> Observation:
+    """Return the observation of a dispute; `learnings` state its claims, in the same order."""
+    first, second = learnings
+    return Observation(
+        kind="contradiction",
+        dispute=dispute,
+        question_id=first.question_id,
+        round=round,
+        step=step,
+        iteration=iteration,
+        learnings=(first.id, second.id),
+    )
 
 
 def gap_of(text: str, question_id: str, round: int, step: str, *, about: str) -> Observation:
