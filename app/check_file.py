@@ -15,7 +15,6 @@ from ..core.dialogue.conversation import safe_text
 from ..core.errors import ReportUnreadable
 from ..core.evidence.checking.proof import Known, not_stated
 from ..core.evidence.checking.units import ReportUnit, report_units
-from ..core.evidence.citations.foreign import Target, read_foreign
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
 from ..core.library.library import Library
@@ -28,6 +27,7 @@ from ..core.settings.context import Context, read_context
 from ..core.store.pages import Pages
 from ..core.writing.notes import source_notes
 from .endings import reports_errors, run_interruptibly
+from .foreign_report import Target, read_foreign
 from .progress import PlainLines
 from .settings import settings_from_options
 from .source_check import SourceReading, begin_check, current_texts, load_verifier, run_for_check

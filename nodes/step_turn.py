@@ -19,12 +19,8 @@ from ..core.events.log import Emitter
 from ..core.events.packets import SectionEnd, placement_of
 from ..core.evidence.checking.proof import with_found_citations
 from ..core.evidence.citations.citing import cited_numbers
-from ..core.evidence.memory.learned import (
-    facts_of,
-    fitting_learnings,
-    is_confident,
-    without_markers,
-)
+from ..core.evidence.citations.markers import without_markers
+from ..core.evidence.memory.learned import facts_of, fitting_learnings, is_confident
 from ..core.evidence.memory.observations import ResearchMemory, observed_dispute
 from ..core.evidence.text.sentences import LINE_MARK
 from ..core.models.request import Request

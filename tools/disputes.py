@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator
 
-from ..core.evidence.memory.learned import without_markers
+from ..core.evidence.citations.markers import without_markers
 from ..core.evidence.memory.observations import dispute_between
 from ..core.records.branches import BranchState
 from ..core.records.dispute import Dispute, DisputeSubject

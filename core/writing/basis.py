@@ -12,9 +12,9 @@ from ..dialogue.transcripts import CHARACTERS_PER_TOKEN, mark_withheld
 from ..events.call import final_document
 from ..events.packets import Placement, ReportFraming, Sources
 from ..evidence.checking.source_text import SourceText
-from ..evidence.memory.learned import facts_of, fitting_learnings, thoughts
+from ..evidence.memory.learned import facts_of, fitting_learnings
 from ..evidence.memory.observations import ResearchMemory, relevance
-from ..evidence.text.similarity import grouped
+from ..evidence.text.similarity import distinct, grouped
 from ..records.plan import Fact, Learning
 from ..records.research import Finding
 from ..records.sources import Source
@@ -269,3 +269,9 @@ def _fitting_passages(
         if len(text) <= room:
             return text
     return ""
+
+
+def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
+    """Return the learnings without a source, in order; the same words once."""
+    concluded = [learning for learning in learnings if not learning.source]
+    return distinct(concluded, lambda learning: learning.text)

@@ -33,7 +33,6 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.citations.citing import (
     CitationStream,
     Cited,
-    CitedPiece,
     by_number,
     known_citations,
     without_unknown,
@@ -172,7 +171,7 @@ class ReportEvents(ProseEvents):
             self.raw += words
             self._show(self.citations.feed(words))
 
-    def _show(self, pieces: list[CitedPiece]) -> None:
+    def _show(self, pieces: list[str | Cited]) -> None:
         if pieces and self._title and not self.written:
             self.stream(f"{self._title}\n\n")
         for piece in pieces:

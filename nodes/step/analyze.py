@@ -8,7 +8,8 @@ from langchain_core.messages import HumanMessage
 
 from ...core.concurrency import Failed
 from ...core.events.call import activity, iteration_packets, step_started
-from ...core.evidence.memory.learned import confidence, without_markers
+from ...core.evidence.citations.markers import without_markers
+from ...core.evidence.memory.learned import confidence
 from ...core.models.resolve import is_extractive
 from ...core.records.branches import BranchUpdate, StepState
 from ...core.records.plan import Iteration, Learning

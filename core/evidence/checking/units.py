@@ -18,9 +18,9 @@ from ..citations.markers import (
     replace_markers,
     scan,
     settle_fences,
+    without_markers,
 )
 from ..citations.rendering import refusal_spans
-from ..memory.learned import without_markers
 from ..text.sentences import LINE_MARK, Sentence, sentences_of
 from ..text.words import QUOTED, tokens
 from .quantities import numbers_in

@@ -459,3 +459,10 @@ class KnownMarkers:
         if text:
             self._parts.append(text)
             self._is_line_start = text.endswith("\n")
+
+
+def without_markers(text: str) -> str:
+    """Return a source's text in one line without citation markers, since they are not ours."""
+    markers = KnownMarkers(())
+    parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
+    return "".join(part for part in parts if isinstance(part, str)).strip()

@@ -9,10 +9,9 @@ from itertools import chain
 from ...records.plan import Fact, Learning, Observation
 from ...records.research import Finding
 from ...records.sources import Source
-from ..citations.markers import KnownMarkers
 from ..origin import web_host
 from ..text.sentences import sentences_of
-from ..text.similarity import components, distinct, grouped, interleave, is_same_statement
+from ..text.similarity import components, grouped, interleave, is_same_statement
 from ..text.words import tokens
 from .observations import ResearchMemory, gap_of, observed_dispute, relevance
 
@@ -45,13 +44,6 @@ def learnings_of(finding: Finding) -> list[Learning]:
             if number in sources:
                 cited.setdefault((sentence.text, sources[number]))
     return [_learning(finding, text, source) for text, source in cited]
-
-
-def without_markers(text: str) -> str:
-    """Return a source's text in one line without citation markers, since they are not ours."""
-    markers = KnownMarkers(())
-    parts = [*markers.feed(" ".join(text.split())), *markers.finish()]
-    return "".join(part for part in parts if isinstance(part, str)).strip()
 
 
 def facts_of(learnings: Iterable[Learning]) -> list[Fact]:
@@ -110,12 +102,6 @@ def fitting_learnings(
     for position, learning in enumerate(chain.from_iterable(groups)):
         positions[learning.id] = position
     return sorted(kept.values(), key=lambda learning: positions[learning.id])
-
-
-def thoughts(learnings: Sequence[Learning]) -> list[Learning]:
-    """Return the learnings without a source, in order; the same words once."""
-    concluded = [learning for learning in learnings if not learning.source]
-    return distinct(concluded, lambda learning: learning.text)
 
 
 def confidence(

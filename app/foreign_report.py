@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, filterfalse
 from typing import NamedTuple
 
-from .citing import cited_numbers
-from .markers import code_lines, plain_prose
+from ..core.evidence.citations.citing import cited_numbers
+from ..core.evidence.citations.markers import code_lines, plain_prose
 
 # Repetitions in patterns are atomic or bounded, so that a hostile report cannot make matching slow.
 _ADDRESS = (
