@@ -15,9 +15,8 @@ from typing import NamedTuple, TypeVar
 
 from ...prompts import fence
 from ..errors import DocumentsUnreadable
-from ..evidence.standing import asks_for_draft
 from ..evidence.text.similarity import distinct, grouped, rarity, without_repeated
-from ..evidence.text.words import GENERIC_WORDS, STOP_WORDS, sought_words, stem, tokens
+from ..evidence.text.words import DRAFT_WORDS, GENERIC_WORDS, STOP_WORDS, sought_words, stem, tokens
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..settings.context import Context
 from .candidates import LibraryPassage, terms_of
@@ -329,7 +328,7 @@ def _follow(question: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage
     found = distinct(passages, lambda passage: (passage.source.key, passage.start))
     best = spread(found, lambda passage: passage.source.key, PER_DOCUMENT)[:limit]
     # Documents not in force come last, unless the question is about a draft.
-    if not asks_for_draft(question):
+    if DRAFT_WORDS.isdisjoint(tokens(question)):
         best.sort(key=lambda passage: not passage.source.is_in_force)
     return without_repeated(best, lambda passage: passage.text)
 

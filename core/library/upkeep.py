@@ -15,8 +15,8 @@ from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
 from ..errors import DatabaseUnusable, log_failure
-from ..evidence.standing import standing_of
 from ..reading.documents.pool import WORKERS, Parser
+from ..reading.documents.standing import standing_of
 from ..reading.records import Extract, Unreadable, kind_of_file
 from ..records.sources import text_hash
 from ..settings.context import Clock

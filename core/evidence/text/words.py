@@ -101,6 +101,8 @@ CLOSING_ABBREVIATIONS = _table("closing_abbreviations")
 NEGATIONS = _table("negations")
 """Words such as "not", "never" and "nicht"."""
 QUESTION_WORDS = _table("question_words")
+DRAFT_WORDS = _table("draft_words")
+"""Words for a draft, such as "draft" and "entwurf"."""
 _UNSPECIFIC_WORDS = STOP_WORDS | GENERIC_WORDS
 
 

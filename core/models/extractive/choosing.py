@@ -11,9 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from ...evidence.standing import asks_for_draft
 from ...evidence.text.similarity import bare_title, rarity
-from ...evidence.text.words import STOP_WORDS, dates_in, stem, tokens
+from ...evidence.text.words import DRAFT_WORDS, STOP_WORDS, dates_in, stem, tokens
 from ..request import ShownDocument
 from .editions import newest_editions, versions_in
 from .parts import Part
@@ -169,7 +168,7 @@ class Chooser:
         document = self._documents[number]
         asked = f"{self._part.text} {self._part.context}"
         if not document.is_in_force:
-            return not asks_for_draft(asked)
+            return DRAFT_WORDS.isdisjoint(tokens(asked))
         if number not in self._newest:
             return False
         times = {date.iso for date in dates_in(asked)}

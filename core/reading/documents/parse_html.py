@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import lxml.html
 from lxml import etree
 
-from ...evidence.dating import statements
 from ..addresses import doi_in, join_address, parse_address
 from ..records import Extract, PageLink, Sign, Unread, Unreadable
+from ._dating import statements
 from .decode import clean_text, decode
 from .page_text import mark_raised, tree_text, write_links
 from .raised import resolve_raised

@@ -19,10 +19,10 @@ from pathlib import PurePath
 from traceback import format_tb
 from typing import IO, Any, BinaryIO
 
-from ...evidence.dating import DAY, dated, period_of, statements
 from ...evidence.text.sentences import PAGE_END
 from ...settings.registered import PARSERS, load_registered
 from ..records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
+from ._dating import DAY, dated, period_of, statements
 from .decode import TEXT_BYTES, clean_text, decode
 from .parse_text import PARSED_TITLE_CHARACTERS, plain_title
 from .raised import footnote_marks, resolve_raised

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from .text.language import language_of_question
-from .text.words import WORDS, all_month_names, dates_in, tokens, without_accents
+from ...evidence.text.language import language_of_question
+from ...evidence.text.words import WORDS, all_month_names, dates_in, tokens, without_accents
 
 if TYPE_CHECKING:
-    from ..records.sources import DateKind
+    from ...records.sources import DateKind
 
 HEAD = 500
 """Number of characters at the beginning of a text in which its date may be."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .dating import HEAD, in_force_from
-from .text.words import WORDS, tokens
+from ...evidence.text.words import DRAFT_WORDS, tokens
+from ._dating import HEAD, in_force_from
 
-_DRAFT = frozenset(WORDS["draft_words"].split())
-"""Words for a draft, such as "draft" and "entwurf"."""
 _MARK_WORDS = 2
 """Maximum words of the part of a title that says it is a draft: "(draft)", "- first draft"."""
 
@@ -19,7 +17,7 @@ _VERSION = re.compile(r"\bv?\d+(?:\.\d+)*\b")
 _STATUS = r"^\W*(?:(?:status|state|statut|estado|stato)\W+)?"
 # "Draft of 3 May 2026" and "draft for comment" mark a draft; a ship's "draft of 5 metres" does not.
 _DRAFT_LINE = re.compile(
-    rf"{_STATUS}(?:{'|'.join(sorted(_DRAFT))})(?:\W*$|\s*[,.;()–—]|\s+-|\s+(?:version|v\d|\w{{2,5}}\b.*\d{{4}}))",
+    rf"{_STATUS}(?:{'|'.join(sorted(DRAFT_WORDS))})(?:\W*$|\s*[,.;()–—]|\s+-|\s+(?:version|v\d|\w{{2,5}}\b.*\d{{4}}))",
     re.IGNORECASE,
 )
 _SUPERSEDED = re.compile(
@@ -64,7 +62,7 @@ def _is_draft_by_name(title: str, stem: str) -> bool:
     """
     in_name = {*tokens(_APART.sub(" ", stem))}
     in_title = {*tokens(_APART.sub(" ", title))}
-    return not _DRAFT.isdisjoint(in_name - in_title)
+    return not DRAFT_WORDS.isdisjoint(in_name - in_title)
 
 
 def _is_draft_by_title(title: str, stem: str) -> bool:
@@ -75,9 +73,4 @@ def _is_draft_by_title(title: str, stem: str) -> bool:
     parts = [tokens(part) for part in _APART.split(marked) if part.strip()]
     if len(parts) < 2 and len(tokens(marked)) != 1:
         return False
-    return any(len(words) <= _MARK_WORDS and not _DRAFT.isdisjoint(words) for words in parts)
-
-
-def asks_for_draft(question: str) -> bool:
-    """Whether a question is about a draft."""
-    return not _DRAFT.isdisjoint(tokens(question))
+    return any(len(words) <= _MARK_WORDS and not DRAFT_WORDS.isdisjoint(words) for words in parts)
