@@ -33,7 +33,7 @@ from ..core.records.langgraph_private import ensure_config
 from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
-from ..core.settings.context import Context, Settings, read_context, with_configurable
+from ..core.settings.context import Context, Settings
 from ..core.store.database import Database, open_database, resolve_location
 from ..core.store.lease import TOKEN, Lease, Leases
 from ..core.store.pages import Pages, attachments_folder, delete_files
@@ -147,9 +147,7 @@ class LeasedGraph(DrawableGraph):
         runtime = configurable.get(_PARENT_RUNTIME)
         if not isinstance(context, Context):
             context = getattr(runtime, "context", None)
-        settings = with_configurable(
-            context if isinstance(context, Context) else None, configurable
-        )
+        settings = Context.of_call(context if isinstance(context, Context) else None, configurable)
         thread = str(configurable.get("thread_id") or uuid.uuid4())
         store = getattr(runtime, "store", None) or self.store or InMemoryStore()
         messages = await take_files(messages, Pages(store, thread), settings)
@@ -381,7 +379,7 @@ def _with_context(settings: dict[str, Any]) -> dict[str, Any]:
     `UnknownSetting`."""
     given = settings.get("context")
     if isinstance(given, dict):
-        return {**settings, "context": read_context(given)}
+        return {**settings, "context": Context.read(given)}
     return settings
 
 
@@ -413,7 +411,7 @@ async def aresearch(
 ) -> Answer:
     """Research a question like `research`, on the caller's event loop; cancelling the task stops
     the run."""
-    context = read_context({"clarify": "assume", **settings})
+    context = Context.read({"clarify": "assume", **settings})
     state = await build_graph(strategy).ainvoke(
         {"messages": [HumanMessage(question)]},
         context=context,

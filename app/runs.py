@@ -28,7 +28,7 @@ from ..core.library.index import open_roots
 from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
 from ..core.records.research import Strategy
-from ..core.settings.context import ROLES, Context, read_context
+from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database, runs_location
 from ..core.store.lease import Lease
@@ -41,7 +41,7 @@ from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import RESUMABLE
 from .progress import ProgressView, usual_cost_line
 from .stream import apackets
-from .words import default_strategy, strategy_of
+from .words import counts_line, default_strategy, strategy_of
 
 _APPROVED = "yes"
 _REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
@@ -126,12 +126,22 @@ class StoredRun(NamedTuple):
     def asks(self) -> str:
         """The question that the run asks the user, or its plan; empty if it is not waiting."""
         if self.is_planned:
-            parts = [self.waiting["plan"]]
-            if self.state.run.usual_cost:
-                parts.append(usual_cost_line(self.state.run.usual_cost))
-            parts.append(self.waiting.get("note") or _REVIEW)
+            parts = [self.waiting["plan"], self.estimate, self.waiting.get("note") or _REVIEW]
             return "\n\n".join(filter(None, parts))
         return str(self.waiting.get("question", ""))
+
+    @property
+    def estimate(self) -> str:
+        """What earlier runs like this one cost, as a line to show with the plan; empty if
+        unknown."""
+        cost = self.state.run.usual_cost
+        return usual_cost_line(cost) if cost else ""
+
+    @property
+    def checked(self) -> str:
+        """Number of statements of the report per verdict, in words; empty if it is unchecked."""
+        report = self.state.report
+        return counts_line(report.audit) if report and report.audit else ""
 
     @property
     def status(self) -> str:
@@ -426,7 +436,7 @@ class RunBook(NamedTuple):
         return ThreadNotes(self.database.store, thread)
 
     def _context(self, choices: Mapping[str, Any]) -> Context:
-        return read_context({**choices, "data_dir": self.data_dir})
+        return Context.read({**choices, "data_dir": self.data_dir})
 
 
 def has_runs(data_dir: Path) -> bool:

@@ -30,7 +30,7 @@ from ..core.events.packets import (
     StopReason,
 )
 from ..core.records.research import Run
-from ..core.settings.context import Clock, Context, SystemClock, read_context
+from ..core.settings.context import Clock, Context, SystemClock
 from ..core.store.pages import Pages
 from ..core.store.upgrade import upgraded_packets
 from ..state import ResearchState
@@ -70,7 +70,7 @@ async def apackets(
     """
     is_stored = graph.checkpointer is not None
     try:
-        given = context if isinstance(context, Context) else read_context(context or {})
+        given = context if isinstance(context, Context) else Context.read(context or {})
     except Exception as error:
         yield PacketReader(SystemClock(), is_stored=is_stored).failure(error)
         raise

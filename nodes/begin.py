@@ -38,7 +38,7 @@ from ..core.reading.web_page import start_parsers
 from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
 from ..core.records.sources import Attached, NotRead
-from ..core.settings.context import ROLES, Context, engine_name, within_scope
+from ..core.settings.context import ROLES, Context, engine_name
 from ..core.store.pages import attachments_folder, pages_of, thread_folder
 from ..core.store.serializer import code_version
 from ..core.writing.language import check_language, decide_language
@@ -98,11 +98,11 @@ async def _continue(
     """Continue the current question with the current keys and models."""
     scope = state.run.scope
     if _has_incoming(state.messages):
-        settings = within_scope(context, scope)
+        settings = context.within(scope)
         wider, messages, _ = await _index_attached(settings, state.messages, runtime)
         state = replace(state, messages=messages)
         scope = await asyncio.to_thread(_scope_of_index, wider)
-    check_tools(within_scope(context, scope))
+    check_tools(context.within(scope))
     await load_models(context)
     check_models(ROLES, context)
     notices = dict.fromkeys((*state.run.notices, *tracing_notices(context)))

@@ -25,7 +25,7 @@ from ..core.models.resolve import settings_of
 from ..core.records import tool_names
 from ..core.records.branches import ResearcherState
 from ..core.records.research import Action, Progress, Run, Spent, Task, Value
-from ..core.settings.context import Context, Role, Watch, within_scope
+from ..core.settings.context import Context, Role, Watch
 from ..core.store.pages import pages_of
 from ..core.writing.facts import facts_of_researcher, facts_of_run
 from ..core.writing.fill_in import Filler
@@ -57,7 +57,7 @@ class NodeTurn(Generic[Events]):
         make_events: MakeEvents[Events],
     ) -> None:
         question_id = work.question_id if isinstance(work, Task) else work.id
-        self.context = within_scope(settings_of(runtime), work.scope)
+        self.context = settings_of(runtime).within(work.scope)
         self.pages = pages_of(runtime.store, question_id)
         self.emitter = emitter(question_id)
         self.placement = placement

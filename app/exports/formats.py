@@ -130,17 +130,6 @@ def export_formats() -> Mapping[str, ExportFormat]:
     return formats
 
 
-def format_of_file(file_name: str) -> ExportFormat | None:
-    """Return the format for the ending of a file name, the longest if several fit; None if none
-    fits."""
-    formats = dict[str, ExportFormat]()
-    for export_format in export_formats().values():
-        for suffix in export_format.suffixes:
-            formats.setdefault(suffix, export_format)
-    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
-    return formats[max(endings, key=len)] if endings else None
-
-
 def _registered_format(name: str, writer: str) -> ExportFormat:
     """Return the format that an installed package registers under a suffix."""
     import mimetypes

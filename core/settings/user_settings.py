@@ -15,8 +15,8 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from ..errors import UnknownSetting
 from ..records.research import Depth
-from .context import ROLES, AnyEngine, Context, Role, engine_name
-from .limits import DEEP, KnownNames, Limits
+from .context import ROLES, AnyEngine, Context, ReadableSettings, Role, engine_name
+from .limits import DEEP, Limits
 
 _HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that become stricter when raised."""
@@ -40,7 +40,7 @@ _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 def _operator() -> Context:
     """Return the operator's settings, with absolute paths and the server's address; read from the
     environment once."""
-    settings = with_absolute_paths(Context())
+    settings = Context().with_absolute_paths()
     return settings.model_copy(
         update={"server_address": settings.server_address or local_address()}
     )
@@ -51,14 +51,6 @@ def local_address() -> str:
     server."""
     # The server listens on these addresses, but refuses them as the host of a request.
     return re.sub(r"//(0\.0\.0\.0|\[::\])", "//localhost", os.environ.get("LANGGRAPH_API_URL", ""))
-
-
-def with_absolute_paths(settings: Context) -> Context:
-    """Return settings with absolute document paths; resolving relative ones in each run would block
-    the server."""
-    return settings.model_copy(
-        update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)}
-    )
 
 
 def _as_form(schema: dict[str, Any]) -> None:
@@ -80,7 +72,7 @@ def _as_form(schema: dict[str, Any]) -> None:
             field.pop("default", None)
 
 
-class UserSettings(KnownNames):
+class UserSettings(ReadableSettings):
     """A user's settings for a run on the server; the operator's settings apply to unset fields."""
 
     model_config = ConfigDict(title="Settings", json_schema_extra=_as_form)

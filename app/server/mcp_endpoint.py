@@ -25,22 +25,21 @@ from ...core.settings.context import Context
 from ...core.settings.user_settings import UserSettings, names_below
 from ..check_file import CheckedFile
 from ..runs import RunBook, StoredRun
-from ..server.auth import opened_books
-from ..server.routes import check_for
-from ..server.users import token_in, user_of
 from ..stream import read_packet
 from ..words import GRAPHS, default_strategy
+from .auth import opened_books
+from .routes import check_for
+from .users import token_in, user_of
 
 if TYPE_CHECKING:
+    from ..mcp.research_server import ResearchServer
     from ..progress import PlainLines
-    from .tools import ResearchServer
-
-
-PATH = "/mcp"
 
 
 class Sessions:
     """The ASGI app at `/mcp`; a session belongs to the user who started it."""
+
+    path = "/mcp"
 
     def __init__(self) -> None:
         self._manager: Any = None
@@ -84,7 +83,7 @@ SESSIONS = Sessions()
 def _server() -> ResearchServer | None:
     if find_spec("mcp") is None:
         return None
-    from .tools import ResearchServer
+    from ..mcp.research_server import ResearchServer
 
     return ResearchServer(
         lambda request: ServedRuns(request.user.username, request.user.access_token.token),
