@@ -35,8 +35,8 @@ from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.settings.context import Context, Settings
 from ..core.store.database import Database, open_database, resolve_location
-from ..core.store.lease import TOKEN, Lease, Leases
-from ..core.store.pages import Pages, attachments_folder, delete_files
+from ..core.store.lease import Lease, lease_for
+from ..core.store.pages import AttachedFiles, Pages
 from ..core.store.saver import usable_saver
 from ..core.store.serializer import code_version
 from ..graph.drawable import DrawableGraph
@@ -155,8 +155,8 @@ class LeasedGraph(DrawableGraph):
         given = replace(given, update=update) if isinstance(given, Command) else update
         config = config or {}
         config = {**config, "configurable": {**config.get("configurable", {}), "thread_id": thread}}
-        folder = await in_thread(attachments_folder, settings.data_dir)
-        clear = partial(delete_files, folder, thread)
+        files = await in_thread(AttachedFiles.below, settings.data_dir)
+        clear = partial(files.delete, thread)
         saver = configurable.get(_PARENT_SAVER, self.checkpointer)
         if isinstance(saver, InMemorySaver):
             atexit.register(clear)
@@ -168,12 +168,10 @@ class LeasedGraph(DrawableGraph):
         """Return a context that holds the thread's lease; None instead if a parent holds it or none
         is needed."""
         given = self._configurable(config)
-        saver = given.get(_PARENT_SAVER, self.checkpointer)
-        leases: Leases | None = getattr(saver, "leases", None)
         # In a node, the thread belongs to the parent graph.
-        if leases is None or not given.get("thread_id") or _PARENT_TASK in given:
+        if _PARENT_TASK in given:
             return nullcontext()
-        return leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
+        return lease_for(given.get(_PARENT_SAVER, self.checkpointer), given)
 
     def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
         given = self._configurable(config)

@@ -23,8 +23,8 @@ from ..core.errors import UnknownSetting, UnknownThread, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
-from ..core.library.earlier import ReadPage, search_read
-from ..core.library.index import open_roots
+from ..core.library.earlier import EarlierPages, ReadPage
+from ..core.library.library import Library
 from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
 from ..core.records.research import Strategy
@@ -32,7 +32,7 @@ from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database, runs_location
 from ..core.store.lease import Lease
-from ..core.store.pages import LOCAL_USER, OWNER, Pages, note_value, page_namespace
+from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..state import ResearchState
@@ -59,10 +59,7 @@ class ThreadNotes(NamedTuple):
     async def read(self) -> dict[str, str]:
         """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were
         stored."""
-        return (
-            note_value(await self.store.aget(page_namespace(thread_id(self.thread)), NOTES_KEY))
-            or {}
-        )
+        return await self._pages.read_note(NOTES_KEY) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the given settings, completed with those chosen earlier for the thread that still
@@ -86,7 +83,11 @@ class ThreadNotes(NamedTuple):
     async def add(self, **notes: str) -> None:
         """Add or replace notes."""
         value = {**await self.read(), **notes}
-        await self.store.aput(page_namespace(thread_id(self.thread)), NOTES_KEY, value, index=False)
+        await self._pages.note({NOTES_KEY: value})
+
+    @property
+    def _pages(self) -> Pages:
+        return Pages(self.store, thread_id(self.thread))
 
 
 def _existing(stored: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]:
@@ -244,7 +245,7 @@ class RunBook(NamedTuple):
             check_question([HumanMessage(words)], context.limits.question_characters)
             check_tools(context)
             if not snapshot.values:
-                await asyncio.to_thread(list, open_roots(context))
+                await asyncio.to_thread(Library(context).check_documents)
             await load_models(context)
             notices = [*check_models(ROLES, context)]
             notices += await asyncio.to_thread(check_language, context.language)
@@ -387,7 +388,8 @@ class RunBook(NamedTuple):
     async def search(self, words: str, most: int = 10) -> list[ReadPage]:
         """Return at most `most` pages that the user's finished runs have read, best first."""
         pages = Pages(self.database.store, "", self.user)
-        return await search_read([words], pages, self._context({}), most, lambda _: True)
+        read = EarlierPages(pages, self._context({}))
+        return await read.search([words], most, lambda _: True)
 
     async def _strategy_of(self, thread: str) -> Strategy | None:
         """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for

@@ -27,7 +27,7 @@ from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line
 from ...core.settings.context import Context
 from ...core.settings.user_settings import UserSettings
-from ...core.store.pages import LOCAL_USER, Pages, announce_change, followed_threads, next_change
+from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
 from ..check_file import CheckedFile, check_file
@@ -383,7 +383,7 @@ async def _watch_others(book: RunBook) -> None:
     while True:
         await asyncio.sleep(_OTHERS_SECONDS)
         try:
-            threads = followed_threads()
+            threads = thread_changes.followed()
             versions = await book.database.saver.versions(threads) if threads else {}
         except Exception as error:  # noqa: BLE001 - the database may be readable again later
             log_failure(__name__, error, "Changes by other processes cannot be read")
@@ -392,7 +392,7 @@ async def _watch_others(book: RunBook) -> None:
             version = versions.get(thread, (None,))
             owner = version[-1]
             if owner or version != known.get(thread):
-                announce_change(thread)
+                thread_changes.announce(thread)
         known = versions
 
 
@@ -401,10 +401,10 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
     owner: str | None = None
     with suppress(TimeoutError):
         async with asyncio.timeout(BEGIN_SECONDS):
-            change = next_change(thread)
+            change = thread_changes.next(thread)
             while not (owner := await asyncio.to_thread(owner_of_checkpoints, thread)):
                 await change.wait()
-                change = next_change(thread)
+                change = thread_changes.next(thread)
     if owner != user:
         # Another user may have started a run on this thread in the meantime.
         words = f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
@@ -416,7 +416,7 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
     tail = LogTail(Pages(book.database.store, thread), question_id)
     last = ""
     while True:
-        change = next_change(thread)
+        change = thread_changes.next(thread)
         try:
             stored = await book.read(thread)
         except DeepResearchError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core.errors import ExtraMissing, UnknownSetting
 from ...core.events.tracing import traced_to, tracing_notices
-from ...core.library.index import open_roots
+from ...core.library.library import Library
 from ...core.models.resolve import quotes_only
 from ...core.settings.context import ROLES, Context
 from ...core.settings.limits import ENVIRONMENT_PREFIX
@@ -50,7 +50,7 @@ def serve(
     shared = tuple(path for path in docs if USER_PLACEHOLDER not in str(path))
     # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that
     # user asks.
-    list(open_roots(context.model_copy(update={"docs": shared})))
+    Library(context.model_copy(update={"docs": shared})).check_documents()
     limitation = quotes_only(ROLES, context)
     if limitation:
         on_notice(f"Note: {limitation}")
