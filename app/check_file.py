@@ -21,8 +21,8 @@ from ..core.evidence.citations.rendering import plain_line, write_document
 from ..core.evidence.memory.observations import source_notes
 from ..core.library.library import Library
 from ..core.models.resolve import is_extractive
-from ..core.reading.documents.pool import shared_parser
-from ..core.reading.records import Unreadable
+from ..core.reading.documents.pool import Parser
+from ..core.reading.documents.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
 from ..core.records.sources import Source
 from ..core.settings.context import Context
@@ -219,7 +219,7 @@ def _markdown_of(data: bytes, name: str, context: Context) -> str:
     if Path(name).suffix.lower() not in (".html", ".htm", ".docx"):
         return data.decode("utf-8", "replace")
     try:
-        parser = shared_parser(context.limits.parse_seconds, most)
+        parser = Parser.shared(context.limits.parse_seconds, most)
         return parser.parse(data, Path(name).name, keeps_links=True).text
     except Unreadable as error:
         raise ReportUnreadable(f"{name}: it cannot be read: {error}.") from error

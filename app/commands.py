@@ -17,7 +17,7 @@ from .endings import exit_code_of, run_interruptibly
 from .live_view import progress_view
 from .output import end_line, report_json
 from .progress import PacketLines, PlainLines, ProgressView
-from .runs import RunBook, StoredRun, open_runs
+from .runs import RunBook, StoredRun
 from .settings import RunName, data_folder, expand_id, settings_from_options
 from .stored import chosen_format, export_content, read_packets
 from .terminal import (
@@ -261,7 +261,7 @@ def _run_step(
     error."""
 
     async def main() -> StoredRun:
-        async with open_runs(data_dir) as book:
+        async with RunBook.open(data_dir) as book:
             progress = lines or progress_view(f"Run {name.shown}")
             with progress as view, typed_lines() as view.typed:
                 work = step(book, view)

@@ -39,7 +39,7 @@ from ..core.models.resolve import (
 from ..core.models.retries import retry_budget_of
 from ..core.settings.context import ROLES, Context, Role
 from ..core.settings.limits import Limits
-from ..core.settings.network import shown, usable_proxy
+from ..core.settings.network import shown_proxy, usable_proxy
 from ..core.store.database import check_whole, open_database, runs_location
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed, SearchEngine
@@ -224,7 +224,7 @@ def _proxy(context: Context) -> str:
             "web pages too: host names that this machine cannot resolve are checked only by the "
             "proxy"
         )
-    return f"models and search engines use {shown(proxy)} (HTTPS_PROXY); {pages}"
+    return f"models and search engines use {shown_proxy(_OUTSIDE)} (HTTPS_PROXY); {pages}"
 
 
 def _documents(context: Context) -> list[Diagnosis]:

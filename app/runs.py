@@ -210,6 +210,14 @@ class RunBook(NamedTuple):
     user: str = ""
     """Owner of the runs on a shared server; empty for all owners."""
 
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, data_dir: Path) -> AsyncIterator[RunBook]:
+        """Open the runs of a data folder, or of the database set in the environment."""
+        async with open_database(runs_location(data_dir)) as database:
+            graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
+            yield cls(graph, database, data_dir)
+
     async def ask(
         self,
         thread: str,
@@ -442,7 +450,7 @@ class RunBook(NamedTuple):
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether there may be runs; to be checked before `open_runs`, which creates a missing
+    """Whether there may be runs; to be checked before `RunBook.open`, which creates a missing
     database."""
     location = runs_location(data_dir)
     return isinstance(location, str) or location.exists()
@@ -451,14 +459,6 @@ def has_runs(data_dir: Path) -> bool:
 def unknown_thread(thread: str) -> UnknownThread:
     """Return the error for an unknown run."""
     return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists them all.")
-
-
-@asynccontextmanager
-async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder, or of the database set in the environment."""
-    async with open_database(runs_location(data_dir)) as database:
-        graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
-        yield RunBook(graph, database, data_dir)
 
 
 async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:

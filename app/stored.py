@@ -19,7 +19,7 @@ from .endings import exit_code_of, reports_errors, run_interruptibly
 from .exports.formats import FORMATS, ExportFormat, export_formats
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
-from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
+from .runs import RunBook, StoredRun, has_runs, unknown_thread
 from .settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
 from .stream import replay
 from .terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
@@ -38,7 +38,7 @@ def list_runs(data_dir: Path | None) -> int:
         folder = data_folder(data_dir)
         if not has_runs(folder):
             return []
-        async with open_runs(folder) as book:
+        async with RunBook.open(folder) as book:
             ids = await book.database.saver.thread_ids()
             # The shortest beginnings that are unique.
             length = SHOWN_ID_CHARACTERS
@@ -60,7 +60,7 @@ def search_runs(words: str, data_dir: Path | None) -> int:
     folder = data_folder(data_dir)
 
     async def search() -> list[str]:
-        async with open_runs(folder) as book:
+        async with RunBook.open(folder) as book:
             results = list[str]()
             for source, thread, _, passage in await book.search(words):
                 read = f"read on {source.read_at[:10]} by {thread[:SHOWN_ID_CHARACTERS]}"
@@ -226,7 +226,7 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
             return DONE
 
     async def delete() -> None:
-        async with open_runs(data_folder(data_dir)) as book:
+        async with RunBook.open(data_folder(data_dir)) as book:
             await book.delete(thread_id(expand_id(name.thread, data_dir)))
 
     run_interruptibly(delete())
@@ -241,7 +241,7 @@ async def open_stored_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredR
     folder = data_folder(name.data_dir)
     if not has_runs(folder):
         raise unknown_thread(name.thread)
-    async with open_runs(folder) as book:
+    async with RunBook.open(folder) as book:
         yield book, await book.read(expand_id(safe_text(name.thread), name.data_dir))
 
 

@@ -33,7 +33,7 @@ from ..core.evidence.citations.labels import labels
 from ..core.library.attachments import INCOMING, take_files
 from ..core.library.library import Library, LibraryStatus
 from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
-from ..core.reading.web_page import start_parsers
+from ..core.reading.web_page import WebReader
 from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
 from ..core.records.sources import Attached
@@ -141,7 +141,7 @@ async def _start(
     context, messages, attached = await _index_attached(given, kept, runtime)
     check_tools(context)
     if choose_engines(context):
-        start_parsers(context.limits)
+        WebReader.start_parsers(context.limits)
     await load_models(context)
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(check_language, context.language)

@@ -122,10 +122,10 @@ def export_formats() -> Mapping[str, ExportFormat]:
     A package cannot replace one of our formats.
     """
     # Imported here, like `mimetypes` below, because it would slow down `--help`.
-    from ...core.settings.registered import EXPORTERS, registered
+    from ...core.settings.registered import EXPORTERS
 
     formats = {export_format.name: export_format for export_format in FORMATS}
-    for name, entry in registered(EXPORTERS).items():
+    for name, entry in EXPORTERS.entries.items():
         formats.setdefault(name, _registered_format(name, f"{entry.module}:{entry.attr}"))
     return formats
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...core.errors import ExtraMissing
 from ...core.records.research import Strategy
 from ...core.settings.context import Context
-from ...core.settings.user_settings import documents_below
+from ...core.settings.user_settings import SharedDocuments
 from ..check_file import CheckedFile, check_file
-from ..runs import RunBook, StoredRun, open_runs
+from ..runs import RunBook, StoredRun
 
 if TYPE_CHECKING:
     from ..progress import PlainLines
@@ -38,7 +38,7 @@ class LocalRuns(NamedTuple):
         """See `Runs.begin`."""
         if "docs" in given:
             given["docs"] = await asyncio.to_thread(
-                documents_below, self.settings.docs, given["docs"]
+                SharedDocuments(self.settings.docs).paths, given["docs"]
             )
         return await self.book.ask(thread, question, {**self.given, **given}, view, strategy)
 
@@ -72,6 +72,6 @@ async def serve_stdio(given: Mapping[str, Any]) -> None:
         ) from None
     from .research_server import ResearchServer
 
-    async with open_runs(settings.data_dir) as book:
+    async with RunBook.open(settings.data_dir) as book:
         runs = LocalRuns(book, given, settings)
         await ResearchServer(lambda _: runs, settings).run_stdio_async()

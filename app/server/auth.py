@@ -23,7 +23,7 @@ from ...core.settings.user_settings import UserSettings
 from ...core.store.database import query_database, runs_location
 from ...core.store.pages import LOCAL_USER, OWNER, Pages
 from ..embed import NOT_WAITING, RECURSION_LIMIT
-from ..runs import RunBook, open_runs
+from ..runs import RunBook
 from .users import refused_webhook, server_settings, user_of
 
 auth = Auth()
@@ -167,7 +167,7 @@ async def _book() -> AsyncIterator[RunBook]:
     if opened_books:
         yield opened_books[-1]
         return
-    async with open_runs(await asyncio.to_thread(lambda: Context().data_dir)) as book:
+    async with RunBook.open(await asyncio.to_thread(lambda: Context().data_dir)) as book:
         await asyncio.to_thread(book.graph, "orchestrated")
         yield book
 

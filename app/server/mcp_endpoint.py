@@ -22,7 +22,7 @@ from ...core.dialogue.conversation import check_question
 from ...core.errors import RunFailed, UserMistake
 from ...core.records.research import Strategy
 from ...core.settings.context import Context
-from ...core.settings.user_settings import UserSettings, names_below
+from ...core.settings.user_settings import SharedDocuments, UserSettings
 from ..check_file import CheckedFile
 from ..runs import RunBook, StoredRun
 from ..stream import read_packet
@@ -133,7 +133,7 @@ class ServedRuns(NamedTuple):
         context = dict[str, Any]()
         if run.id:
             # A follow-up does not inherit the documents of the earlier question by itself.
-            context["docs"] = names_below(self.settings.docs, run.scope.docs)
+            context["docs"] = SharedDocuments(self.settings.docs).names(run.scope.docs)
         # Converts the message to arguments of LangGraph's API.
         message = stored.message(words)
         sent: dict[str, Any] = {"input": _said(words)}

@@ -32,7 +32,7 @@ from ...core.writing.basis import source_texts
 from ...state import ResearchState
 from ..check_file import CheckedFile, check_file
 from ..exports.formats import FORMATS, export_formats
-from ..runs import RunBook, StoredRun, open_runs
+from ..runs import RunBook, StoredRun
 from ..stored import export_content
 from ..words import GRAPHS, EvidenceShown
 from .auth import opened_books, owner_of_checkpoints
@@ -62,7 +62,7 @@ _REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
 @asynccontextmanager
 async def opened_book() -> AsyncIterator[None]:
     """Open the runs of the data folder for the routes while this context is active."""
-    async with open_runs(Context().data_dir) as book:
+    async with RunBook.open(Context().data_dir) as book:
         for strategy in GRAPHS:
             # Compiling a graph would block the server.
             await asyncio.to_thread(book.graph, strategy)

@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage, convert_to_messages
 
 from ..concurrency import in_thread
 from ..dialogue.conversation import FileBlock, attached_to, file_blocks, with_attached
-from ..reading.records import kind_of_file
+from ..reading.documents.records import kind_of_file
 from ..records.sources import Attached
 from ..settings.context import Context
 from ..settings.limits import Limits

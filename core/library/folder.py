@@ -11,7 +11,7 @@ from heapq import nsmallest
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from ..reading.records import Unreadable, kind_of_file
+from ..reading.documents.records import Unreadable, kind_of_file
 from ..records.sources import NotRead
 
 _OTHER_KINDS = "unknown format"
@@ -52,7 +52,7 @@ class LeftOut(NamedTuple):
     path: str
     reason: str
     code: str
-    """The reason for programs; see `reading.records`."""
+    """The reason for programs; see `core.reading`."""
     files: int = 1
     """Number of files that the entry covers."""
 

@@ -13,7 +13,7 @@ from urllib.parse import quote_from_bytes, unquote
 
 from ..errors import DocumentsUnreadable
 from ..evidence.text.stems import title_key
-from ..reading.records import KINDS, kind_of_file
+from ..reading.documents.records import KINDS, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME
 from ..settings.context import Context
 from ..store.pages import AttachedFiles

@@ -17,7 +17,7 @@ from ..errors import DatabaseUnusable
 from ..evidence.language import IN_TEXT, detect_language, language_by_words
 from ..evidence.text.sentences import split_passages
 from ..evidence.text.stems import STEMMED, index_terms, stemmer_version, words_and_pieces
-from ..reading.records import parsing_version
+from ..reading.documents.records import parsing_version
 from ..records.sources import DateKind
 
 _WAITING_SECONDS = 3_600

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..reading.records import Unreadable
+from ..reading.documents.records import Unreadable
 from ..settings.context import Context
 from .folder import FoundFile, read_file, scan_folder
 from .index import Root, open_roots

@@ -163,7 +163,7 @@ class NotRead(Record):
     reason: str
     """The reason, worded for the reader."""
     code: str
-    """The reason as a code, for programs; see `reading.records`."""
+    """The reason as a code, for programs; see `core.reading`."""
 
 
 class Attached(Record):
@@ -179,4 +179,4 @@ class Attached(Record):
     reason: str = ""
     """Why it is not searched, worded for the reader; empty if it is searched."""
     code: str = ""
-    """The reason as a code, for programs; see `reading.records`."""
+    """The reason as a code, for programs; see `core.reading`."""

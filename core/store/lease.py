@@ -21,9 +21,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..concurrency import ShieldedTasks
 from ..errors import ThreadBusy
 from .pages import thread_changes
+from .shielded import ShieldedTasks
 
 _RENEWAL_SECONDS = 5.0
 """Seconds between renewals of a lease."""

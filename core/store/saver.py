@@ -31,11 +31,12 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ..concurrency import ShieldedTasks, in_thread, shielded
+from ..concurrency import in_thread
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from .lease import FENCED, Leases
 from .pages import ATTACHMENTS, TEXT, AttachedFiles, page_namespace, unpacked
 from .serializer import StrictSerializer
+from .shielded import ShieldedTasks, shielded
 
 _CHECKPOINTS_OF_RUNS = """
 WITH RECURSIVE
