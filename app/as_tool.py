@@ -25,7 +25,7 @@ from ..core.events.packets import CallFinished, OverallStop, StopReason
 from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
-from ..core.settings.context import Context, Settings, read_context
+from ..core.settings.context import Context, Settings
 from ..core.settings.limits import Limits
 from .embed import ResearchGraph, build_graph, thread_config
 from .loops import wait_for
@@ -160,7 +160,7 @@ def deep_research_tool(
     if isinstance(limits, Limits):
         limits = limits.model_dump(exclude_unset=True)
     limits = {"max_tool_calls": max_tool_calls, **limits}
-    context = read_context({"clarify": "assume", **settings, "limits": limits})
+    context = Context.read({"clarify": "assume", **settings, "limits": limits})
     if checkpointer is None:
         # Without a checkpointer, a run cannot pause for an answer.
         context = context.model_copy(update={"review_plan": False})

@@ -11,7 +11,7 @@ from ..core.evidence.citations.rendering import without_marks
 from ..core.models.resolve import profile_of
 from ..core.records.report import Audit
 from ..core.records.sources import Source
-from ..core.settings.context import read_context
+from ..core.settings.context import Context
 from .endings import reports_errors, run_interruptibly
 from .output import calls_line, engines_line
 from .progress import PlainLines
@@ -81,7 +81,7 @@ async def _audited(
         texts = await book.texts(stored, report)
     if model is None:
         return stored, compare_checks(report, report, texts), report.audit, []
-    context = read_context({"models": model, "verify": "check"})
+    context = Context.read({"models": model, "verify": "check"})
     await load_verifier(context)
     say(f"Checking with {profile_of('verifier', context).name} …")
     check = await begin_check(

@@ -19,11 +19,11 @@ from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
 from ..core.library.library import Library
 from ..core.models.resolve import is_extractive
-from ..core.reading.documents.pool import shared_parser
-from ..core.reading.records import Unreadable
+from ..core.reading.documents.pool import Parser
+from ..core.reading.documents.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
 from ..core.records.sources import Source
-from ..core.settings.context import Context, read_context
+from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.notes import source_notes
 from .endings import reports_errors, run_interruptibly
@@ -124,6 +124,26 @@ class CheckedFile(NamedTuple):
         document = write_document(self.report, self.sources, self.notes, words, was_researched=True)
         return f"{safe_text(document)}\n\n## Verdicts\n\n{self.summary}.\n\n{self.table()}"
 
+    def html(self, path: str) -> str:
+        """Return the report as an HTML page, titled after its file (`-`: standard input)."""
+        from .exports.finished import Finished
+        from .exports.page import report_page
+
+        title = Path(path).stem if path != "-" else "Report"
+        finished = Finished(
+            title=title,
+            question=title,
+            date="",
+            language_code=self.language_code,
+            report=self.report,
+            cited=self.sources,
+            notes=self.notes,
+            contradictions=(),
+            was_researched=True,
+            sources={},
+        )
+        return report_page(finished)
+
     def data(self) -> dict[str, Any]:
         """Return the report and its verdicts as JSON data."""
         sources = list[dict[str, Any]]()
@@ -199,7 +219,7 @@ def _markdown_of(data: bytes, name: str, context: Context) -> str:
     if Path(name).suffix.lower() not in (".html", ".htm", ".docx"):
         return data.decode("utf-8", "replace")
     try:
-        parser = shared_parser(context.limits.parse_seconds, most)
+        parser = Parser.shared(context.limits.parse_seconds, most)
         return parser.parse(data, Path(name).name, keeps_links=True).text
     except Unreadable as error:
         raise ReportUnreadable(f"{name}: it cannot be read: {error}.") from error
@@ -274,37 +294,16 @@ def check_path(
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ReportUnreadable(f"{path}: {error.strerror or error}.") from error
-    checked = run_interruptibly(PlainLines().during(check_file(data, path, read_context(given))))
+    checked = run_interruptibly(PlainLines().during(check_file(data, path, Context.read(given))))
     if output_format is None and out:
         output_format = _FORMATS.get(out.suffix.lower())
     match output_format:
         case "json":
             content = json.dumps(checked.data(), ensure_ascii=False, indent=2)
         case "html":
-            content = html_of(checked, path)
+            content = checked.html(path)
         case _:
             content = checked.markdown()
     is_delivered = deliver(content, out)
     say(f"{checked.summary}.")
     return DONE if is_delivered and not checked.is_wrong else FAILED
-
-
-def html_of(found: CheckedFile, path: str) -> str:
-    """Return a checked report as an HTML page, titled after its file (`-`: standard input)."""
-    from .exports.finished import Finished
-    from .exports.page import report_page
-
-    title = Path(path).stem if path != "-" else "Report"
-    finished = Finished(
-        title=title,
-        question=title,
-        date="",
-        language_code=found.language_code,
-        report=found.report,
-        cited=found.sources,
-        notes=found.notes,
-        contradictions=(),
-        was_researched=True,
-        sources={},
-    )
-    return report_page(finished)

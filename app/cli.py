@@ -551,9 +551,9 @@ def serve(**options: Any) -> int:
     unless you have set tokens. The options apply to all runs on the server. Without --docs, the
     server searches the documents of `deep-research demo`, if you have run it.
     """
-    from .server.serve import serve
+    from .serving import run_server
 
-    return serve(**options)
+    return run_server(**options)
 
 
 @cli.command()
@@ -573,9 +573,9 @@ def mcp(**options: Any) -> int:
 
     `serve` offers the same over HTTP, at /mcp.
     """
-    from .mcp.command import serve_mcp
+    from .serving import run_mcp
 
-    return serve_mcp(**options)
+    return run_mcp(**options)
 
 
 @cli.command()

@@ -12,12 +12,12 @@ from ..core.dialogue.conversation import safe_text
 from ..core.errors import UnknownSetting
 from ..core.records import tool_names
 from ..core.records.research import Strategy
-from ..core.settings.context import read_context
+from ..core.settings.context import Context
 from .endings import exit_code_of, run_interruptibly
 from .live_view import progress_view
 from .output import end_line, report_json
-from .progress import PacketLines, PlainLines, ProgressView, usual_cost_line
-from .runs import RunBook, StoredRun, open_runs
+from .progress import PacketLines, PlainLines, ProgressView
+from .runs import RunBook, StoredRun
 from .settings import RunName, data_folder, expand_id, settings_from_options
 from .stored import chosen_format, export_content, read_packets
 from .terminal import (
@@ -65,7 +65,7 @@ def ask_question(
     def work() -> int:
         given = settings_from_options(data_dir=data_dir, **options)
         # Reports wrong settings before a database is created.
-        context = read_context(given)
+        context = Context.read(given)
         if is_estimate and context.depth == "quick":
             raise UnknownSetting(
                 "--estimate needs a plan, but depth quick makes none: choose another --depth."
@@ -108,7 +108,7 @@ def run_demo(data_dir: Path | None, output: Output) -> int:
             "engines": (),
         }
         step = _ask_step(name.thread, QUESTION, given, "orchestrated")
-        code = _research(name, read_context(given).data_dir, output, step)
+        code = _research(name, Context.read(given).data_dir, output, step)
         say(
             f"\nOpen it in the browser:  {name.command('open')}\n"
             'Ask your own documents:  deep-research ask "…" --docs FOLDER\n'
@@ -194,7 +194,7 @@ def _research(
         return _wait(name, "" if can_ask() else stored.asks)
     if outlet.format == "json":
         return _deliver(stored, report_json(stored), outlet)
-    return _deliver(stored, export_content(stored, export_format, name), outlet)
+    return _deliver(stored, export_content(stored, export_format, name=name), outlet)
 
 
 def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:
@@ -238,8 +238,8 @@ def _deliver_plan(stored: StoredRun, output: Output, name: RunName) -> int:
     if output.format == "json":
         return DONE if deliver(report_json(stored), output.path) else FAILED
     text = state.plan.text
-    if state.run.usual_cost:
-        text += f"\n\n{usual_cost_line(state.run.usual_cost)}"
+    if stored.estimate:
+        text += f"\n\n{stored.estimate}"
     is_delivered = deliver(text, output.path)
     say(f"Execute the plan: {name.command('resume')}")
     return DONE if is_delivered else FAILED
@@ -261,7 +261,7 @@ def _run_step(
     error."""
 
     async def main() -> StoredRun:
-        async with open_runs(data_dir) as book:
+        async with RunBook.open(data_dir) as book:
             progress = lines or progress_view(f"Run {name.shown}")
             with progress as view, typed_lines() as view.typed:
                 work = step(book, view)

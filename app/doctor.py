@@ -37,9 +37,9 @@ from ..core.models.resolve import (
     resolve_model,
 )
 from ..core.models.retries import retry_budget_of
-from ..core.settings.context import ROLES, Context, Role, read_context
+from ..core.settings.context import ROLES, Context, Role
 from ..core.settings.limits import Limits
-from ..core.settings.network import shown, usable_proxy
+from ..core.settings.network import shown_proxy, usable_proxy
 from ..core.store.database import check_whole, open_database, runs_location
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed, SearchEngine
@@ -69,7 +69,7 @@ _MOST_LINES = 100
 def list_limits() -> int:
     """Print each limit with its current value (from the environment, or the default) and its
     meaning."""
-    limits = read_context({}).at_depth().limits
+    limits = Context.read({}).at_depth().limits
     for name, field in Limits.model_fields.items():
         value = getattr(limits, name)
         number = "-" if value is None else f"{value:.15g}"
@@ -97,7 +97,7 @@ class Diagnosis(NamedTuple):
 def examine(*, is_trial: bool, **options: Any) -> int:
     """Print what is configured or missing; with `is_trial`, also try out models and engines.
     `options` as for `ask`."""
-    context = read_context(settings_from_options(**options))
+    context = Context.read(settings_from_options(**options))
     found = diagnose(context)
     if is_trial and not any(line.stops_runs for line in found):
         say("trying models and engines ...")
@@ -224,7 +224,7 @@ def _proxy(context: Context) -> str:
             "web pages too: host names that this machine cannot resolve are checked only by the "
             "proxy"
         )
-    return f"models and search engines use {shown(proxy)} (HTTPS_PROXY); {pages}"
+    return f"models and search engines use {shown_proxy(_OUTSIDE)} (HTTPS_PROXY); {pages}"
 
 
 def _documents(context: Context) -> list[Diagnosis]:

@@ -33,10 +33,10 @@ from ..core.records.langgraph_private import ensure_config
 from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
-from ..core.settings.context import Context, Settings, read_context, with_configurable
+from ..core.settings.context import Context, Settings
 from ..core.store.database import Database, open_database, resolve_location
-from ..core.store.lease import TOKEN, Lease, Leases
-from ..core.store.pages import Pages, attachments_folder, delete_files
+from ..core.store.lease import Lease, lease_for
+from ..core.store.pages import AttachedFiles, Pages
 from ..core.store.saver import usable_saver
 from ..core.store.serializer import code_version
 from ..graph.drawable import DrawableGraph
@@ -147,9 +147,7 @@ class LeasedGraph(DrawableGraph):
         runtime = configurable.get(_PARENT_RUNTIME)
         if not isinstance(context, Context):
             context = getattr(runtime, "context", None)
-        settings = with_configurable(
-            context if isinstance(context, Context) else None, configurable
-        )
+        settings = Context.of_call(context if isinstance(context, Context) else None, configurable)
         thread = str(configurable.get("thread_id") or uuid.uuid4())
         store = getattr(runtime, "store", None) or self.store or InMemoryStore()
         messages = await take_files(messages, Pages(store, thread), settings)
@@ -157,8 +155,8 @@ class LeasedGraph(DrawableGraph):
         given = replace(given, update=update) if isinstance(given, Command) else update
         config = config or {}
         config = {**config, "configurable": {**config.get("configurable", {}), "thread_id": thread}}
-        folder = await in_thread(attachments_folder, settings.data_dir)
-        clear = partial(delete_files, folder, thread)
+        files = await in_thread(AttachedFiles.below, settings.data_dir)
+        clear = partial(files.delete, thread)
         saver = configurable.get(_PARENT_SAVER, self.checkpointer)
         if isinstance(saver, InMemorySaver):
             atexit.register(clear)
@@ -170,12 +168,10 @@ class LeasedGraph(DrawableGraph):
         """Return a context that holds the thread's lease; None instead if a parent holds it or none
         is needed."""
         given = self._configurable(config)
-        saver = given.get(_PARENT_SAVER, self.checkpointer)
-        leases: Leases | None = getattr(saver, "leases", None)
         # In a node, the thread belongs to the parent graph.
-        if leases is None or not given.get("thread_id") or _PARENT_TASK in given:
+        if _PARENT_TASK in given:
             return nullcontext()
-        return leases.hold(str(given["thread_id"]), given.get(TOKEN, ""))
+        return lease_for(given.get(_PARENT_SAVER, self.checkpointer), given)
 
     def _is_traced(self, config: RunnableConfig | None, context: object = None) -> bool:
         given = self._configurable(config)
@@ -381,7 +377,7 @@ def _with_context(settings: dict[str, Any]) -> dict[str, Any]:
     `UnknownSetting`."""
     given = settings.get("context")
     if isinstance(given, dict):
-        return {**settings, "context": read_context(given)}
+        return {**settings, "context": Context.read(given)}
     return settings
 
 
@@ -413,7 +409,7 @@ async def aresearch(
 ) -> Answer:
     """Research a question like `research`, on the caller's event loop; cancelling the task stops
     the run."""
-    context = read_context({"clarify": "assume", **settings})
+    context = Context.read({"clarify": "assume", **settings})
     state = await build_graph(strategy).ainvoke(
         {"messages": [HumanMessage(question)]},
         context=context,

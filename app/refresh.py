@@ -25,7 +25,6 @@ from ..core.evidence.citations.rendering import (
 from ..core.models.resolve import is_extractive
 from ..core.records.report import Report
 from ..core.records.sources import Source
-from ..core.settings.context import within_scope
 from ..core.writing.judging import Judgements, Texts, UnitJudgement, key_of
 from .endings import reports_errors, run_interruptibly
 from .output import spent_line
@@ -160,7 +159,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
     async with open_stored_run(name) as (book, stored):
         report = report_of(stored, name)
         run = stored.state.run
-        context = within_scope(await book.settings(stored, given), run.scope)
+        context = (await book.settings(stored, given)).within(run.scope)
         await load_verifier(context)
         sources = {key: stored.state.sources[key] for key in report.sources if key}
         stored_texts = await book.texts(stored, report)

@@ -23,16 +23,16 @@ from ..core.errors import UnknownSetting, UnknownThread, UserMistake
 from ..core.events.log import read_failure
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.checking.source_text import SourceText
-from ..core.library.earlier import ReadPage, search_read
-from ..core.library.index import open_roots
+from ..core.library.earlier import EarlierPages, ReadPage
+from ..core.library.library import Library
 from ..core.models.resolve import check_models, load_models
 from ..core.records.report import Report
 from ..core.records.research import Strategy
-from ..core.settings.context import ROLES, Context, read_context
+from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
 from ..core.store.database import Database, open_database, runs_location
 from ..core.store.lease import Lease
-from ..core.store.pages import LOCAL_USER, OWNER, Pages, note_value, page_namespace
+from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..state import ResearchState
@@ -41,7 +41,7 @@ from .embed import ResearchGraph, build_graph, thread_config, thread_id
 from .endings import RESUMABLE
 from .progress import ProgressView, usual_cost_line
 from .stream import apackets
-from .words import default_strategy, strategy_of
+from .words import counts_line, default_strategy, strategy_of
 
 _APPROVED = "yes"
 _REVIEW = "Is this plan good? Write yes, what to change, or the whole plan as a numbered list."
@@ -59,10 +59,7 @@ class ThreadNotes(NamedTuple):
     async def read(self) -> dict[str, str]:
         """Return the notes by name: `name`, `label` and `json` (the settings), as far as they were
         stored."""
-        return (
-            note_value(await self.store.aget(page_namespace(thread_id(self.thread)), NOTES_KEY))
-            or {}
-        )
+        return await self._pages.read_note(NOTES_KEY) or {}
 
     async def choices(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the given settings, completed with those chosen earlier for the thread that still
@@ -86,7 +83,11 @@ class ThreadNotes(NamedTuple):
     async def add(self, **notes: str) -> None:
         """Add or replace notes."""
         value = {**await self.read(), **notes}
-        await self.store.aput(page_namespace(thread_id(self.thread)), NOTES_KEY, value, index=False)
+        await self._pages.note({NOTES_KEY: value})
+
+    @property
+    def _pages(self) -> Pages:
+        return Pages(self.store, thread_id(self.thread))
 
 
 def _existing(stored: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]:
@@ -126,12 +127,22 @@ class StoredRun(NamedTuple):
     def asks(self) -> str:
         """The question that the run asks the user, or its plan; empty if it is not waiting."""
         if self.is_planned:
-            parts = [self.waiting["plan"]]
-            if self.state.run.usual_cost:
-                parts.append(usual_cost_line(self.state.run.usual_cost))
-            parts.append(self.waiting.get("note") or _REVIEW)
+            parts = [self.waiting["plan"], self.estimate, self.waiting.get("note") or _REVIEW]
             return "\n\n".join(filter(None, parts))
         return str(self.waiting.get("question", ""))
+
+    @property
+    def estimate(self) -> str:
+        """What earlier runs like this one cost, as a line to show with the plan; empty if
+        unknown."""
+        cost = self.state.run.usual_cost
+        return usual_cost_line(cost) if cost else ""
+
+    @property
+    def checked(self) -> str:
+        """Number of statements of the report per verdict, in words; empty if it is unchecked."""
+        report = self.state.report
+        return counts_line(report.audit) if report and report.audit else ""
 
     @property
     def status(self) -> str:
@@ -199,6 +210,14 @@ class RunBook(NamedTuple):
     user: str = ""
     """Owner of the runs on a shared server; empty for all owners."""
 
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, data_dir: Path) -> AsyncIterator[RunBook]:
+        """Open the runs of a data folder, or of the database set in the environment."""
+        async with open_database(runs_location(data_dir)) as database:
+            graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
+            yield cls(graph, database, data_dir)
+
     async def ask(
         self,
         thread: str,
@@ -234,7 +253,7 @@ class RunBook(NamedTuple):
             check_question([HumanMessage(words)], context.limits.question_characters)
             check_tools(context)
             if not snapshot.values:
-                await asyncio.to_thread(list, open_roots(context))
+                await asyncio.to_thread(Library(context).check_documents)
             await load_models(context)
             notices = [*check_models(ROLES, context)]
             notices += await asyncio.to_thread(check_language, context.language)
@@ -377,7 +396,8 @@ class RunBook(NamedTuple):
     async def search(self, words: str, most: int = 10) -> list[ReadPage]:
         """Return at most `most` pages that the user's finished runs have read, best first."""
         pages = Pages(self.database.store, "", self.user)
-        return await search_read([words], pages, self._context({}), most, lambda _: True)
+        read = EarlierPages(pages, self._context({}))
+        return await read.search([words], most, lambda _: True)
 
     async def _strategy_of(self, thread: str) -> Strategy | None:
         """Return the strategy of a thread, None if there is no thread; raises `UnknownThread` for
@@ -426,11 +446,11 @@ class RunBook(NamedTuple):
         return ThreadNotes(self.database.store, thread)
 
     def _context(self, choices: Mapping[str, Any]) -> Context:
-        return read_context({**choices, "data_dir": self.data_dir})
+        return Context.read({**choices, "data_dir": self.data_dir})
 
 
 def has_runs(data_dir: Path) -> bool:
-    """Whether there may be runs; to be checked before `open_runs`, which creates a missing
+    """Whether there may be runs; to be checked before `RunBook.open`, which creates a missing
     database."""
     location = runs_location(data_dir)
     return isinstance(location, str) or location.exists()
@@ -439,14 +459,6 @@ def has_runs(data_dir: Path) -> bool:
 def unknown_thread(thread: str) -> UnknownThread:
     """Return the error for an unknown run."""
     return UnknownThread(f"There is no run {thread!r}; `deep-research runs` lists them all.")
-
-
-@asynccontextmanager
-async def open_runs(data_dir: Path) -> AsyncIterator[RunBook]:
-    """Open the runs of a data folder, or of the database set in the environment."""
-    async with open_database(runs_location(data_dir)) as database:
-        graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
-        yield RunBook(graph, database, data_dir)
 
 
 async def _snapshot(graph: ResearchGraph, thread: str) -> StateSnapshot:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..core.errors import DeepResearchError, UnknownSetting
-from ..core.settings.context import read_context
+from ..core.settings.context import Context
 
 _SETTINGS = {
     "model": "models",
@@ -90,7 +90,7 @@ def data_folder(data_dir: Path | None) -> Path:
     """Return the data folder: that of the option `--data-dir`, else of the environment, else the
     default."""
     given = {"data_dir": data_dir} if data_dir else {}
-    return read_context(given).data_dir
+    return Context.read(given).data_dir
 
 
 class RunName(NamedTuple):

@@ -15,11 +15,11 @@ from ..core.events.packets import AnyPacket
 from ..core.records.report import Report
 from .embed import thread_id
 from .endings import exit_code_of, reports_errors, run_interruptibly
-from .exports.formats import FORMATS, ExportFormat, export_formats, format_of_file
+from .exports.formats import FORMATS, ExportFormat, export_formats
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
 from .rechecking import faults_of
-from .runs import RunBook, StoredRun, has_runs, open_runs, unknown_thread
+from .runs import RunBook, StoredRun, has_runs, unknown_thread
 from .settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
 from .stream import replay
 from .terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
@@ -38,7 +38,7 @@ def list_runs(data_dir: Path | None) -> int:
         folder = data_folder(data_dir)
         if not has_runs(folder):
             return []
-        async with open_runs(folder) as book:
+        async with RunBook.open(folder) as book:
             ids = await book.database.saver.thread_ids()
             # The shortest beginnings that are unique.
             length = SHOWN_ID_CHARACTERS
@@ -60,7 +60,7 @@ def search_runs(words: str, data_dir: Path | None) -> int:
     folder = data_folder(data_dir)
 
     async def search() -> list[str]:
-        async with open_runs(folder) as book:
+        async with RunBook.open(folder) as book:
             results = list[str]()
             for source, thread, _, passage in await book.search(words):
                 read = f"read on {source.read_at[:10]} by {thread[:SHOWN_ID_CHARACTERS]}"
@@ -109,7 +109,7 @@ def export_run(
     check_output(path)
     name = RunName(safe_text(thread), data_dir)
     stored, is_as_checked = run_interruptibly(_read_for_export(name))
-    content = export_content(stored, chosen, name, evidence)
+    content = export_content(stored, chosen, evidence, name)
     if path is None and isinstance(content, bytes):
         raise OutputUnusable(
             f"--format {chosen.name} cannot be printed: name a file with --out "
@@ -133,7 +133,7 @@ def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
         return export_formats()[wanted]
     if path is None or not path.suffix:
         return FORMATS[0]
-    chosen = format_of_file(path.name)
+    chosen = _format_of_file(path.name)
     if chosen:
         return chosen
     known = list[str]()
@@ -145,18 +145,30 @@ def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
     )
 
 
+def _format_of_file(file_name: str) -> ExportFormat | None:
+    """Return the format for the ending of a file name, the longest if several fit; None if none
+    fits."""
+    formats = dict[str, ExportFormat]()
+    for export_format in export_formats().values():
+        for suffix in export_format.suffixes:
+            formats.setdefault(suffix, export_format)
+    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
+    return formats[max(endings, key=len)] if endings else None
+
+
 def export_content(
     stored: StoredRun,
     export_format: ExportFormat,
-    name: RunName,
     evidence: EvidenceShown | None = None,
+    name: RunName | None = None,
 ) -> str | bytes:
     """Return a run's report, or the whole run, in an export format; raises `NoReportYet` or
     `ExtraMissing`.
 
-    `evidence` replaces the format's default amount of verdicts.
+    `evidence` replaces the format's default amount of verdicts; `name`, for messages, is how the
+    user named the run.
     """
-    report_of(stored, name)
+    report_of(stored, name or RunName(stored.thread, None))
     return export_format.write(stored, evidence)
 
 
@@ -182,7 +194,7 @@ def open_run(thread: str, data_dir: Path | None) -> int:
     """Write a run's report to the data folder as an HTML page, and open it in the browser."""
     name = RunName(safe_text(thread), data_dir)
     stored = run_interruptibly(_read(name))
-    content = export_content(stored, export_formats()["html"], name)
+    content = export_content(stored, export_formats()["html"], name=name)
     page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(str(content), encoding="utf-8")
@@ -214,7 +226,7 @@ def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int
             return DONE
 
     async def delete() -> None:
-        async with open_runs(data_folder(data_dir)) as book:
+        async with RunBook.open(data_folder(data_dir)) as book:
             await book.delete(thread_id(expand_id(name.thread, data_dir)))
 
     run_interruptibly(delete())
@@ -229,7 +241,7 @@ async def open_stored_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredR
     folder = data_folder(name.data_dir)
     if not has_runs(folder):
         raise unknown_thread(name.thread)
-    async with open_runs(folder) as book:
+    async with RunBook.open(folder) as book:
         yield book, await book.read(expand_id(safe_text(name.thread), name.data_dir))
 
 

@@ -4,7 +4,7 @@ the run ended."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from functools import cache
 from typing import Any
@@ -30,9 +30,8 @@ from ..core.events.packets import (
     StopReason,
 )
 from ..core.records.research import Run
-from ..core.settings.context import Clock, Context, SystemClock, read_context
+from ..core.settings.context import Clock, Context, SystemClock
 from ..core.store.pages import Pages
-from ..core.store.upgrade import upgraded_packets
 from ..state import ResearchState
 from .embed import ResearchGraph, thread_config
 from .loops import CANCEL_SECONDS, StreamEnd, iterate, pump
@@ -70,7 +69,7 @@ async def apackets(
     """
     is_stored = graph.checkpointer is not None
     try:
-        given = context if isinstance(context, Context) else read_context(context or {})
+        given = context if isinstance(context, Context) else Context.read(context or {})
     except Exception as error:
         yield PacketReader(SystemClock(), is_stored=is_stored).failure(error)
         raise
@@ -297,7 +296,7 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
     packets = list[AnyPacket]()
     if run.id and store:
         logged = await read_log(Pages(store, thread_id), run.id)
-        packets += map(read_packet, upgraded_packets(logged))
+        packets += map(read_packet, _upgraded(logged))
     if packets and packets[-1].type == "stop":
         return packets
     last_turn = 0
@@ -313,3 +312,13 @@ async def replay(store: BaseStore | None, thread_id: str, state: ResearchState) 
     )
     packets.append(stop)
     return packets
+
+
+def _upgraded(logged: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return logged packets without the estimates of bad86816, which `estimate_made` no longer
+    holds."""
+    return [packet for packet in logged if not _is_old_estimate(packet)]
+
+
+def _is_old_estimate(packet: Mapping[str, Any]) -> bool:
+    return packet["type"] == "estimate_made" and "median_seconds" not in packet["estimate"]

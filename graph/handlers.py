@@ -24,7 +24,7 @@ from ..core.models.resolve import settings_of
 from ..core.records.branches import BranchUpdate, ResearcherState, StepState, StepTask
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
-from ..core.store.pages import pages_of
+from ..core.store.pages import Pages
 from ..core.writing.report import end_packets, reader_of, report_messages, unchecked
 from ..nodes.step_turn import emit_end, finding_of, gap_left_by, outcome_of
 from ..state import ResearchState, StateUpdate
@@ -51,7 +51,7 @@ async def write_partial_finding(
 
 async def keep_excerpts_only(state: ResearcherState, error: NodeError) -> Command[Any]:
     """If the finding cannot be written, use excerpts of the researcher's sources instead."""
-    pages = pages_of(get_store(), state.task.question_id)
+    pages = Pages.of_node(get_store(), state.task.question_id)
     finding = await keep_excerpts(
         state, pages, emitter(state.task.question_id), _reason(error), state.seconds
     )
@@ -112,7 +112,7 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     state = replace(state, run=run, report=report)
     emitter(run.id).emit(*end_packets(state, was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
-    reader = reader_of(settings_of(get_runtime(Context)), pages_of(get_store(), run.id))
+    reader = reader_of(settings_of(get_runtime(Context)), Pages.of_node(get_store(), run.id))
     messages = report_messages(state, report, reader)
     update = StateUpdate(messages=messages, run=run, report=report, progress=progress)
     return Command(update=update, goto=END)

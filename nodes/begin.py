@@ -31,15 +31,14 @@ from ..core.events.packets import ChatHeartbeat, DocumentsIndexed, Placement
 from ..core.events.tracing import tracing_notices
 from ..core.evidence.citations.labels import labels
 from ..core.library.attachments import INCOMING, take_files
-from ..core.library.folder import LeftOut
-from ..core.library.library import Library, LibraryStatus, catalogue
+from ..core.library.library import Library, LibraryStatus
 from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
-from ..core.reading.web_page import start_parsers
+from ..core.reading.web_page import WebReader
 from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
-from ..core.records.sources import Attached, NotRead
-from ..core.settings.context import ROLES, Context, engine_name, within_scope
-from ..core.store.pages import attachments_folder, pages_of, thread_folder
+from ..core.records.sources import Attached
+from ..core.settings.context import ROLES, Context, engine_name
+from ..core.store.pages import AttachedFiles, Pages
 from ..core.store.serializer import code_version
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
@@ -74,7 +73,7 @@ async def begin(
     context = settings_of(runtime)
     await load_servers(context)
     # Messages that were not added by a call of this graph may still contain files.
-    messages = await take_files(state.messages, pages_of(runtime.store, ""), context)
+    messages = await take_files(state.messages, Pages.of_node(runtime.store, ""), context)
     state = replace(state, messages=messages)
     check_question(state.messages, context.limits.question_characters)
     entry = entry_of(state.messages, state.run)
@@ -98,17 +97,17 @@ async def _continue(
     """Continue the current question with the current keys and models."""
     scope = state.run.scope
     if _has_incoming(state.messages):
-        settings = within_scope(context, scope)
+        settings = context.within(scope)
         wider, messages, _ = await _index_attached(settings, state.messages, runtime)
         state = replace(state, messages=messages)
         scope = await asyncio.to_thread(_scope_of_index, wider)
-    check_tools(within_scope(context, scope))
+    check_tools(context.within(scope))
     await load_models(context)
     check_models(ROLES, context)
     notices = dict.fromkeys((*state.run.notices, *tracing_notices(context)))
     changes = {"entry": entry, "status": "running", "notices": tuple(notices), "scope": scope}
     run = state.run.model_copy(update=changes)
-    await note_user(pages_of(runtime.store, run.id), state.messages, run)
+    await note_user(Pages.of_node(runtime.store, run.id), state.messages, run)
     changed = _changed(state.messages, drop)
     update = StateUpdate(run=run, tasks=[], draft=None, messages=changed)
     if entry == "plan_reply" and state.plan:
@@ -136,13 +135,13 @@ async def _start(
 ) -> StateUpdate:
     """Start a new question, with settings that stay the same for all of it."""
     given = settings_of(runtime)
-    await check_account(pages_of(runtime.store, ""), given)
+    await check_account(Pages.of_node(runtime.store, ""), given)
     started = given.clock.seconds()
     kept = [message for message in state.messages if message not in drop]
     context, messages, attached = await _index_attached(given, kept, runtime)
     check_tools(context)
     if choose_engines(context):
-        start_parsers(context.limits)
+        WebReader.start_parsers(context.limits)
     await load_models(context)
     warnings = list(check_models(ROLES, context))
     warnings += await asyncio.to_thread(check_language, context.language)
@@ -176,9 +175,9 @@ async def _start(
         is_quick=context.depth == "quick",
         active_seconds=context.clock.seconds() - started,
         notices=tuple(notices),
-        not_read=_not_read(status.left_out[:_NAMED_IN_NOTICES]),
+        not_read=tuple(file.not_read for file in status.left_out[:_NAMED_IN_NOTICES]),
     )
-    await note_user(pages_of(runtime.store, run.id), messages, run)
+    await note_user(Pages.of_node(runtime.store, run.id), messages, run)
     return StateUpdate(
         messages=_changed(messages, drop),
         run=run,
@@ -236,7 +235,7 @@ def _scope(context: Context, documents: int) -> Scope:
         mix_private=context.mix_private,
         open_copies=context.open_copies and bool(engines),
         earlier=context.earlier,
-        documents=catalogue(Library(context), documents),
+        documents=Library(context).catalogue(documents),
         whole=documents_to_read(Library(context), documents, context),
     )
 
@@ -263,9 +262,9 @@ async def _index_attached(
     Returns settings whose `docs` include them, the messages with the unreadable files marked, and
     the index's status.
     """
-    thread = pages_of(runtime.store, "").thread
-    folders = await asyncio.to_thread(attachments_folder, context.data_dir)
-    folder = thread_folder(folders, thread)
+    thread = Pages.of_node(runtime.store, "").thread
+    attached = await asyncio.to_thread(AttachedFiles.below, context.data_dir)
+    folder = attached.of_thread(thread)
     status = await _prepare_documents(context.model_copy(update={"docs": (folder,)}), runtime)
     unread = {file.path: file for file in status.left_out}
     updated = list[AnyMessage]()
@@ -326,14 +325,7 @@ async def _prepare_documents(context: Context, runtime: Runtime[Context]) -> Lib
                 total=changed,
                 readable=status.documents,
                 unread_total=status.unread,
-                unread=_not_read(unread[:_NAMED_IN_PACKET]),
+                unread=tuple(file.not_read for file in unread[:_NAMED_IN_PACKET]),
             )
         )
     return status
-
-
-def _not_read(left_out: Iterable[LeftOut]) -> tuple[NotRead, ...]:
-    files = list[NotRead]()
-    for file in left_out:
-        files.append(NotRead(path=file.path, reason=file.reason, code=file.code))
-    return tuple(files)

@@ -10,7 +10,6 @@ from ..core.records import tool_names
 from ..core.records.branches import StepState
 from ..core.records.plan import PlanStep
 from ..core.records.sources import short_hash
-from ..core.store.pages import reference_to
 from ..core.writing.fill_in import Filler
 from ..core.writing.forms import RecordRound, RecordSummary
 from ..state import ResearchState, StateUpdate
@@ -76,7 +75,7 @@ async def _read_named(state: ResearchState, turn: Turn) -> StateUpdate:
     reference = await keep(outcome, numbers, turn.pages, run.id)
     step = StepState([task], iteration=1, has_results=True, numbered=[*sources], actions=[action])
     call = form_as_call(RecordRound(open_next=addresses), step.call_id)
-    step.notes = [call, reference_to(step.call_id, reference)]
+    step.notes = [call, turn.pages.reference(step.call_id, reference)]
     filler = Filler(turn.context, run, turn.events, turn.placement)
     if sources:
         form = await ask_round(step, turn, filler)

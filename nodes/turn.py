@@ -25,8 +25,8 @@ from ..core.models.resolve import settings_of
 from ..core.records import tool_names
 from ..core.records.branches import ResearcherState
 from ..core.records.research import Action, Progress, Run, Spent, Task, Value
-from ..core.settings.context import Context, Role, Watch, within_scope
-from ..core.store.pages import pages_of
+from ..core.settings.context import Context, Role, Watch
+from ..core.store.pages import Pages
 from ..core.writing.facts import facts_of_researcher, facts_of_run
 from ..core.writing.fill_in import Filler
 from ..state import ResearchState, StateUpdate
@@ -57,8 +57,8 @@ class NodeTurn(Generic[Events]):
         make_events: MakeEvents[Events],
     ) -> None:
         question_id = work.question_id if isinstance(work, Task) else work.id
-        self.context = within_scope(settings_of(runtime), work.scope)
-        self.pages = pages_of(runtime.store, question_id)
+        self.context = settings_of(runtime).within(work.scope)
+        self.pages = Pages.of_node(runtime.store, question_id)
         self.emitter = emitter(question_id)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
@@ -178,7 +178,7 @@ class Turn(NodeTurn[CallEvents]):
 
 async def begin_turn(state: ResearchState, runtime: NodeRuntime) -> Turn:
     """Return the turn of a node; settles the costs of turns that failed or were stopped."""
-    lost = await unsettled_costs(pages_of(runtime.store, state.run.id), state.run.id)
+    lost = await unsettled_costs(Pages.of_node(runtime.store, state.run.id), state.run.id)
     return Turn(state, runtime, lost)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from ..core.library.earlier import record_read
+from ..core.library.earlier import EarlierPages
 from ..core.models.resolve import is_extractive
 from ..core.records import tool_names
 from ..core.records.report import Draft
@@ -67,7 +67,7 @@ async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpda
         state = replace(state, report=report)
     turn.emit(*end_packets(state, was_checked=was_checked))
     await record_finished(turn.pages, state, context)
-    await record_read(turn.pages, state.sources.values(), context)
+    await EarlierPages(turn.pages, context).record(state.sources.values())
     reader = reader_of(context, turn.pages)
     messages = await asyncio.to_thread(report_messages, state, report, reader)
     return {**update, "messages": messages, "report": report}

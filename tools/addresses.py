@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ..core.evidence.citations.citing import source_key
-from ..core.reading.addresses import parse_address
-from ..core.reading.records import Unread
+from ..core.reading.addresses import Unread, parse_address
 from ..core.records.sources import NotRead
 from ..core.settings.limits import Limits
 from ..core.store.pages import Pages

@@ -19,11 +19,10 @@ from urllib.parse import quote
 from ..core.concurrency import in_thread
 from ..core.errors import SearchRefused
 from ..core.evidence.citations.citing import source_key
-from ..core.reading.addresses import parse_address
+from ..core.reading.addresses import Unread, parse_address
 from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.reading.fetch import CONNECT_SHARE
 from ..core.reading.policy import Policy, domains_of
-from ..core.reading.records import Unread
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
 from ..core.settings.network import connection_problem, trusted_certificates, usable_proxy

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 
 from ..core.concurrency import gather_or_cancel
 from ..core.evidence.text.similarity import distinct, grouped, interleave
-from ..core.library.earlier import ReadPage, search_read
-from ..core.library.library import MOST_LISTED, Library
+from ..core.library.earlier import EarlierPages, ReadPage
+from ..core.library.library import Library
 from ..core.models.resolve import is_extractive, profile_of
 from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
@@ -205,7 +205,8 @@ async def search_earlier(
             return earlier, read.model_copy(update={"reason": reason})
         return earlier, None
 
-    found = await search_read(queries, tool_context.pages, context, limits.max_open, is_allowed)
+    pages_read = EarlierPages(tool_context.pages, context)
+    found = await pages_read.search(queries, limits.max_open, is_allowed)
     in_library = await asyncio.to_thread(_in_library, found, library)
     since = context.clock.now() - timedelta(days=limits.earlier_days)
     old: list[ReadPage] = []
@@ -290,8 +291,9 @@ def documents_to_read(library: Library, documents: int, context: Context) -> tup
     ranking.
     """
     window = profile_of("researcher", context).window
-    is_listed = 0 < documents <= MOST_LISTED
-    if not is_listed or context.retrievers or is_extractive("researcher", context):
+    if not documents or not library.is_short(documents):
+        return ()
+    if context.retrievers or is_extractive("researcher", context):
         return ()
     left = min(context.limits.whole_characters, window * _CHARACTERS_PER_TOKEN // _WINDOW_SHARE)
     addresses: list[str] = []

@@ -20,8 +20,8 @@ from ..core.errors import DeepResearchError, log_failure
 from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct
 from ..core.library.library import Library
-from ..core.reading.addresses import doi_in, parse_address
-from ..core.reading.records import Extract, Unread
+from ..core.reading.addresses import Unread, doi_in, parse_address
+from ..core.reading.documents.records import Extract
 from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash

@@ -29,7 +29,7 @@ from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.records import tool_names
 from ..core.records.sources import short_hash
 from ..core.settings.context import Context, Engine, engine_name
-from ..core.settings.registered import TOOLS, load_registered, registered
+from ..core.settings.registered import TOOLS
 from .engine import OVERSAMPLING, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema
@@ -217,12 +217,12 @@ def _registered_tool(given: str | BaseTool) -> BaseTool:
     """Return the tool itself, or the one that an installed package registers under this name."""
     if isinstance(given, BaseTool):
         return given
-    if given not in registered(TOOLS):
-        names = ", ".join(registered(TOOLS)) or "none"
+    if given not in TOOLS.entries:
+        names = ", ".join(TOOLS.entries) or "none"
         raise UnknownSetting(
-            f"tools: no installed package registers {given!r} ({TOOLS}); registered: {names}."
+            f"tools: no installed package registers {given!r} ({TOOLS.group}); registered: {names}."
         )
-    loaded = load_registered(TOOLS, given)
+    loaded = TOOLS.load(given)
     if isinstance(loaded, BaseTool):
         return loaded
     adapted: BaseTool = tool(loaded)

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
+from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool
@@ -18,7 +19,7 @@ from langchain_core.tools import BaseTool
 from ..core.concurrency import PerLoop
 from ..core.errors import SearchRefused, UnknownSetting, log_failure
 from ..core.settings.context import AnyEngine, Context, Engine, engine_name
-from ..core.settings.registered import ENGINES, is_dotted, load_dotted, load_registered, registered
+from ..core.settings.registered import ENGINES, is_dotted
 from . import engines
 from .engine import (
     EngineBlocked,
@@ -199,10 +200,10 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
             chosen.append(_dotted_engine(engine, context))
         elif engine in _BUILT_IN:
             chosen.append(_BUILT_IN[engine](context))
-        elif engine in registered(ENGINES):
-            chosen.append(load_registered(ENGINES, engine)(context))
+        elif engine in ENGINES.entries:
+            chosen.append(ENGINES.load(engine)(context))
         else:
-            names = ", ".join([*_BUILT_IN, *registered(ENGINES)])
+            names = ", ".join([*_BUILT_IN, *ENGINES.entries])
             raise UnknownSetting(
                 f"engines: unknown engine {engine!r}; choose from {names}. To resume a question "
                 "that was asked with an engine object, pass that object again."
@@ -267,7 +268,7 @@ def _dotted_engine(name: str, context: Context, setting: str = "engines") -> Sea
         with without_notice():
             given = _shared_instance(name)
             if given is None:
-                given = load_dotted(name)(context)
+                given = _load_dotted(name)(context)
     except Exception as error:
         log_failure(__name__, error, "%s could not be loaded", name, keeps_text=True)
         why = f": {error}" if isinstance(error, ImportError) else f" ({type(error).__name__})"
@@ -285,10 +286,23 @@ def _dotted_engine(name: str, context: Context, setting: str = "engines") -> Sea
 
 
 @cache
+def _load_dotted(name: str) -> Any:
+    """Import and return the object `package.module:Name`.
+
+    Raises `ImportError` if there is none, and any error that the module raises when it is imported.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (AttributeError, ValueError) as error:
+        raise ImportError(f"there is no {attribute!r} in {module!r}") from error
+
+
+@cache
 def _shared_instance(name: str) -> BaseRetriever | BaseTool | None:
     """Return the retriever or tool of this name, created once per process, as it may hold an index;
     else None."""
-    given = load_dotted(name)
+    given = _load_dotted(name)
     if isinstance(given, type) and issubclass(given, BaseRetriever | BaseTool):
         given = given()
     if isinstance(given, BaseRetriever | BaseTool):

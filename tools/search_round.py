@@ -19,7 +19,7 @@ from ..core.records.branches import StepState
 from ..core.records.research import Action
 from ..core.records.sources import Source, short_hash, unopened
 from ..core.settings.context import Context, Watch
-from ..core.store.pages import Pages, reference_to
+from ..core.store.pages import Pages
 from .addresses import Addresses
 from .internal_search import CALL_ID
 from .offer import offered_tools
@@ -129,7 +129,7 @@ class SearchRound:
             is_shared=self._reads_first,
         )
         call_id = CALL_ID if self._reads_first else self.state.call_id
-        self.notes.append(reference_to(call_id, text_hash))
+        self.notes.append(self.pages.reference(call_id, text_hash))
 
     def _fused(self) -> Outcome:
         """Return the outcomes as one, which may show as much as one search."""

@@ -122,23 +122,12 @@ def export_formats() -> Mapping[str, ExportFormat]:
     A package cannot replace one of our formats.
     """
     # Imported here, like `mimetypes` below, because it would slow down `--help`.
-    from ...core.settings.registered import EXPORTERS, registered
+    from ...core.settings.registered import EXPORTERS
 
     formats = {export_format.name: export_format for export_format in FORMATS}
-    for name, entry in registered(EXPORTERS).items():
+    for name, entry in EXPORTERS.entries.items():
         formats.setdefault(name, _registered_format(name, f"{entry.module}:{entry.attr}"))
     return formats
-
-
-def format_of_file(file_name: str) -> ExportFormat | None:
-    """Return the format for the ending of a file name, the longest if several fit; None if none
-    fits."""
-    formats = dict[str, ExportFormat]()
-    for export_format in export_formats().values():
-        for suffix in export_format.suffixes:
-            formats.setdefault(suffix, export_format)
-    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
-    return formats[max(endings, key=len)] if endings else None
 
 
 def _registered_format(name: str, writer: str) -> ExportFormat:

@@ -18,13 +18,12 @@ from langgraph_sdk import Auth, get_client
 from ...core.dialogue.conversation import message_words
 from ...core.errors import UserMistake
 from ...core.library.attachments import messages_with_files, take_files
-from ...core.settings.context import Context, read_settings
+from ...core.settings.context import Context
 from ...core.settings.user_settings import UserSettings
 from ...core.store.database import query_database, runs_location
 from ...core.store.pages import LOCAL_USER, OWNER, Pages
 from ..embed import NOT_WAITING, RECURSION_LIMIT
-from ..runs import RunBook, open_runs
-from ..words import STRATEGIES
+from ..runs import RunBook
 from .users import refused_webhook, server_settings, user_of
 
 auth = Auth()
@@ -168,8 +167,8 @@ async def _book() -> AsyncIterator[RunBook]:
     if opened_books:
         yield opened_books[-1]
         return
-    async with open_runs(await asyncio.to_thread(lambda: Context().data_dir)) as book:
-        await asyncio.to_thread(book.graph, STRATEGIES[0])
+    async with RunBook.open(await asyncio.to_thread(lambda: Context().data_dir)) as book:
+        await asyncio.to_thread(book.graph, "orchestrated")
         yield book
 
 
@@ -184,7 +183,7 @@ async def _new_messages(sent: Any, checkpoint: dict[str, Any]) -> list[dict[str,
     is_running = False
     if any(message.id for message in messages):
         async with _book() as book:
-            state = await book.graph(STRATEGIES[0]).aget_state({"configurable": checkpoint})
+            state = await book.graph("orchestrated").aget_state({"configurable": checkpoint})
             runner = await book.database.saver.leases.other_holder(checkpoint["thread_id"])
         is_running = runner is not None
         known = {message.id: message for message in state.values.get("messages", ())}
@@ -242,7 +241,7 @@ async def _take_files(user: str, value: Mapping[str, Any]) -> None:
 async def _check_settings(user: str, context: Mapping[str, Any]) -> None:
     given = {name: value for name, value in context.items() if name not in _NOT_SETTINGS}
     try:
-        settings = read_settings(UserSettings, given)
+        settings = UserSettings.read(given)
         await asyncio.to_thread(lambda: settings.context_of(user))
     except UserMistake as error:
         _refuse(str(error))

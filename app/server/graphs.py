@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from ...core.settings.context import Context
 from ...core.settings.registered import load_all
 from ...core.settings.user_settings import UserSettings
 from ...core.store.database import open_database, runs_location
-from ...core.store.saver import RunSaver
 from ...tools.run_engines import load_engines
 from ..embed import compile_graph
 
@@ -27,7 +27,7 @@ planned_research = compile_graph("planned").copy(
 
 
 @asynccontextmanager
-async def open_saver() -> AsyncIterator[RunSaver]:
+async def open_saver() -> AsyncIterator[BaseCheckpointSaver[str]]:
     """Open the saver for the file in the data folder, or for the database set in the
     environment."""
     # Resolves folders and imports engines now, since this would block the event loop during a run.

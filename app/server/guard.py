@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...core.errors import ThreadBusy, UserMistake
 from ...core.settings.user_settings import local_address
 from ...core.store.pages import LOCAL_USER
-from ..mcp.http import PATH, SESSIONS
+from .mcp_endpoint import SESSIONS
 from .page import serve_page
 from .routes import BEGIN_SECONDS, ROUTES, opened_book
 from .users import (
@@ -365,7 +365,7 @@ async def _answer_mistake(_: Request, error: Exception) -> Response:
 
 app = Starlette(
     exception_handlers={UserMistake: _answer_mistake, ThreadBusy: _answer_mistake},
-    routes=[*ROUTES, Route(PATH, SESSIONS)],
+    routes=[*ROUTES, Route(SESSIONS.path, SESSIONS)],
     lifespan=_lifespan,
     middleware=[Middleware(AllowedOrigins), Middleware(Guard)],
 )

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from ...core.errors import DeepResearchError, UserMistake
 from ...core.events.tracing import traced_to
-from ...core.library.folder import FoundFile, read_file, scan_folder
-from ...core.library.index import Root, open_roots
+from ...core.library.outlines import DocumentOutline, outline_documents
 from ...core.models.resolve import is_extractive
-from ...core.reading.records import Unreadable
 from ...core.records.research import Depth, Strategy
 from ...core.settings.context import ROLES, Context, engine_name
 from ...core.store.pages import Pages
@@ -29,23 +27,11 @@ _FOLDERS = 200
 """Maximum number of subfolders offered for selection."""
 _EXAMPLES = 3
 """Maximum number of example questions."""
-_EXAMPLE_FILES, _EXAMPLE_DOCUMENTS, _EXAMPLE_BYTES = 200, 12, 200_000
-"""Limits for example questions: files considered, documents used, and bytes of a file that is
-read."""
 _LIKE = 0.3
 """Title similarity (`_likeness`) above which an example question compares two documents."""
 _DEPTHS: tuple[Depth, ...] = ("quick", "standard", "deep")
 _STRATEGY: Strategy = "orchestrated"
 """Depths and strategy for which usual costs are shown."""
-_HEADING = re.compile(r"^#{1,3} +(.{4,60}?)[ #]*$", re.MULTILINE)
-_TEXT = (".md", ".markdown")
-
-
-class DocumentOutline(NamedTuple):
-    """A document's title and headings, for example questions."""
-
-    title: str
-    headings: tuple[str, ...]
 
 
 def offer_to(user: str, context: Context) -> dict[str, Any]:
@@ -57,10 +43,9 @@ def offer_to(user: str, context: Context) -> dict[str, Any]:
     has_model = True
     fault = ""
     try:
-        for root in open_roots(context):
-            found = scan_folder(root.path, context.limits.max_document_bytes).files
-            files += len(found)
-            outlines += _outlines(root, found)
+        for root in outline_documents(context):
+            files += root.files
+            outlines += root.documents
         chosen = (*choose_engines(context), *fallback_engines(context))
         has_model = not all(is_extractive(role, context) for role in ROLES)
         engines = [engine.title for engine in chosen]
@@ -97,22 +82,6 @@ async def usual_costs(pages: Pages, context: Context) -> dict[Depth, str]:
             if cost:
                 costs[depth] = usual_cost_words(cost)
     return costs
-
-
-def _outlines(root: Root, files: Sequence[FoundFile]) -> Iterable[DocumentOutline]:
-    """Yield the outlines of some files, Markdown first; other files have no headings, and their
-    name as the title."""
-    first = sorted(files[:_EXAMPLE_FILES], key=lambda file: not file.path.lower().endswith(_TEXT))
-    for file in first[:_EXAMPLE_DOCUMENTS]:
-        headings = list[str]()
-        if file.path.lower().endswith(_TEXT) and file.size <= _EXAMPLE_BYTES:
-            with suppress(Unreadable):
-                text = read_file(root.path, file, _EXAMPLE_BYTES).decode("utf-8", "replace")
-                headings = [heading.strip("*_` ") for heading in _HEADING.findall(text)]
-        if not headings:
-            name = Path(file.path or root.name).stem
-            headings = [re.sub(r"[_-]+", " ", name).strip()]
-        yield DocumentOutline(headings[0], tuple(headings[1:]))
 
 
 def _examples(documents: Sequence[DocumentOutline]) -> list[str]:

@@ -27,16 +27,14 @@ from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to
 from ...core.settings.context import Context
 from ...core.settings.user_settings import UserSettings
-from ...core.store.pages import LOCAL_USER, Pages, announce_change, followed_threads, next_change
+from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...state import ResearchState
-from ..check_file import CheckedFile, check_file, html_of
+from ..check_file import CheckedFile, check_file
 from ..exports.formats import FORMATS, export_formats
-from ..progress import usual_cost_line
-from ..runs import RunBook, StoredRun, open_runs
-from ..settings import RunName
+from ..runs import RunBook, StoredRun
 from ..stored import export_content
-from ..words import GRAPHS, STRATEGIES, EvidenceShown, counts_line
+from ..words import GRAPHS, EvidenceShown
 from .auth import opened_books, owner_of_checkpoints
 from .offer import offer_to, usual_costs
 from .users import user_of
@@ -64,8 +62,8 @@ _REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
 @asynccontextmanager
 async def opened_book() -> AsyncIterator[None]:
     """Open the runs of the data folder for the routes while this context is active."""
-    async with open_runs(Context().data_dir) as book:
-        for strategy in STRATEGIES:
+    async with RunBook.open(Context().data_dir) as book:
+        for strategy in GRAPHS:
             # Compiling a graph would block the server.
             await asyncio.to_thread(book.graph, strategy)
         opened_books.append(book)
@@ -215,9 +213,8 @@ async def export_run(request: Request) -> Response:
     if evidence not in get_args(EvidenceShown):
         evidence = None
     stored = await _run(request)
-    name = RunName(stored.thread, None)
     try:
-        content = await asyncio.to_thread(export_content, stored, export_format, name, evidence)
+        content = await asyncio.to_thread(export_content, stored, export_format, evidence)
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
     file = f"report-{stored.thread[:8]}{export_format.suffixes[0]}"
@@ -333,7 +330,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         "plan": state.plan.text if state.plan else "",
         "seconds": run.active_seconds,
         "stop_reason": run.stop_reason,
-        "estimate": usual_cost_line(run.usual_cost) if run.usual_cost else "",
+        "estimate": stored.estimate,
         "spent": {
             "calls": spent.calls,
             "tokens": spent.input_tokens + spent.output_tokens,
@@ -341,7 +338,7 @@ def run_data(stored: StoredRun) -> dict[str, Any]:
         },
         "has_report": state.report is not None,
         "sources": _sources(state),
-        "checked": counts_line(audit) if audit else "",
+        "checked": stored.checked,
         "open_gaps": list(audit.open_gaps) if audit else [],
         "messages": messages,
     }
@@ -386,7 +383,7 @@ async def _watch_others(book: RunBook) -> None:
     while True:
         await asyncio.sleep(_OTHERS_SECONDS)
         try:
-            threads = followed_threads()
+            threads = thread_changes.followed()
             versions = await book.database.saver.versions(threads) if threads else {}
         except Exception as error:  # noqa: BLE001 - the database may be readable again later
             log_failure(__name__, error, "Changes by other processes cannot be read")
@@ -395,7 +392,7 @@ async def _watch_others(book: RunBook) -> None:
             version = versions.get(thread, (None,))
             owner = version[-1]
             if owner or version != known.get(thread):
-                announce_change(thread)
+                thread_changes.announce(thread)
         known = versions
 
 
@@ -404,10 +401,10 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
     owner: str | None = None
     with suppress(TimeoutError):
         async with asyncio.timeout(BEGIN_SECONDS):
-            change = next_change(thread)
+            change = thread_changes.next(thread)
             while not (owner := await asyncio.to_thread(owner_of_checkpoints, thread)):
                 await change.wait()
-                change = next_change(thread)
+                change = thread_changes.next(thread)
     if owner != user:
         # Another user may have started a run on this thread in the meantime.
         words = f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
@@ -419,7 +416,7 @@ async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator
     tail = LogTail(Pages(book.database.store, thread), question_id)
     last = ""
     while True:
-        change = next_change(thread)
+        change = thread_changes.next(thread)
         try:
             stored = await book.read(thread)
         except DeepResearchError as error:
@@ -455,7 +452,7 @@ async def _check_events(user: str, data: bytes, name: str) -> AsyncIterator[str]
             else:
                 yield _event("notice", {"words": words}) if words else ""
         checked = await check
-        html = await asyncio.to_thread(html_of, checked, name)
+        html = await asyncio.to_thread(checked.html, name)
         yield _event("checked", {"summary": checked.summary, "html": html})
     except DeepResearchError as error:
         yield _refusal(error)

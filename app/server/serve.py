@@ -1,5 +1,4 @@
-"""The `serve` command: runs LangGraph's server with our web page, as configured in
-`langgraph.json`."""
+"""Runs LangGraph's server with our web page, as configured in `langgraph.json`."""
 
 from __future__ import annotations
 
@@ -8,22 +7,18 @@ import logging
 import os
 import re
 import socket
+from collections.abc import Callable, Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from ...core.errors import ExtraMissing, UnknownSetting
 from ...core.events.tracing import traced_to, tracing_notices
-from ...core.library.index import open_roots
+from ...core.library.library import Library
 from ...core.models.resolve import quotes_only
-from ...core.settings.context import ROLES, read_context
+from ...core.settings.context import ROLES, Context
 from ...core.settings.limits import ENVIRONMENT_PREFIX
-from ...core.settings.user_settings import USER_PLACEHOLDER, with_absolute_paths
+from ...core.settings.user_settings import USER_PLACEHOLDER
 from ...core.store.pages import LOCAL_USER
-from ..endings import reports_errors
-from ..settings import settings_from_options
-from ..terminal import say
-from ..words import DONE
 from .users import LOOPBACK, REQUIRE_TOKEN, server_settings, users
 
 _PORT = 2024
@@ -32,18 +27,22 @@ _JOBS = 50
 """Maximum number of concurrent runs."""
 
 
-@reports_errors
-def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
+def serve(
+    given: Mapping[str, Any], host: str, port: int | None, on_notice: Callable[[str], None]
+) -> None:
     """Run the server until it is stopped; raises `UserMistake` before it starts if a setting or an
-    extra is wrong."""
-    given = settings_from_options(data_dir=data_dir and data_dir.absolute(), **options)
+    extra is wrong.
+
+    `given`: the settings from the operator's options, which become environment variables.
+    `on_notice` is called with each line for the operator before the server starts.
+    """
     # Absolute paths, because the server runs in another working directory.
-    context = with_absolute_paths(read_context(given))
+    context = Context.read(given).with_absolute_paths()
     folder = context.data_dir.absolute()
     docs = context.docs
     demo = folder / "demo" / "lighthouses"
     if not docs and demo.is_dir():
-        say(
+        on_notice(
             "No documents are given (--docs): the server searches the documents of `deep-research "
             "demo`."
         )
@@ -51,10 +50,10 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
     shared = tuple(path for path in docs if USER_PLACEHOLDER not in str(path))
     # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that
     # user asks.
-    list(open_roots(context.model_copy(update={"docs": shared})))
+    Library(context.model_copy(update={"docs": shared})).check_documents()
     limitation = quotes_only(ROLES, context)
     if limitation:
-        say(f"Note: {limitation}")
+        on_notice(f"Note: {limitation}")
     if host not in LOOPBACK and LOCAL_USER in users().values():
         raise UnknownSetting(
             f"--host {host} lets other machines reach the server, so tokens are required: set "
@@ -62,7 +61,7 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
             "host name by which they reach this machine."
         )
     for notice in tracing_notices(context):
-        say(notice)
+        on_notice(notice)
     chosen = _free_port(host, port)
     try:
         from langgraph_api.cli import run_server
@@ -94,7 +93,6 @@ def serve(*, host: str, port: int | None, data_dir: Path | None, **options: Any)
         checkpointer=config["checkpointer"],
         store=config["store"],
     )
-    return DONE
 
 
 def _free_port(host: str, wanted: int | None) -> int:

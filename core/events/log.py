@@ -21,7 +21,7 @@ from langgraph.types import StreamWriter
 
 from ..concurrency import PerLoop
 from ..errors import DatabaseUnusable, log_failure
-from ..store.pages import Pages, announce_change, page_namespace, pages_of
+from ..store.pages import Pages, thread_changes
 from .packets import Packet
 
 _FAILURE = "failure"
@@ -130,7 +130,7 @@ class Log:
                 self._waiting = [*packets, *self._waiting]
                 raise
             self._parts += 1
-        announce_change(self._pages.thread)
+        thread_changes.announce(self._pages.thread)
 
 
 class Emitter:
@@ -160,9 +160,8 @@ class Emitter:
                     log.append(data)
 
 
-_logs = PerLoop(dict[tuple[tuple[str, str], str], Log])
-"""The logs that are written, by the namespace of their thread's store and the id of their
-question."""
+_logs = PerLoop(dict[tuple[str, str], Log])
+"""The logs that are written, by the id of their thread and of their question."""
 
 
 def emitter(question_id: str) -> Emitter:
@@ -170,9 +169,9 @@ def emitter(question_id: str) -> Emitter:
     thread id."""
     if not get_config().get("configurable", {}).get("thread_id"):
         return Emitter(get_stream_writer())
-    pages = pages_of(get_store(), question_id)
+    pages = Pages.of_node(get_store(), question_id)
     logs = _logs.get()
-    name = (pages.namespace, question_id)
+    name = (pages.thread, question_id)
     if name not in logs:
         logs[name] = Log(pages, question_id)
     return Emitter(get_stream_writer(), logs[name])
@@ -185,8 +184,7 @@ async def flush(thread_id: str, failure: str | None, store: BaseStore | None) ->
     unchanged.
     """
     logs = _logs.get()
-    namespace = page_namespace(thread_id)
-    names = [name for name in logs if name[0] == namespace]
+    names = [name for name in logs if name[0] == thread_id]
     for name in names:
         await logs.pop(name).flush()
     if store is None or failure is None:

@@ -16,11 +16,11 @@ from langchain_core.messages import AnyMessage, convert_to_messages
 
 from ..concurrency import in_thread
 from ..dialogue.conversation import FileBlock, attached_to, file_blocks, with_attached
-from ..reading.records import kind_of_file
+from ..reading.documents.records import kind_of_file
 from ..records.sources import Attached
 from ..settings.context import Context
 from ..settings.limits import Limits
-from ..store.pages import ATTACHMENTS, Pages, attachments_folder, thread_folder
+from ..store.pages import AttachedFiles, Pages
 from .folder import NOT_IN_NAMES
 
 INCOMING = "new"
@@ -60,10 +60,10 @@ async def take_files(
     """
     if not (pages.thread and any(map(file_blocks, messages))):
         return list(messages)
-    folder = await in_thread(attachments_folder, context.data_dir)
+    files = await in_thread(AttachedFiles.below, context.data_dir)
     # Record the folder before writing the files, so that they are always deleted with the thread.
-    await pages.note({ATTACHMENTS: {"folder": str(folder)}})
-    own_folder = thread_folder(folder, pages.thread)
+    await pages.note(files.note)
+    own_folder = files.of_thread(pages.thread)
     taken = list[AnyMessage]()
     for message in messages:
         blocks = file_blocks(message)

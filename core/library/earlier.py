@@ -44,51 +44,6 @@ class ReadPage(NamedTuple):
     """The best passage for the query; empty until pages are compared."""
 
 
-async def record_read(pages: Pages, sources: Iterable[Source], context: Context) -> None:
-    """Record what a finished run has read itself, so that the user's later runs can search it."""
-    user, runs = _runs_of_user(pages, context)
-    read = list[dict[str, Any]]()
-    for source in sources:
-        if source.content_hash and not source.is_earlier:
-            read.append(source.model_dump(exclude_defaults=True))
-    await pages.note({_READ: {"user": user, "sources": read}})
-    await runs.note({pages.thread: {}})
-
-
-async def search_read(
-    queries: Sequence[str],
-    pages: Pages,
-    context: Context,
-    most: int,
-    is_open: Callable[[Source], bool],
-) -> list[ReadPage]:
-    """Return at most `most` pages that the user's other runs have read, best first.
-
-    Each matches any of the queries. `is_open` says which sources may be searched. If several runs
-    have read a page, the latest text is used.
-    """
-    terms_by_query = {query: terms_of(query) for query in queries}
-    terms = frozenset(chain.from_iterable(terms_by_query.values()))
-    scanned = await _scanned(terms, pages, context, is_open)
-    scanned.sort(key=lambda scan: scan.page.source.read_at, reverse=True)
-    latest = distinct(scanned, lambda scan: scan.page.source.key)
-    counts = Counter[str]()
-    for scan in latest:
-        counts.update(scan.terms)
-    weights = dict[str, float]()
-    for term, count in counts.items():
-        weights[term] = rarity(len(latest), count)
-    results = list[list[ReadPage]]()
-    for query, query_terms in terms_by_query.items():
-        loaded = list[ReadPage]()
-        for page in _likely(query_terms, latest, weights):
-            text = await pages.of_thread(page.thread).text(page.source.content_hash)
-            if text:
-                loaded.append(page._replace(text=text))
-        results.append(await asyncio.to_thread(_best, query, loaded))
-    return distinct(interleave(results), lambda page: page.source.key)[:most]
-
-
 class _ScannedPage(NamedTuple):
     """A page without its text, and the terms that its title or text contains."""
 
@@ -96,31 +51,82 @@ class _ScannedPage(NamedTuple):
     terms: frozenset[str]
 
 
-async def _scanned(
-    terms: frozenset[str], pages: Pages, context: Context, is_open: Callable[[Source], bool]
-) -> list[_ScannedPage]:
-    """Return the pages read by the user's other runs, each with the terms that it contains."""
-    scanned = list[_ScannedPage]()
-    user, runs = _runs_of_user(pages, context)
-    for thread in (await runs.names())[:_MOST_RUNS]:
-        if thread == pages.thread:
-            continue
-        other = pages.of_thread(thread)
-        note = await other.read_note(_READ)
-        # The run may have been deleted, and another user may have started a run with its id.
-        if note is None or note["user"] != user:
-            continue
-        sources = list[Source]()
-        for fields in note["sources"]:
-            source = Source(**fields)
-            if is_open(source):
-                sources.append(source)
-        texts = await other.texts([source.content_hash for source in sources])
-        for source, text in zip(sources, texts, strict=True):
-            folded = f"{source.title} {text}".casefold()
-            contained = frozenset(term for term in terms if term[:_OPENING] in folded)
-            scanned.append(_ScannedPage(ReadPage(source, thread), contained))
-    return scanned
+class EarlierPages:
+    """The pages that the user's finished runs have read."""
+
+    def __init__(self, pages: Pages, context: Context) -> None:
+        """`pages`: those of the user's run that records or searches."""
+        # The prefix keeps users of an app apart from users of a server with the same names.
+        self._user = pages.user or " ".join(filter(None, (LOCAL_USER, context.user)))
+        self._pages = pages
+        # A hash, since the store searches names by prefix, and another user's name may have this
+        # prefix.
+        self._runs = pages.of_thread(f"runs of {text_hash(self._user)}")
+        """The list of the user's runs: notes named by thread id."""
+
+    async def record(self, sources: Iterable[Source]) -> None:
+        """Record what a finished run has read itself, so that the user's later runs can search
+        it."""
+        read = list[dict[str, Any]]()
+        for source in sources:
+            if source.content_hash and not source.is_earlier:
+                read.append(source.model_dump(exclude_defaults=True))
+        await self._pages.note({_READ: {"user": self._user, "sources": read}})
+        await self._runs.note({self._pages.thread: {}})
+
+    async def search(
+        self, queries: Sequence[str], most: int, is_open: Callable[[Source], bool]
+    ) -> list[ReadPage]:
+        """Return at most `most` pages that the user's other runs have read, best first.
+
+        Each matches any of the queries. `is_open` says which sources may be searched. If several
+        runs have read a page, the latest text is used.
+        """
+        terms_by_query = {query: terms_of(query) for query in queries}
+        terms = frozenset(chain.from_iterable(terms_by_query.values()))
+        scanned = await self._scanned(terms, is_open)
+        scanned.sort(key=lambda scan: scan.page.source.read_at, reverse=True)
+        latest = distinct(scanned, lambda scan: scan.page.source.key)
+        counts = Counter[str]()
+        for scan in latest:
+            counts.update(scan.terms)
+        weights = dict[str, float]()
+        for term, count in counts.items():
+            weights[term] = rarity(len(latest), count)
+        results = list[list[ReadPage]]()
+        for query, query_terms in terms_by_query.items():
+            loaded = list[ReadPage]()
+            for page in _likely(query_terms, latest, weights):
+                text = await self._pages.of_thread(page.thread).text(page.source.content_hash)
+                if text:
+                    loaded.append(page._replace(text=text))
+            results.append(await asyncio.to_thread(_best, query, loaded))
+        return distinct(interleave(results), lambda page: page.source.key)[:most]
+
+    async def _scanned(
+        self, terms: frozenset[str], is_open: Callable[[Source], bool]
+    ) -> list[_ScannedPage]:
+        """Return the pages read by the user's other runs, each with the terms that it contains."""
+        scanned = list[_ScannedPage]()
+        for thread in (await self._runs.names())[:_MOST_RUNS]:
+            if thread == self._pages.thread:
+                continue
+            other = self._pages.of_thread(thread)
+            note = await other.read_note(_READ)
+            # The run may have been deleted, and another user may have started a run with its id.
+            if note is None or note["user"] != self._user:
+                continue
+            sources = list[Source]()
+            for fields in note["sources"]:
+                source = Source(**fields)
+                if is_open(source):
+                    sources.append(source)
+            texts = await other.texts([source.content_hash for source in sources])
+            for source, text in zip(sources, texts, strict=True):
+                folded = f"{source.title} {text}".casefold()
+                contained = frozenset(term for term in terms if term[:_OPENING] in folded)
+                scanned.append(_ScannedPage(ReadPage(source, thread), contained))
+        return scanned
 
 
 def _likely(
@@ -158,13 +164,3 @@ def _best(query: str, pages: Sequence[ReadPage]) -> list[ReadPage]:
             passage = windows[page].shown(windows[page].best(query, 1))
             best.append(page._replace(passage="\n".join(passage)))
     return best
-
-
-def _runs_of_user(pages: Pages, context: Context) -> tuple[str, Pages]:
-    """Return the user's name in notes, and the list of the user's runs: notes named by thread
-    id."""
-    # The prefix keeps users of an app apart from users of a server with the same names.
-    user = pages.user or " ".join(filter(None, (LOCAL_USER, context.user)))
-    # A hash, since the store searches names by prefix, and another user's name may have this
-    # prefix.
-    return user, pages.of_thread(f"runs of {text_hash(user)}")

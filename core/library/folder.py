@@ -11,7 +11,8 @@ from heapq import nsmallest
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from ..reading.records import Unreadable, kind_of_file
+from ..reading.documents.records import Unreadable, kind_of_file
+from ..records.sources import NotRead
 
 _OTHER_KINDS = "unknown format"
 """Code of files whose extensions are not supported."""
@@ -51,7 +52,7 @@ class LeftOut(NamedTuple):
     path: str
     reason: str
     code: str
-    """The reason for programs; see `reading.records`."""
+    """The reason for programs; see `core.reading`."""
     files: int = 1
     """Number of files that the entry covers."""
 
@@ -59,6 +60,11 @@ class LeftOut(NamedTuple):
     def is_document(self) -> bool:
         """Whether it counts as a document that could not be read."""
         return self.code not in (_OTHER_KINDS, PICTURE)
+
+    @property
+    def not_read(self) -> NotRead:
+        """The entry in a report's list of what was not read."""
+        return NotRead(path=self.path, reason=self.reason, code=self.code)
 
 
 class Scan(NamedTuple):

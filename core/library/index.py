@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote_from_bytes, unquote
 
 from ..errors import DocumentsUnreadable
-from ..reading.records import KINDS, kind_of_file
+from ..reading.documents.records import KINDS, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME
 from ..settings.context import Context
-from ..store.pages import INDEX_FILE, attachments_folder
+from ..store.pages import AttachedFiles
 from .folder import NOT_IN_NAMES
 from .index_file import (
     COLUMNS,
@@ -207,9 +207,9 @@ def open_roots(context: Context) -> Iterator[Root]:
     """Yield the distinct folders and files of `docs`; blocks. Raises `DocumentsUnreadable`."""
     names: set[str] = set()
     paths: list[Path] = []
-    attachments = attachments_folder(context.data_dir)
+    attached = AttachedFiles.below(context.data_dir)
     for wanted in context.docs:
-        if wanted.parent.parent == attachments and not wanted.is_dir():
+        if attached.index_of(wanted) and not wanted.is_dir():
             # Attachments may have been deleted with their thread.
             continue
         paths.append(_resolved(wanted))
@@ -222,13 +222,10 @@ def open_roots(context: Context) -> Iterator[Root]:
             number += 1
             name = f"{path.name or 'root'}-{number}"
         names.add(name)
-        is_attached = path.parent.parent == attachments
-        if is_attached:
-            file = path.parent / INDEX_FILE
-        else:
-            digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()
-            file = context.data_dir / "indexes" / f"{digest[:16]}.sqlite"
-        yield Root(name, path, path.is_dir(), Index(file), is_attached)
+        index_of_thread = attached.index_of(path)
+        digest = hashlib.sha256(str(path).encode(errors="surrogateescape")).hexdigest()
+        file = index_of_thread or context.data_dir / "indexes" / f"{digest[:16]}.sqlite"
+        yield Root(name, path, path.is_dir(), Index(file), is_attached=bool(index_of_thread))
 
 
 def _resolved(path: Path) -> Path:

@@ -17,7 +17,7 @@ from ..errors import DatabaseUnusable
 from ..evidence.text.language import detect_language, language_of_text
 from ..evidence.text.sentences import split_passages
 from ..evidence.text.words import words_and_pieces
-from ..reading.records import parsing_version
+from ..reading.documents.records import parsing_version
 from ..records.sources import DateKind
 from .terms import STEMMED, index_terms, stemmer_version
 

@@ -48,7 +48,7 @@ _MOST_TRAILED = 10
 _MOST_UNKNOWN = 3
 """Maximum unknown words to replace; a query with more is pasted text, or not in the documents'
 language."""
-MOST_LISTED = 150
+_MOST_LISTED = 150
 """Maximum documents to list individually."""
 _MOST_FOLDERS = 60
 """Maximum folders to list instead, those with the most documents first."""
@@ -96,6 +96,10 @@ class Library:
     @cached_property
     def _roots(self) -> tuple[Root, ...]:
         return tuple(open_roots(self._context))
+
+    def check_documents(self) -> None:
+        """Raise `DocumentsUnreadable` if a folder or file of `docs` is missing or unsupported."""
+        list(open_roots(self._context))
 
     def refresh(self, on_progress: Callable[[int, int], None] | None = None) -> LibraryStatus:
         """Index new and changed files.
@@ -201,6 +205,26 @@ class Library:
             for path, entry in stamps.items():
                 if not entry.reason:
                     yield root.address(path)
+
+    def catalogue(self, documents: int) -> str:
+        """Return a fenced list of the documents for a prompt, or of their folders if it would be
+        too long.
+
+        Empty if there are no documents. `documents`: number of documents.
+        """
+        if not documents:
+            return ""
+        lines = list[str]()
+        if self.is_short(documents):
+            lines += map(_line, self.documents())
+        if not lines or sum(map(len, lines)) > _LIST_CHARACTERS:
+            lines = _folder_lines(self)
+        return fence("\n".join(lines), tag="documents") if lines else ""
+
+    @staticmethod
+    def is_short(documents: int) -> bool:
+        """Whether this number of documents is small enough to list each of them."""
+        return documents <= _MOST_LISTED
 
     def read(self, address: str) -> LibraryDocument | None:
         """Return the document with this address, as indexed; None if there is no such document."""
@@ -348,22 +372,6 @@ def _on_topic(text: str, limit: int, shelf: IndexShelf) -> list[LibraryPassage]:
 def _shown_path(root: Root, path: str) -> str:
     """Return a file's path as shown to users: only the name if attached, else with its folder."""
     return path if root.is_attached else root.address(path).removeprefix(DOCUMENT_SCHEME)
-
-
-def catalogue(library: Library, documents: int) -> str:
-    """Return a fenced list of the library's documents for a prompt, or of their folders if it would
-    be too long.
-
-    Empty if there are no documents. `documents`: number of documents.
-    """
-    if not documents:
-        return ""
-    lines = list[str]()
-    if documents <= MOST_LISTED:
-        lines += map(_line, library.documents())
-    if not lines or sum(map(len, lines)) > _LIST_CHARACTERS:
-        lines = _folder_lines(library)
-    return fence("\n".join(lines), tag="documents") if lines else ""
 
 
 def _folder_lines(library: Library) -> list[str]:

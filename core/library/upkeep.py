@@ -15,9 +15,9 @@ from pathlib import Path, PurePath
 from typing import NamedTuple, TypeVar
 
 from ..errors import DatabaseUnusable, log_failure
-from ..reading.documents.pool import WORKERS, Parser
+from ..reading.documents.pool import Parser
+from ..reading.documents.records import Extract, Unreadable, kind_of_file
 from ..reading.documents.standing import standing_of
-from ..reading.records import Extract, Unreadable, kind_of_file
 from ..records.sources import text_hash
 from ..settings.context import Clock
 from ..settings.limits import Limits
@@ -344,7 +344,8 @@ class Upkeep:
             if on_progress:
                 on_progress(next(done), total)
 
-        with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
+        parser = self._parser()
+        with ThreadPoolExecutor(parser.workers) as threads, parser:
             for root, changes in zip(roots, changes_of_roots, strict=True):
                 self.run((root,), partial(update, changes, parser, threads, on_step))
         now = self._clock.now().timestamp()
@@ -387,7 +388,8 @@ class Upkeep:
                 return
             fresh = root.store.replacement()
             if is_filled:
-                with ThreadPoolExecutor(WORKERS) as threads, self._parser() as parser:
+                parser = self._parser()
+                with ThreadPoolExecutor(parser.workers) as threads, parser:
                     update(compare(root.path, fresh, self._limits), parser, threads, lambda: None)
             replace(root.store.file, fresh.file)
 

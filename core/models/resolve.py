@@ -25,7 +25,7 @@ from ..errors import (
     log_failure,
 )
 from ..records.research import Spent
-from ..settings.context import ROLES, Context, Model, Price, Role, read_settings, with_configurable
+from ..settings.context import ROLES, Context, Model, Price, Role
 from ..settings.network import usable_proxy
 from ..settings.user_settings import UserSettings
 from .extractive.chat import ExtractiveChatModel
@@ -488,10 +488,10 @@ def settings_of(runtime: Runtime[Context] | Runtime[UserSettings]) -> Context:
     if not isinstance(given, Context) and (runtime.server_info or _user()):
         # Clients of a server pass their settings in `configurable`.
         names = [name for name in UserSettings.model_fields if name in configurable]
-        settings = read_settings(UserSettings, {name: configurable[name] for name in names})
+        settings = UserSettings.read({name: configurable[name] for name in names})
         return fitted_settings(settings.context_of(_user()))
     context = given if isinstance(given, Context) else None
-    return fitted_settings(with_configurable(context, configurable))
+    return fitted_settings(Context.of_call(context, configurable))
 
 
 def fitted_settings(context: Context) -> Context:

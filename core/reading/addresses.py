@@ -1,16 +1,15 @@
-"""Parses web addresses, so that checks and connections use the same parts. Also finds DOIs."""
+"""Parses web addresses, so that checks and connections use the same parts. Also finds DOIs, and
+defines `Unread`, the refusal of an address or page."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote, urljoin
 
 import idna
-
-from .records import Unread
 
 ADDRESS_CHARACTERS = 2000
 """Maximum length of an address, percent-encoded as it is sent, where one letter may become twelve
@@ -34,6 +33,27 @@ _DOI = re.compile(
     r"\b10\.\d{4,9}/[-._;()/:a-z0-9]{1,200}?(?=(?:[/.](?:full|abstract|e?pdf|html?))*[.;:)/]*(?![-._;()/:a-z0-9]))",
     re.IGNORECASE,
 )
+
+
+RefusalCode = Literal[
+    "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots",
+    "private", "bad address", "redirects", "timed out", "unreachable", "server error", "broken",
+    "denied domain",
+]  # fmt: skip
+
+
+class Unread(Exception):
+    """A web page has no readable text. The message is for users and models."""
+
+    def __init__(self, code: RefusalCode, message: str, status: int = 0, doi: str = "") -> None:
+        """`status`: HTTP status, if that is the reason.
+
+        `doi`: DOI of the paper, if the page shows only part of it.
+        """
+        super().__init__(message)
+        self.code = code
+        self.status = status
+        self.doi = doi
 
 
 class Address(NamedTuple):

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ..concurrency import Threads, in_thread
 from ..settings.context import Context
-from ..settings.network import proxy_for, shown, trusted_certificates, usable_proxy
-from .addresses import Address, IPAddress, join_address, parse_address
-from .documents.decode import CONTROL_SHARE, NOT_IN_TEXT
+from ..settings.network import shown_proxy, trusted_certificates, usable_proxy
+from .addresses import Address, IPAddress, RefusalCode, Unread, join_address, parse_address
+from .documents.decode import is_binary
+from .documents.records import KINDS, DocumentKind, kinds_by_word
 from .policy import Policy, Robots, is_public
-from .records import KINDS, DocumentKind, RefusalCode, Unread, kinds_by_word
 
 if TYPE_CHECKING:
     import httpx
@@ -59,7 +59,6 @@ _HTML = re.compile(
     rb"<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_CONTROL = re.compile(NOT_IN_TEXT.encode())
 CONNECT_SHARE = 0.25
 """Share of the time limit of a request for looking up the server's name, and as much again for
 connecting to it."""
@@ -110,7 +109,7 @@ def body_kind(content_type: str, head: bytes, name: str = "") -> DocumentKind | 
         return None
     has_bom = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     is_utf16 = has_bom or charset_of(content_type).lower().startswith(("utf-16", "utf-32"))
-    if not is_utf16 and len(_CONTROL.findall(head)) > CONTROL_SHARE * len(head) + 1:
+    if not is_utf16 and is_binary(head):
         message = "its content is not text"
         if _MEDIA_TYPE.fullmatch(media_type):
             message += f"; its media type is {media_type}"
@@ -436,11 +435,11 @@ class Connections:
 
         Empty without a proxy.
         """
-        proxy = proxy_for(str(address))
+        proxy = shown_proxy(str(address))
         if not proxy:
             return ""
         if self._trusts_proxy:
-            return f"; it was requested through {shown(proxy)}"
+            return f"; it was requested through {proxy}"
         return "; it was requested without the proxy set by HTTPS_PROXY (trust_proxy)"
 
     @asynccontextmanager

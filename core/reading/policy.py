@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from ..errors import UnknownSetting
 from ..settings.context import Context
-from .addresses import Address, IPAddress, encoded, parse_host
-from .records import Unread
+from .addresses import Address, IPAddress, Unread, encoded, parse_host
 
 # Users may also paste a home page's address or a pattern for subdomains.
 _DOMAIN = re.compile(r"\s*(?:https?://)?(?:\*?\.)?([^/?#@*\s]+?)/?\s*", re.IGNORECASE)

@@ -9,7 +9,6 @@ import asyncio
 import re
 import subprocess
 from contextlib import suppress
-from functools import partial
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import unquote
@@ -17,11 +16,11 @@ from urllib.parse import unquote
 from ..concurrency import Threads, in_thread, slot
 from ..settings.context import Context
 from ..settings.limits import Limits
-from .addresses import doi_in, parse_address
-from .documents.pool import CHILDREN, Parser, shared_parser, start_child
+from .addresses import RefusalCode, Unread, doi_in, parse_address
+from .documents.pool import Parser, start_child
+from .documents.records import Extract, Unreadable
 from .documents.worker import receive, send
 from .fetch import Fetched, Fetcher, Resolver
-from .records import Extract, Reason, RefusalCode, Unread, Unreadable
 
 _EMPTY_CHARACTERS = 50
 """A page with less text than this counts as empty."""
@@ -30,7 +29,7 @@ _LITTLE_CHARACTERS = 250
 _SHORT_CHARACTERS = 1500
 """A page with at least this much text is read even if it has the signs of a bot challenge or a
 paywall."""
-_CODES: dict[Reason, RefusalCode] = {
+_CODES: dict[str, RefusalCode] = {
     "empty": "empty shell",
     "no text": "not text",
     "too large": "too large",
@@ -41,7 +40,6 @@ _CODES: dict[Reason, RefusalCode] = {
 """Why a web page is refused, by the reason why the parser found no text; `broken` for all other
 reasons."""
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
-_THREADS = Threads("parse", CHILDREN)
 _NOT_INSTALLED = (
     "its scripts need the extra 'browser': pip install \".[browser]\" in the checkout of "
     "deep_research, and Chromium (Debian: apt install chromium; elsewhere: playwright install "
@@ -62,14 +60,9 @@ _WORKER = "deep_research.core.reading.browser_worker"
 _NOSCRIPT = re.compile(rb"<noscript\b.*?</noscript>", re.IGNORECASE | re.DOTALL)
 
 
-def start_parsers(limits: Limits) -> None:
-    """Start the parser processes in advance; returns at once."""
-    _parser(limits).start()
-
-
 def _parser(limits: Limits) -> Parser:
     """Return the parser that all readers of this process share, unless their limits differ."""
-    return shared_parser(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
+    return Parser.shared(limits.parse_seconds, max(limits.max_page_bytes, limits.max_pdf_bytes))
 
 
 class WebReader(Fetcher):
@@ -82,6 +75,11 @@ class WebReader(Fetcher):
         super().__init__(context, resolve)
         self._context = context
         self._parser = _parser(context.limits)
+
+    @staticmethod
+    def start_parsers(limits: Limits) -> None:
+        """Start the parser processes in advance; returns at once."""
+        _parser(limits).start()
 
     async def read(self, address: str) -> Extract:
         """Return the page at an address. Raises `Unread`.
@@ -111,9 +109,10 @@ class WebReader(Fetcher):
         address = parse_address(page.address)
         path = address.target.partition("?")[0]
         name = unquote(path.rstrip("/").rpartition("/")[2]) or address.host
-        parse = partial(self._parser.parse, page.data, name, page.kind, page.charset, page.address)
         try:
-            extract = await _THREADS.run(parse)
+            extract = await self._parser.aparse(
+                page.data, name, page.kind, page.charset, page.address
+            )
         except Unreadable as error:
             raise Unread(_CODES.get(error.reason, "broken"), str(error)) from error
         if page.kind != "html":

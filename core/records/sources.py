@@ -248,7 +248,7 @@ class NotRead(Record):
     reason: str
     """The reason, worded for the reader."""
     code: str
-    """The reason as a code, for programs; see `reading.records`."""
+    """The reason as a code, for programs; see `core.reading`."""
 
 
 class Attached(Record):
@@ -264,7 +264,7 @@ class Attached(Record):
     reason: str = ""
     """Why it is not searched, worded for the reader; empty if it is searched."""
     code: str = ""
-    """The reason as a code, for programs; see `reading.records`."""
+    """The reason as a code, for programs; see `core.reading`."""
 
 
 def unopened(sources: Mapping[str, Source], unread: Iterable[NotRead]) -> dict[str, Source]:

@@ -1,7 +1,7 @@
 """`Context`, the settings of a run: models, documents, search engines, language, depth, limits,
 clock.
 
-`read_context` reads them from a dict and the environment, and makes a wrong one a one-line error.
+`Context.read` reads them from a dict and the environment, and makes a wrong one a one-line error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import (
     Literal,
     NamedTuple,
     Protocol,
-    TypeVar,
+    Self,
     get_args,
     runtime_checkable,
 )
@@ -30,7 +30,7 @@ import platformdirs
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, tool
-from pydantic import BaseModel, Field, InstanceOf, ValidationError, WithJsonSchema, field_validator
+from pydantic import Field, InstanceOf, ValidationError, WithJsonSchema, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
@@ -48,7 +48,6 @@ ToolCalls = Literal["auto", "native", "schema", "tags"]
 Effort = Literal["auto", "low", "medium", "high"]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Model = Annotated[str | InstanceOf[BaseChatModel], WithJsonSchema({"type": "string"})]
-Kind = TypeVar("Kind", bound=BaseModel)
 _EXAMPLES = {
     "limits": '{"max_cycles": 4}',
     "mcp": '{"NAME": {"command": "COMMAND", "args": []}}',
@@ -174,7 +173,31 @@ class Settings(TypedDict, total=False):
     clock: Clock
 
 
-class Context(KnownNames, BaseSettings):
+class ReadableSettings(KnownNames):
+    """Base of settings that are read from a dict, with a wrong one reported in one line."""
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Self:
+        """Return the settings in the dict; those that are missing come from the environment, if
+        this class reads it, or are the defaults.
+
+        Raises `UnknownSetting`, with one line for the user, for an unknown name or a wrong value.
+        """
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            # Each branch of a union reports a fault.
+            faults = dict.fromkeys(map(_described, error.errors()))
+            raise UnknownSetting(f"Wrong settings: {'; '.join(faults)}.") from error
+        except SettingsError as error:
+            # Only its message names the field.
+            field = str(error).split('"')[1]
+            raise UnknownSetting(
+                f"Wrong settings: {_variable(field)}: this is not JSON such as {_EXAMPLES[field]}."
+            ) from error
+
+
+class Context(ReadableSettings, BaseSettings):
     """Settings of a run; each can also be set by `DEEP_RESEARCH_<NAME>`, which arguments
     override."""
 
@@ -337,6 +360,77 @@ class Context(KnownNames, BaseSettings):
             raise UnknownSetting(fault)
         return cls(**settings)
 
+    @classmethod
+    def of_call(cls, given: Context | None, configurable: Mapping[str, Any]) -> Context:
+        """Return the settings of a run that LangGraph passed as `context` (`given`) and in
+        `configurable`.
+
+        Keys of `configurable` that are not settings are ignored. Raises `UnknownSetting` for a
+        wrong setting, and for one that was given two different values.
+        """
+        named = {name: value for name, value in configurable.items() if name in cls.model_fields}
+        if given is None:
+            return cls.read(named)
+        if not named:
+            return given
+        configured = cls.read(named)
+        environment = cls.read({})
+        for name in named.keys() & given.model_fields_set:
+            value = getattr(given, name)
+            is_in_environment = name in environment.model_fields_set
+            is_from_environment = is_in_environment and value == getattr(environment, name)
+            if not is_from_environment and value != getattr(configured, name):
+                raise UnknownSetting(
+                    f"{name}: `context` and `configurable` give different values; set it in only "
+                    "one."
+                )
+        return given.model_copy(update={name: getattr(configured, name) for name in named})
+
+    def within(self, scope: Scope) -> Context:
+        """Return the settings of whoever resumes a question (these), with what it may search taken
+        from its stored scope.
+
+        Engines and retrievers are stored by name: the objects of these names are taken from these
+        settings. A retriever that was not passed again remains a bare name, and its searches fail.
+        Raises `UnknownSetting` for a `package.module:Class` that the settings do not name: a stored
+        thread must not cause imports.
+        """
+        passed: dict[str, Any] = {}
+        for engine in (*(self.engines or ()), *self.retrievers):
+            passed[engine_name(engine)] = engine
+        for name in (*scope.engines, *scope.retrievers):
+            if is_dotted(name) and name not in passed:
+                raise UnknownSetting(
+                    f"The stored question uses {name!r}, which is not among the engines and "
+                    "retrievers of your settings. Code is imported only if your settings name it: "
+                    "--engine, DEEP_RESEARCH_ENGINES or DEEP_RESEARCH_RETRIEVERS."
+                )
+        engines = None
+        if not scope.engines_by_default:
+            engines = tuple(passed.get(name, name) for name in scope.engines)
+        published_after = None
+        if scope.published_after:
+            published_after = date.fromisoformat(scope.published_after)
+        return self.model_copy(
+            update={
+                "docs": tuple(map(Path, scope.docs)),
+                "engines": engines,
+                "retrievers": tuple(passed.get(name, name) for name in scope.retrievers),
+                "domains_allow": scope.domains_allow,
+                "domains_deny": scope.domains_deny,
+                "mix_private": scope.mix_private,
+                "open_copies": scope.open_copies,
+                "earlier": scope.earlier,
+                "published_after": published_after,
+            }
+        )
+
+    def with_absolute_paths(self) -> Context:
+        """Return these settings with absolute document paths; resolving relative ones in each run
+        would block the server."""
+        docs = tuple(path.expanduser().absolute() for path in self.docs)
+        return self.model_copy(update={"docs": docs})
+
     def at_depth(self) -> Context:
         """Return the settings with the limits for their depth."""
         if self.depth != "deep":
@@ -410,96 +504,6 @@ def engine_name(engine: str | BaseRetriever | BaseTool | Engine) -> str:
     if isinstance(engine, str):
         return engine
     return engine.name or type(engine).__name__
-
-
-def within_scope(context: Context, scope: Scope) -> Context:
-    """Return the settings of whoever resumes a question, with what it may search taken from its
-    stored scope.
-
-    Engines and retrievers are stored by name: the objects of these names are taken from `context`.
-    A retriever that was not passed again remains a bare name, and its searches fail. Raises
-    `UnknownSetting` for a `package.module:Class` that the settings do not name: a stored thread
-    must not cause imports.
-    """
-    passed: dict[str, Any] = {}
-    for engine in (*(context.engines or ()), *context.retrievers):
-        passed[engine_name(engine)] = engine
-    for name in (*scope.engines, *scope.retrievers):
-        if is_dotted(name) and name not in passed:
-            raise UnknownSetting(
-                f"The stored question uses {name!r}, which is not among the engines and retrievers "
-                "of your settings. Code is imported only if your settings name it: --engine, "
-                "DEEP_RESEARCH_ENGINES or DEEP_RESEARCH_RETRIEVERS."
-            )
-    engines = None
-    if not scope.engines_by_default:
-        engines = tuple(passed.get(name, name) for name in scope.engines)
-    published_after = None
-    if scope.published_after:
-        published_after = date.fromisoformat(scope.published_after)
-    return context.model_copy(
-        update={
-            "docs": tuple(map(Path, scope.docs)),
-            "engines": engines,
-            "retrievers": tuple(passed.get(name, name) for name in scope.retrievers),
-            "domains_allow": scope.domains_allow,
-            "domains_deny": scope.domains_deny,
-            "mix_private": scope.mix_private,
-            "open_copies": scope.open_copies,
-            "earlier": scope.earlier,
-            "published_after": published_after,
-        }
-    )
-
-
-def read_context(given: Mapping[str, Any]) -> Context:
-    """Return the settings of a run: those in the dict, else those of the environment, else the
-    defaults.
-
-    Raises `UnknownSetting`, with one line for the user, for an unknown name or a wrong value.
-    """
-    return read_settings(Context, given)
-
-
-def with_configurable(given: Context | None, configurable: Mapping[str, Any]) -> Context:
-    """Return the settings of a run that LangGraph passed as `context` (`given`) and in
-    `configurable`.
-
-    Keys of `configurable` that are not settings are ignored. Raises `UnknownSetting` for a wrong
-    setting, and for one that was given two different values.
-    """
-    named = {name: value for name, value in configurable.items() if name in Context.model_fields}
-    if given is None:
-        return read_context(named)
-    if not named:
-        return given
-    configured = read_context(named)
-    environment = read_context({})
-    for name in named.keys() & given.model_fields_set:
-        value = getattr(given, name)
-        is_in_environment = name in environment.model_fields_set
-        is_from_environment = is_in_environment and value == getattr(environment, name)
-        if not is_from_environment and value != getattr(configured, name):
-            raise UnknownSetting(
-                f"{name}: `context` and `configurable` give different values; set it in only one."
-            )
-    return given.model_copy(update={name: getattr(configured, name) for name in named})
-
-
-def read_settings(kind: type[Kind], given: Mapping[str, Any]) -> Kind:
-    """Return settings of this class, otherwise like `read_context`."""
-    try:
-        return kind(**given)
-    except ValidationError as error:
-        # Each branch of a union reports a fault.
-        faults = dict.fromkeys(map(_described, error.errors()))
-        raise UnknownSetting(f"Wrong settings: {'; '.join(faults)}.") from error
-    except SettingsError as error:
-        # Only its message names the field.
-        field = str(error).split('"')[1]
-        raise UnknownSetting(
-            f"Wrong settings: {_variable(field)}: this is not JSON such as {_EXAMPLES[field]}."
-        ) from error
 
 
 def _described(fault: ErrorDetails) -> str:

@@ -20,7 +20,7 @@ _CAUSES = 8
 below it."""
 
 
-def proxy_for(address: str) -> str | None:
+def _proxy_for(address: str) -> str | None:
     """Return the proxy that the environment sets for a URL, unchecked; None without one or for this
     machine."""
     target = urlsplit(address)
@@ -34,9 +34,9 @@ def proxy_for(address: str) -> str | None:
 
 
 def usable_proxy(address: str) -> str | None:
-    """Return `proxy_for` the URL; raises `UnknownSetting` if that is not the address of an HTTP
-    proxy."""
-    proxy = proxy_for(address)
+    """Return the proxy that the environment sets for a URL; raises `UnknownSetting` if that is not
+    the address of an HTTP proxy."""
+    proxy = _proxy_for(address)
     if proxy and not re.fullmatch(r"https?://([^\s/@]*@)?[^\s/@:]+(:[0-9]{1,5})?/?", proxy):
         raise UnknownSetting(
             "The proxy set in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) must be an "
@@ -46,8 +46,12 @@ def usable_proxy(address: str) -> str | None:
     return proxy
 
 
-def shown(proxy: str) -> str:
-    """Return the address of a proxy without its user name and password."""
+def shown_proxy(address: str) -> str:
+    """Return the proxy that the environment sets for a URL, unchecked and without user name and
+    password; empty without one."""
+    proxy = _proxy_for(address)
+    if not proxy:
+        return ""
     parts = urlsplit(proxy)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
@@ -85,12 +89,9 @@ def connection_problem(error: BaseException, server: str) -> str:
         )
     if "WRONG_VERSION_NUMBER" in texts or "RECORD_LAYER_FAILURE" in texts:
         return f"{server} does not speak HTTPS; its address may begin with http://"
-    proxy = proxy_for(address)
+    proxy = shown_proxy(address)
     if proxy:
-        return (
-            f"the connection through the proxy {shown(proxy)} failed; check HTTPS_PROXY and "
-            "NO_PROXY"
-        )
+        return f"the connection through the proxy {proxy} failed; check HTTPS_PROXY and NO_PROXY"
     return ""
 
 

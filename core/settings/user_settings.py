@@ -9,14 +9,14 @@ from contextlib import suppress
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from ..errors import UnknownSetting
 from ..records.research import Depth
-from .context import ROLES, AnyEngine, Context, Role, engine_name
-from .limits import DEEP, KnownNames, Limits
+from .context import ROLES, AnyEngine, Context, ReadableSettings, Role, engine_name
+from .limits import DEEP, Limits
 
 _HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that become stricter when raised."""
@@ -40,7 +40,7 @@ _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 def _operator() -> Context:
     """Return the operator's settings, with absolute paths and the server's address; read from the
     environment once."""
-    settings = with_absolute_paths(Context())
+    settings = Context().with_absolute_paths()
     return settings.model_copy(
         update={"server_address": settings.server_address or local_address()}
     )
@@ -53,12 +53,49 @@ def local_address() -> str:
     return re.sub(r"//(0\.0\.0\.0|\[::\])", "//localhost", os.environ.get("LANGGRAPH_API_URL", ""))
 
 
-def with_absolute_paths(settings: Context) -> Context:
-    """Return settings with absolute document paths; resolving relative ones in each run would block
-    the server."""
-    return settings.model_copy(
-        update={"docs": tuple(path.expanduser().absolute() for path in settings.docs)}
-    )
+class SharedDocuments(NamedTuple):
+    """The folders and files of which a user of the server may choose some by name."""
+
+    roots: tuple[Path, ...]
+    """The operator's folders and files; a name begins with the name of one of them."""
+
+    def paths(self, names: Sequence[str] | None) -> tuple[Path, ...]:
+        """Return the paths of folders and files that a user named; `names` None: the roots
+        themselves. Blocks.
+
+        Raises `UnknownSetting` for a name that does not exist there.
+        """
+        if names is None:
+            return self.roots
+        return tuple(map(self._path, names))
+
+    def names(self, docs: Iterable[str]) -> list[str] | None:
+        """Return the names of which `paths` returns these paths; None if they are exactly the
+        roots."""
+        paths = tuple(map(Path, docs))
+        if paths == self.roots:
+            return None
+        names: list[str] = []
+        for path in paths:
+            for root in self.roots:
+                if path.is_relative_to(root):
+                    names.append(str(Path(root.name, path.relative_to(root))))
+        return names
+
+    def _path(self, name: str) -> Path:
+        """Return the path of one name; links that lead out of the root are refused."""
+        first, *rest = Path(name).parts or ("",)
+        for root in self.roots:
+            if root.name == first:
+                path = root.joinpath(*rest)
+                # A name may be too long for the file system.
+                with suppress(OSError):
+                    if path.exists() and path.resolve().is_relative_to(root.resolve()):
+                        return path
+        choices = _choices([root.name for root in self.roots])
+        raise UnknownSetting(
+            f"docs: {name!r} is not one of the folders and files that may be searched{choices}."
+        )
 
 
 def _as_form(schema: dict[str, Any]) -> None:
@@ -80,7 +117,7 @@ def _as_form(schema: dict[str, Any]) -> None:
             field.pop("default", None)
 
 
-class UserSettings(KnownNames):
+class UserSettings(ReadableSettings):
     """A user's settings for a run on the server; the operator's settings apply to unset fields."""
 
     model_config = ConfigDict(title="Settings", json_schema_extra=_as_form)
@@ -146,7 +183,7 @@ class UserSettings(KnownNames):
             "language": self.language or operator.language,
             "instructions": "\n".join(filter(None, (operator.instructions, self.instructions))),
             "models": _models(self.models, operator),
-            "docs": documents_below(roots, self.docs),
+            "docs": SharedDocuments(roots).paths(self.docs),
             "engines": _engines(self.engines, operator),
             "earlier": self.earlier,
             "domains_allow": _domains(self.domains_allow, operator),
@@ -212,32 +249,6 @@ def _domains(wanted: tuple[str, ...], operator: Context) -> tuple[str, ...]:
     return wanted or allowed
 
 
-def documents_below(roots: Sequence[Path], names: Sequence[str] | None) -> tuple[Path, ...]:
-    """Return the paths of folders and files that a user named; `names` None: the roots themselves.
-    Blocks.
-
-    `roots`: the operator's folders and files. Each name begins with the name of a root. Raises
-    `UnknownSetting` for a name that does not exist there.
-    """
-    if names is None:
-        return tuple(roots)
-    return tuple(_below(roots, name) for name in names)
-
-
-def names_below(roots: Sequence[Path], docs: Iterable[str]) -> list[str] | None:
-    """Return the `names` for which `documents_below` returns these paths; None if they are exactly
-    the roots."""
-    paths = tuple(map(Path, docs))
-    if paths == tuple(roots):
-        return None
-    names: list[str] = []
-    for path in paths:
-        for root in roots:
-            if path.is_relative_to(root):
-                names.append(str(Path(root.name, path.relative_to(root))))
-    return names
-
-
 def _of_user(path: Path, user: str) -> Path:
     """Replace `{user}` in a path with the user's name; raises `UnknownSetting` for a name unsafe as
     a folder."""
@@ -250,23 +261,6 @@ def _of_user(path: Path, user: str) -> Path:
             "(DEEP_RESEARCH_DOCS)."
         )
     return Path(str(path).replace(USER_PLACEHOLDER, user))
-
-
-def _below(roots: Sequence[Path], name: str) -> Path:
-    """Return the path of one name of `documents_below`; links that lead out of the root are
-    refused."""
-    first, *rest = Path(name).parts or ("",)
-    for root in roots:
-        if root.name == first:
-            path = root.joinpath(*rest)
-            # A name may be too long for the file system.
-            with suppress(OSError):
-                if path.exists() and path.resolve().is_relative_to(root.resolve()):
-                    return path
-    choices = _choices([root.name for root in roots])
-    raise UnknownSetting(
-        f"docs: {name!r} is not one of the folders and files that may be searched{choices}."
-    )
 
 
 def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:

@@ -14,16 +14,16 @@ import platform
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..concurrency import ShieldedTasks
 from ..errors import ThreadBusy
-from .pages import announce_change
+from .pages import thread_changes
+from .shielded import ShieldedTasks
 
 _RENEWAL_SECONDS = 5.0
 """Seconds between renewals of a lease."""
@@ -31,7 +31,7 @@ EXPIRY_SECONDS = 60.0
 """Seconds after which a lease expires if not renewed; longer than any wait for the database."""
 _HANDOVER_SECONDS = 2.0
 """Seconds to wait for an abandoned run of this process that is about to stop."""
-TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
+_TOKEN = "__deep_research_lease"  # noqa: S105 - a key of LangGraph's config, private because of its underscores
 """Key in `configurable` for the owner of a lease that the caller holds: the run uses that lease,
 and takes none."""
 FENCED = "the lease of this thread is held by another run"
@@ -95,7 +95,7 @@ class Lease:
     @property
     def config(self) -> dict[str, Any]:
         """Config for a run that uses this lease."""
-        return {"configurable": {"thread_id": self.thread_id, TOKEN: self.owner}}
+        return {"configurable": {"thread_id": self.thread_id, _TOKEN: self.owner}}
 
     def lose(self) -> None:
         """Mark the lease as lost and stop its run, whose results could not be stored."""
@@ -181,7 +181,7 @@ class Leases(ABC):
                     await self._shielded.do(self._release(lease))
             finally:
                 _active_owners.discard(lease.owner)
-                announce_change(thread_id)
+                thread_changes.announce(thread_id)
 
     async def other_holder(self, thread_id: str, lease: Lease | None = None) -> Holder | None:
         """Return who validly holds the thread's lease; None if nobody does, or if it is this
@@ -243,6 +243,17 @@ class Leases(ABC):
     @abstractmethod
     async def _holder(self, thread_id: str) -> Holder | None:
         """Return the stored holder of a thread's lease."""
+
+
+def lease_for(
+    saver: object, configurable: Mapping[str, Any]
+) -> AbstractAsyncContextManager[Lease | None]:
+    """Return a context that holds the lease of the thread in a run's `configurable`; None instead
+    if the run has no thread, or the saver is not of our databases."""
+    leases: Leases | None = getattr(saver, "leases", None)
+    if leases is None or not configurable.get("thread_id"):
+        return nullcontext()
+    return leases.hold(str(configurable["thread_id"]), configurable.get(_TOKEN, ""))
 
 
 def _this_process() -> Process:

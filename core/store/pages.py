@@ -1,9 +1,9 @@
 """What is stored for a thread besides its checkpoints: texts and notes in the store (`Pages`), and
-files in a folder.
+files in a folder (`AttachedFiles`).
 
 A text (of a page, or a tool result) is stored under its SHA-256, which is all that the state holds
 of it. A note is a JSON object under a name, such as a part of the log. Clients that follow a thread
-are woken when something is stored.
+are woken when something is stored (`thread_changes`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from langchain_core.messages import AnyMessage, ToolMessage
@@ -50,13 +50,10 @@ _REFERENCE = "text_hash"
 ATTACHMENTS = "attachments"
 """Name of the folder for the attachments of all threads, and of the note in a thread's store with
 its path."""
-INDEX_FILE = "index.sqlite"
+_INDEX_FILE = "index.sqlite"
 """File name of the search index of a thread's files; it is next to their folder, so that both are
 deleted together."""
 _locks = Locks()
-_changes = PerLoop(WeakValueDictionary[str, asyncio.Event])
-"""The event that is set by the next change of a thread, by thread id; only of threads that are
-followed."""
 _UNKEPT = InMemoryStore()
 """Store of graphs that were compiled without one; its texts are lost with the process."""
 
@@ -77,6 +74,15 @@ class Pages:
         self.thread = thread_id
         self.namespace = page_namespace(thread_id)
         """The thread's namespace in the store."""
+
+    @classmethod
+    def of_node(cls, store: BaseStore | None, question_id: str) -> Pages:
+        """Return the `Pages` of the calling node's thread; without a thread id, the question's id
+        replaces it."""
+        # From the config, not from the state: a copied thread has its own texts.
+        configurable = get_config().get("configurable", {})
+        thread_id = str(configurable.get("thread_id") or question_id)
+        return cls(store or _UNKEPT, thread_id, str(configurable.get(OWNER) or ""))
 
     def of_thread(self, thread_id: str) -> Pages:
         """Return the `Pages` of another thread in the same store, without a user."""
@@ -124,7 +130,7 @@ class Pages:
 
     async def read_notes(self, names: Sequence[str]) -> list[dict[str, Any] | None]:
         """Return the notes with these names, in their order, like `read_note`."""
-        return [note_value(item) for item in await self._items(names)]
+        return [_note_value(item) for item in await self._items(names)]
 
     async def _items(self, names: Sequence[str]) -> list[Item | None]:
         """Return what is stored under these names, in their order."""
@@ -145,9 +151,14 @@ class Pages:
         note."""
         return _locks.lock((self.namespace, name))
 
+    @staticmethod
+    def reference(call_id: str, content_hash: str) -> ToolMessage:
+        """Return a tool result that refers to a text in the store."""
+        return ToolMessage("", tool_call_id=call_id, artifact={_REFERENCE: content_hash})
+
     async def fill_in(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Return the messages with the stored text in each tool result that only refers to it
-        (`reference_to`)."""
+        (`reference`)."""
         # The call ids of the references, by their index in `messages`.
         call_ids: dict[int, str] = {}
         hashes: list[str] = []
@@ -165,7 +176,7 @@ class Pages:
         return filled
 
 
-def note_value(item: Item | None) -> dict[str, Any] | None:
+def _note_value(item: Item | None) -> dict[str, Any] | None:
     """Return the value of a note as stored, None if it is not stored; raises `DatabaseUnusable` if
     it is damaged."""
     if item is None:
@@ -176,20 +187,6 @@ def note_value(item: Item | None) -> dict[str, Any] | None:
             f"{item.namespace[0]} cannot be read."
         )
     return dict(item.value)
-
-
-def pages_of(store: BaseStore | None, question_id: str) -> Pages:
-    """Return the `Pages` of the calling node's thread; without a thread id, the question's id
-    replaces it."""
-    # From the config, not from the state: a copied thread has its own texts.
-    configurable = get_config().get("configurable", {})
-    thread_id = str(configurable.get("thread_id") or question_id)
-    return Pages(store or _UNKEPT, thread_id, str(configurable.get(OWNER) or ""))
-
-
-def reference_to(call_id: str, content_hash: str) -> ToolMessage:
-    """Return a tool result that refers to a text in the store."""
-    return ToolMessage("", tool_call_id=call_id, artifact={_REFERENCE: content_hash})
 
 
 def packed(op: PutOp) -> PutOp:
@@ -225,40 +222,63 @@ def unpacked(stored: Any, file: str = "") -> dict[str, Any]:
     return {DAMAGED: f" {file!r}" if file else ""}
 
 
-def attachments_folder(data_dir: Path) -> Path:
-    """Return the path of the folder for the attachments of all threads; blocks, since it accesses
-    files."""
-    return data_dir.expanduser().resolve() / ATTACHMENTS
+class AttachedFiles(NamedTuple):
+    """The files attached to messages, in a folder for each thread."""
+
+    folder: Path
+    """Absolute path of the folder of all threads; it may not exist."""
+
+    @classmethod
+    def below(cls, data_dir: Path) -> AttachedFiles:
+        """Return the attached files of a data folder; blocks, since it accesses files."""
+        return cls(data_dir.expanduser().resolve() / ATTACHMENTS)
+
+    @property
+    def note(self) -> dict[str, dict[str, str]]:
+        """The note by which a thread's files are found when the thread is deleted or copied."""
+        return {ATTACHMENTS: {"folder": str(self.folder)}}
+
+    def of_thread(self, thread_id: str) -> Path:
+        """Return the path of the folder of a thread's files; it may not exist."""
+        return self.folder / text_hash(thread_id)[:32] / "attached"
+
+    def index_of(self, path: Path) -> Path | None:
+        """Return the file of the search index for the folder of a thread's files; None for any
+        other path."""
+        if path.parent.parent != self.folder:
+            return None
+        return path.parent / _INDEX_FILE
+
+    def delete(self, thread_id: str) -> None:
+        """Delete a thread's files and their index; blocks, since it accesses files."""
+        with suppress(FileNotFoundError):
+            shutil.rmtree(self.of_thread(thread_id).parent)
 
 
-def thread_folder(folder: Path, thread_id: str) -> Path:
-    """Return the path of the folder of a thread's files, inside `folder`, that of all threads; it
-    may not exist."""
-    return folder / text_hash(thread_id)[:32] / "attached"
-
-
-def delete_files(folder: Path, thread_id: str) -> None:
-    """Delete a thread's files and their index in `folder`, that of all threads; blocks, since it
-    accesses files."""
-    with suppress(FileNotFoundError):
-        shutil.rmtree(thread_folder(folder, thread_id).parent)
-
-
-def next_change(thread_id: str) -> asyncio.Event:
-    """Return the event that is set by the thread's next change; get it before you read, and wait
-    for it afterwards."""
-    return _changes.get().setdefault(thread_id, asyncio.Event())
-
-
-def followed_threads() -> list[str]:
-    """Return the ids of the threads whose `next_change` someone on this event loop is waiting
-    for."""
-    return list(_changes.get())
-
-
-def announce_change(thread_id: str) -> None:
-    """Set the event of `next_change`, since something was stored for the thread; only on this event
+class ThreadChanges:
+    """Wakes clients that follow a thread when something is stored for it; only on one event
     loop."""
-    event = _changes.get().pop(thread_id, None)
-    if event:
-        event.set()
+
+    def __init__(self) -> None:
+        self._events = PerLoop(WeakValueDictionary[str, asyncio.Event])
+        """The event that is set by the next change of a thread, by thread id; only of threads that
+        are followed."""
+
+    def next(self, thread_id: str) -> asyncio.Event:
+        """Return the event that is set by the thread's next change; get it before you read, and
+        wait for it afterwards."""
+        return self._events.get().setdefault(thread_id, asyncio.Event())
+
+    def followed(self) -> list[str]:
+        """Return the ids of the threads whose next change someone is waiting for."""
+        return list(self._events.get())
+
+    def announce(self, thread_id: str) -> None:
+        """Set the event of `next`, since something was stored for the thread."""
+        event = self._events.get().pop(thread_id, None)
+        if event:
+            event.set()
+
+
+thread_changes = ThreadChanges()
+"""The changes of all threads of this process."""

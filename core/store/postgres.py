@@ -22,13 +22,14 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
-from ..concurrency import Locks, PerLoop, ShieldedTasks
+from ..concurrency import Locks, PerLoop
 from ..errors import DatabaseUnusable
 from ..settings.limits import DATABASE
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import TEXT, packed, unpacked
 from .saver import RunSaver
 from .serializer import StrictSerializer
+from .shielded import ShieldedTasks
 
 _CONNECT_SECONDS = 10
 _CONNECTIONS = 8

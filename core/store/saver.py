@@ -31,11 +31,12 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ..concurrency import ShieldedTasks, in_thread, shielded
+from ..concurrency import in_thread
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from .lease import FENCED, Leases
-from .pages import ATTACHMENTS, TEXT, delete_files, page_namespace, thread_folder, unpacked
+from .pages import ATTACHMENTS, TEXT, AttachedFiles, page_namespace, unpacked
 from .serializer import StrictSerializer
+from .shielded import ShieldedTasks, shielded
 
 _CHECKPOINTS_OF_RUNS = """
 WITH RECURSIVE
@@ -222,8 +223,8 @@ class RunSaver(BaseCheckpointSaver[str]):
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread: attached files, checkpoints, pending writes and page texts."""
         # Files first, because the note with their path is deleted with the texts.
-        for folder in await self._attachments(thread_id):
-            await asyncio.to_thread(delete_files, folder, thread_id)
+        for files in await self._attachments(thread_id):
+            await asyncio.to_thread(files.delete, thread_id)
         await super().adelete_thread(thread_id)
         # The namespaces of the lists of finished runs end in a hash of the user.
         listed = "DELETE FROM store WHERE key = ? AND prefix BETWEEN 'runs of 0' AND 'runs of g'"
@@ -235,9 +236,9 @@ class RunSaver(BaseCheckpointSaver[str]):
     @shielded
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread: attached files, checkpoints, pending writes and page texts."""
-        for folder in await self._attachments(source_thread_id):
-            source = thread_folder(folder, source_thread_id)
-            target = thread_folder(folder, target_thread_id)
+        for files in await self._attachments(source_thread_id):
+            source = files.of_thread(source_thread_id)
+            target = files.of_thread(target_thread_id)
             with suppress(FileNotFoundError):
                 await asyncio.to_thread(shutil.copytree, source, target, dirs_exist_ok=True)
         threads = (target_thread_id, source_thread_id)
@@ -253,18 +254,18 @@ class RunSaver(BaseCheckpointSaver[str]):
         statements.append((_COPY_TEXTS, [tuple(map(_prefix, threads))]))
         await self.change(*statements)
 
-    async def _attachments(self, thread_id: str) -> list[Path]:
-        """Return the folder for attachments (of all threads), in a list, if this thread has files
-        in it; else empty."""
+    async def _attachments(self, thread_id: str) -> list[AttachedFiles]:
+        """Return the attached files of all threads, in a list, if this thread has some; else
+        empty."""
         query = "SELECT value FROM store WHERE prefix = ? AND key = ?"
-        folders: list[Path] = []
+        found: list[AttachedFiles] = []
         for (value,) in await self.rows(query, _prefix(thread_id), ATTACHMENTS):
             # PostgreSQL stores values as one text.
             note = unpacked(value.get(TEXT) if isinstance(value, dict) else value)
             folder = note.get("folder")
             if isinstance(folder, str):
-                folders.append(Path(folder))
-        return folders
+                found.append(AttachedFiles(Path(folder)))
+        return found
 
     @shielded
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:

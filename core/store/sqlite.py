@@ -22,12 +22,13 @@ from langgraph.store.base import GetOp, Op, PutOp, Result
 from langgraph.store.sqlite import SqliteStore
 from typing_extensions import override
 
-from ..concurrency import ShieldedTasks, Threads
+from ..concurrency import Threads
 from ..errors import DatabaseUnusable
 from .lease import FENCED, Holder, Lease, Leases, Process
 from .pages import packed, unpacked
 from .saver import CheckpointKey, RunSaver, config_of
 from .serializer import StrictSerializer
+from .shielded import ShieldedTasks
 
 BUSY_SECONDS = 30.0
 """Seconds to wait while another process writes."""

@@ -1,9 +1,8 @@
-"""Converts records and logged packets that an earlier version stored, so that its runs can be
-opened and resumed."""
+"""Converts records that an earlier version stored, so that its runs can be opened and resumed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from ..records.branches import StepTask
@@ -79,13 +78,3 @@ Records of this version with the same class name pass through as well, so a conv
 their fields as they are. A record inside another is stored as a plain dict: the conversion of the
 outer record has to convert it.
 """
-
-
-def upgraded_packets(logged: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return logged packets without the estimates of bad86816, which `estimate_made` no longer
-    holds."""
-    return [packet for packet in logged if not _is_old_estimate(packet)]
-
-
-def _is_old_estimate(packet: Mapping[str, Any]) -> bool:
-    return packet["type"] == "estimate_made" and "median_seconds" not in packet["estimate"]

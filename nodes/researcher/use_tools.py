@@ -8,7 +8,6 @@ from ...core.events.call import SilentEvents
 from ...core.records import tool_names
 from ...core.records.branches import BranchUpdate, ResearcherState
 from ...core.records.sources import unopened
-from ...core.store.pages import reference_to
 from ...tools.passed import load_servers
 from ...tools.results import results_in, shrunk
 from ...tools.tool import ToolContext
@@ -61,7 +60,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     if not reads_all:
         iteration += 1
     return BranchUpdate(
-        notes=[[reference_to(request.id, reference)]],
+        notes=[[turn.pages.reference(request.id, reference)]],
         request=None,
         reason=fault,
         iteration=iteration,

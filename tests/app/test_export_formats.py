@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -13,10 +14,11 @@ from kit.reports import REPORT, SOURCES, standing
 
 from deep_research.app.exports.bibliography import bibtex, csl_json, reference_id
 from deep_research.app.exports.finished import finished_report
-from deep_research.app.exports.formats import FORMATS, ExportFormat, format_of_file
+from deep_research.app.exports.formats import FORMATS, ExportFormat
 from deep_research.app.output import run_json, run_page
 from deep_research.app.runs import StoredRun
 from deep_research.app.settings import RunName
+from deep_research.app.stored import chosen_format
 from deep_research.core.errors import ExtraMissing
 from deep_research.core.evidence.memory.observations import dispute_between, observed_dispute
 from deep_research.core.records import plan
@@ -60,8 +62,8 @@ def test_each_format_is_written_and_is_chosen_by_its_suffixes(export_format: Exp
     assert export_format.write(standing())
     for suffix in export_format.suffixes:
         assert (
-            format_of_file(f"The light{suffix}")
-            == format_of_file(f"a.b{suffix.upper()}")
+            chosen_format(None, Path(f"The light{suffix}"))
+            == chosen_format(None, Path(f"a.b{suffix.upper()}"))
             == export_format
         )
 

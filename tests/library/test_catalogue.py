@@ -21,7 +21,7 @@ from kit.runs import (
 )
 
 from deep_research import Context
-from deep_research.core.library.library import MOST_LISTED, Library, catalogue
+from deep_research.core.library.library import Library
 
 LIGHT = "- Skerry Light (docs:lab-documents/lighthouse.md, 94 characters)"
 
@@ -34,17 +34,17 @@ async def test_models_that_plan_and_search_see_the_documents(tmp_path: Path) -> 
 
 
 def test_many_documents_are_listed_by_folder(papers: Papers) -> None:
-    for number in range(MOST_LISTED):
+    for number in range(150):
         (papers.docs / "old" / f"{number}.md").write_text(
             f"# Paper {number}\n\nIt is one of many.", "utf-8"
         )
     library = papers.library()
-    listed = catalogue(library, library.refresh().documents)
+    listed = library.catalogue(library.refresh().documents)
     assert listed.splitlines()[1:-1] == [
         "- docs:papers/old: 151 documents",
         "- docs:papers: 2 documents",
     ]
-    assert catalogue(Library(Context(data_dir=papers.data)), 0) == ""
+    assert Library(Context(data_dir=papers.data)).catalogue(0) == ""
 
 
 def test_drafts_and_superseded_versions_are_marked(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_drafts_and_superseded_versions_are_marked(tmp_path: Path) -> None:
         },
     )
     library = Library(Context(docs=(folder,), data_dir=tmp_path / "data"))
-    lines = catalogue(library, library.refresh().documents).splitlines()[1:-1]
+    lines = library.catalogue(library.refresh().documents).splitlines()[1:-1]
     assert sorted(line.rpartition("/")[2] for line in lines) == [
         "berths.md, draft, 35 characters)",
         "fees.md, 2024-05-01, 59 characters)",

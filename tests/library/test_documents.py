@@ -16,7 +16,7 @@ from pypdf import PdfReader, PdfWriter
 from deep_research.core.errors import DocumentsUnreadable
 from deep_research.core.library.folder import MOST_NAMED, LeftOut, read_file, scan_folder
 from deep_research.core.library.library import Library
-from deep_research.core.reading.records import Unreadable
+from deep_research.core.reading.documents.records import Unreadable
 
 
 def reasons(library: Library) -> dict[str, str]:

@@ -28,7 +28,7 @@ from deep_research.core.library.index import Index
 from deep_research.core.library.library import LibraryStatus
 from deep_research.core.library.upkeep import BATCH_FILES, MOST_TRIES, compare, update
 from deep_research.core.reading.documents.pool import Parser
-from deep_research.core.reading.records import Extract, Unreadable
+from deep_research.core.reading.documents.records import Extract, Unreadable
 from deep_research.core.settings.limits import Limits
 
 PATHS = ("a.md", "b.txt", "sub/a.md", "sub/c.txt")

@@ -28,11 +28,11 @@ from kit.web import hostile_web
 from deep_research.app.doctor import diagnose
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.models.faults import explain
+from deep_research.core.reading.addresses import Unread
 from deep_research.core.reading.fetch import Fetcher
-from deep_research.core.reading.records import Unread
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
-from deep_research.core.settings.network import proxy_for, usable_proxy
+from deep_research.core.settings.network import usable_proxy
 from deep_research.tools.engine import EngineFailed, SearchEngine
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
@@ -251,8 +251,8 @@ def test_hosts_in_no_proxy_are_reached_directly(monkeypatch: Patch) -> None:
         "http://other.example",
         "https://127.0.0.2:8443",
     )
-    assert [proxy_for(address) for address in direct] == [None] * 4
-    assert proxy_for("https://other.example") == "http://proxy.example:3128"
+    assert [usable_proxy(address) for address in direct] == [None] * 4
+    assert usable_proxy("https://other.example") == "http://proxy.example:3128"
 
 
 def test_doctor_says_what_goes_through_the_proxy(monkeypatch: Patch, tmp_path: Path) -> None:

@@ -9,7 +9,12 @@ import re
 import pytest
 
 from deep_research.core.errors import UnknownSetting
-from deep_research.core.reading.addresses import ADDRESS_CHARACTERS, join_address, parse_address
+from deep_research.core.reading.addresses import (
+    ADDRESS_CHARACTERS,
+    Unread,
+    join_address,
+    parse_address,
+)
 from deep_research.core.reading.policy import (
     NEVER,
     NOT_PUBLIC,
@@ -19,7 +24,6 @@ from deep_research.core.reading.policy import (
     domains_of,
     is_public,
 )
-from deep_research.core.reading.records import Unread
 from deep_research.core.settings.context import Context
 
 NOT_READ = [

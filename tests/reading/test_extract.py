@@ -20,8 +20,8 @@ from pypdf import PdfReader, PdfWriter
 
 from deep_research.core.reading.documents.decode import clean_text, decode
 from deep_research.core.reading.documents.parse_text import plain_title
-from deep_research.core.reading.documents.pool import CHILDREN, Parser
-from deep_research.core.reading.records import DocumentKind, Extract, Unreadable
+from deep_research.core.reading.documents.pool import Parser
+from deep_research.core.reading.documents.records import DocumentKind, Extract, Unreadable
 
 
 @pytest.fixture(scope="module")
@@ -314,12 +314,13 @@ async def test_many_readers_share_a_few_children_and_later_ones_use_them_again(w
             await stack.enter_async_context(reading(web, limits={"parse_seconds": 60.5}))
             for _ in range(10)
         ]
+        most = Parser.shared(1, 1).workers
         work = (readers[number % 10].read(address) for number, address in enumerate(addresses))
         pages = await asyncio.gather(*work)
-        assert 1 <= len(children() - before) <= CHILDREN
+        assert 1 <= len(children() - before) <= most
     assert [page.text.rsplit(" ", 1)[1] for page in pages] == [str(number) for number in range(30)]
     waiting = children()
-    assert 1 <= len(waiting - before) <= CHILDREN
+    assert 1 <= len(waiting - before) <= most
     async with reading(web, limits={"parse_seconds": 60.5}) as later:
         assert (await later.read(addresses[0])).text
     assert children() <= waiting

@@ -20,9 +20,8 @@ from kit import web as web_pages
 from kit.engines import own_authority
 from kit.web import Web, hostile_web
 
-from deep_research.core.reading.addresses import parse_address
+from deep_research.core.reading.addresses import Unread, parse_address
 from deep_research.core.reading.fetch import LOOKUPS, Fetcher, Resolver
-from deep_research.core.reading.records import Unread
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
 

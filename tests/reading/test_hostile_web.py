@@ -15,7 +15,8 @@ from kit import web as web_pages
 from kit.files import pdf_of, reading
 from kit.web import Web
 
-from deep_research.core.reading.records import Extract, Unread
+from deep_research.core.reading.addresses import Unread
+from deep_research.core.reading.documents.records import Extract
 from deep_research.core.reading.web_page import WebReader
 
 SHORT_SECONDS = 0.5

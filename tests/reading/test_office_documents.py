@@ -28,8 +28,8 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from deep_research.core.reading.documents.office import UNPACKED_BYTES
+from deep_research.core.reading.documents.records import Extract, Unreadable
 from deep_research.core.reading.documents.worker import parse
-from deep_research.core.reading.records import Extract, Unreadable
 
 BODY = "word/document.xml"
 

@@ -10,12 +10,12 @@ from functools import partial
 import lxml.html
 import pytest
 
-from deep_research.core.reading.addresses import join_address, parse_address
+from deep_research.core.reading.addresses import Unread, join_address, parse_address
 from deep_research.core.reading.documents.parse_html import signs_of
+from deep_research.core.reading.documents.records import Unreadable
 from deep_research.core.reading.documents.worker import parse
 from deep_research.core.reading.fetch import body_kind, charset_of
 from deep_research.core.reading.policy import Robots
-from deep_research.core.reading.records import Unread, Unreadable
 
 pytestmark = pytest.mark.slow
 

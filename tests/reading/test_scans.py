@@ -25,7 +25,7 @@ from pypdf.generic import RectangleObject
 from deep_research.core.evidence.text.sentences import PAGE_END
 from deep_research.core.reading.documents.pool import Parser
 from deep_research.core.reading.documents.recognition import PAGES, Recogniser
-from deep_research.core.reading.records import Extract, Unreadable
+from deep_research.core.reading.documents.records import Extract, Unreadable
 
 if not has_fonts():
     pytest.skip("the fonts DejaVu and Liberation are missing", allow_module_level=True)

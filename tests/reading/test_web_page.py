@@ -15,7 +15,7 @@ from kit import web as web_pages
 from kit.files import SHELL, publish_app, reading, refusal
 from kit.web import Web
 
-from deep_research.core.reading.records import PageLink
+from deep_research.core.reading.documents.records import PageLink
 from deep_research.core.reading.web_page import WebReader
 
 # One reader serves all tests: its children take a moment to start.

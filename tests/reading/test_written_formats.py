@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.files import book, saved
 
+from deep_research.core.reading.documents.records import Extract, Unreadable
 from deep_research.core.reading.documents.worker import parse
-from deep_research.core.reading.records import Extract, Unreadable
 
 TABLE = "| Year | Keeper |\n| --- | --- |\n| 1901 | Ada Moran |\n| 1932 | Bo |"
 

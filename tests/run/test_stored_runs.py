@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 
 from deep_research.app.embed import thread_id
 from deep_research.app.exports.formats import export_formats
-from deep_research.app.runs import open_runs
+from deep_research.app.runs import RunBook
 from deep_research.app.words import STRATEGIES
 from deep_research.core.records.research import Strategy
 from deep_research.core.store.database import FILE_NAME
@@ -45,7 +45,7 @@ def stored_state(desk: Desk, thread: str) -> ResearchState:
     """The stored state of a run."""
 
     async def state() -> ResearchState:
-        async with open_runs(desk.data) as book:
+        async with RunBook.open(desk.data) as book:
             return (await book.read(thread)).state
 
     return asyncio.run(state())
@@ -55,7 +55,7 @@ def earlier_states(desk: Desk, thread: str) -> list[ResearchState]:
     """The final states of a run's earlier questions."""
 
     async def states() -> list[ResearchState]:
-        async with open_runs(desk.data) as book:
+        async with RunBook.open(desk.data) as book:
             return [run.state for run in await book.earlier(await book.read(thread))]
 
     return asyncio.run(states())
@@ -83,7 +83,7 @@ async def test_every_stored_checkpoint_and_pending_write_is_readable(
     stored: Desk, name: str
 ) -> None:
     thread: RunnableConfig = {"configurable": {"thread_id": thread_id(name)}}
-    async with open_runs(stored.data) as book:
+    async with RunBook.open(stored.data) as book:
         read = [checkpoint async for checkpoint in book.database.saver.alist(thread)]
     [(stored_checkpoints,)] = queried(
         stored.data / FILE_NAME,

@@ -21,7 +21,7 @@ from kit.server import PAUSE, SECONDS
 from kit.wire import FACTS, QUESTION
 
 from deep_research.app.embed import thread_config, thread_id
-from deep_research.app.runs import RunBook, open_runs
+from deep_research.app.runs import RunBook
 from deep_research.core.store.pages import page_namespace
 
 pytestmark = pytest.mark.slow
@@ -77,7 +77,7 @@ def read(desk: WireDesk, work: Callable[[RunBook], Awaitable[Value]]) -> Value:
     """Read the file of runs while the command is at work."""
 
     async def reading() -> Value:
-        async with open_runs(desk.desk.data) as book:
+        async with RunBook.open(desk.desk.data) as book:
             return await work(book)
 
     return asyncio.run(reading())

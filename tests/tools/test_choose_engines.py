@@ -17,7 +17,7 @@ from langchain_core.tools import tool
 from deep_research.app.embed import build_graph
 from deep_research.core.errors import SearchRefused, UnknownSetting
 from deep_research.core.records.research import Scope
-from deep_research.core.settings.context import Context, within_scope
+from deep_research.core.settings.context import Context
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
 from deep_research.tools.run_engines import choose_engines, fallback_engines
@@ -45,14 +45,14 @@ def test_a_run_searches_by_the_engines_of_its_settings_or_the_default_ones(
 def test_a_question_goes_on_with_the_engines_that_it_began_with_or_says_which_key_is_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    began = within_scope(Context(), Scope(engines=("tavily",)))
+    began = Context().within(Scope(engines=("tavily",)))
     with pytest.raises(
         SearchRefused, match=r"set TAVILY_API_KEY, or start the question with other engines"
     ):
         check_tools(began)
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     check_tools(began)
-    offline = within_scope(Context(engines=("tavily",)), Scope(docs=("/papers",)))
+    offline = Context(engines=("tavily",)).within(Scope(docs=("/papers",)))
     check_tools(offline)
     assert choose_engines(offline) == (), "a key that was not there at the start changes nothing"
 
@@ -65,14 +65,14 @@ def test_engines_stand_in_where_nobody_named_any_and_a_key_that_comes_later_is_u
 
     free = ["duckduckgo", "wikipedia", "arxiv"]
     began = Scope(engines=("duckduckgo",), engines_by_default=True)
-    assert names(Context()) == names(within_scope(Context(engines=("arxiv",)), began)) == free
+    assert names(Context()) == names(Context(engines=("arxiv",)).within(began)) == free
     assert names(Context(engines=("duckduckgo",))) == ["duckduckgo"]
-    assert names(within_scope(Context(), Scope(engines=("duckduckgo",)))) == ["duckduckgo"]
+    assert names(Context().within(Scope(engines=("duckduckgo",)))) == ["duckduckgo"]
     assert names(Context(docs=(Path("papers"),))) == []
     monkeypatch.setitem(sys.modules, "arxiv", None)
     assert names(Context()) == free[:2]
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
-    assert names(Context()) == names(within_scope(Context(), began)) == ["tavily"]
+    assert names(Context()) == names(Context().within(began)) == ["tavily"]
 
 
 LIT = "The Skerry Light was lit for the first time in 1844."
@@ -119,7 +119,7 @@ async def test_an_engine_named_by_its_import_path_searches_under_that_name(name:
     context = Context(engines=f"{dotted} wikipedia")
     engine, _ = choose_engines(context)
     assert engine.name == dotted
-    context = within_scope(context, Scope(engines=(dotted,)))
+    context = context.within(Scope(engines=(dotted,)))
     outcome = await used("web_search", context, queries=["light"])
     [hit] = outcome.hits
     assert "1844" in hit.excerpt and hit.source.engines == (dotted,)
@@ -155,7 +155,7 @@ def test_a_stored_question_imports_nothing_that_the_settings_do_not_name(
             UnknownSetting,
             match=rf"'trap_here:Trap', which is not among .*DEEP_RESEARCH_{setting.upper()}",
         ):
-            within_scope(context, scope)
+            context.within(scope)
     assert "trap_here" not in sys.modules
 
 
@@ -163,7 +163,7 @@ async def test_the_environment_names_retrievers_by_import_path_and_users_of_a_se
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEEP_RESEARCH_RETRIEVERS", f"{__name__}:Archive")
-    context = within_scope(Context(), Scope(retrievers=(f"{__name__}:Archive",)))
+    context = Context().within(Scope(retrievers=(f"{__name__}:Archive",)))
     outcome = await used("internal_search", context, queries=["light"])
     assert "1844" in outcome.hits[0].excerpt
     with pytest.raises(

@@ -20,7 +20,7 @@ from langgraph.store.memory import InMemoryStore
 from deep_research.app.embed import aresearch, build_graph
 from deep_research.core.errors import NoSearchTool, UnknownSetting
 from deep_research.core.records.research import Scope
-from deep_research.core.settings.context import Context, within_scope
+from deep_research.core.settings.context import Context
 from deep_research.core.settings.user_settings import UserSettings
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools, researcher_tools
@@ -264,10 +264,10 @@ def test_users_of_the_server_can_set_no_tools_and_pass_no_engines() -> None:
 def test_a_question_is_resumed_with_the_objects_that_are_passed_again() -> None:
     archive = Archive(documents=[])
     scope = Scope(engines=("Archive",))
-    [engine] = choose_engines(within_scope(Context(engines=(archive,)), scope))
+    [engine] = choose_engines(Context(engines=(archive,)).within(scope))
     assert engine.name == "Archive"
     with pytest.raises(UnknownSetting, match="pass that object again"):
-        check_tools(within_scope(Context(), scope))
+        check_tools(Context().within(scope))
 
 
 async def test_private_texts_of_a_retriever_go_to_no_other_engine() -> None:

@@ -7,14 +7,14 @@ import re
 import unicodedata
 from contextlib import suppress
 
-from ..records import TEXT_CHARACTERS, Unreadable
+from .records import TEXT_CHARACTERS, Unreadable
 
 _SAMPLE_BYTES = 65_536
 TEXT_BYTES = 6 * TEXT_CHARACTERS
-NOT_IN_TEXT = r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]"
+_NOT_IN_TEXT = r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]"
 """Control characters or bytes that are rare in text. ESC is allowed, for coloured logs and
 ISO-2022-JP."""
-CONTROL_SHARE = 0.02
+_CONTROL_SHARE = 0.02
 """Maximum share of these characters in a text."""
 _FEW_CONTROLS = 8
 """Number of these characters that are accepted in any text, however short."""
@@ -48,7 +48,8 @@ _AS_MEANT = {
     **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
     "iso-8859-9": "cp1254",
 }
-_CONTROL = re.compile(NOT_IN_TEXT)
+_CONTROL = re.compile(_NOT_IN_TEXT)
+_CONTROL_BYTE = re.compile(_NOT_IN_TEXT.encode())
 # Zero-width joiners stay: Persian, Indic scripts and emoji need them. So do variation selectors
 # after symbols that may be emoji, except symbols that NFC replaces, so that cleaning twice changes
 # nothing.
@@ -81,9 +82,15 @@ def decode(data: bytes, declared: str = "", most: int = TEXT_BYTES) -> str:
     else:
         text = _without_bom(head, declared, is_whole=len(data) <= most)
     sample = text[:_SAMPLE_BYTES]
-    if len(_CONTROL.findall(sample)) > max(_FEW_CONTROLS, CONTROL_SHARE * len(sample)):
+    if len(_CONTROL.findall(sample)) > max(_FEW_CONTROLS, _CONTROL_SHARE * len(sample)):
         raise Unreadable("not text", "it is not a text file")
     return text
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether the first bytes of a file contain too many control characters for a text that is not
+    in UTF-16 or UTF-32."""
+    return len(_CONTROL_BYTE.findall(head)) > _CONTROL_SHARE * len(head) + 1
 
 
 def clean_text(text: str) -> str:

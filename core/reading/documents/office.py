@@ -12,8 +12,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from lxml import etree
 
-from ..records import DocumentKind, Unreadable
 from .parse_text import informative_title, iso_date
+from .records import DocumentKind, Unreadable
 
 _MEMBERS = 10_000
 """Maximum number of members of an archive."""

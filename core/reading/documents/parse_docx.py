@@ -16,11 +16,11 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml.ns import qn
 from lxml import etree
 
-from ..records import Extract
 from .office import local_name, open_archive, open_office, read_xml
 from .page_text import enclose, tree_text, write_links
 from .parse_text import first_heading
 from .raised import LOWERED, RAISED
+from .records import Extract
 
 _NAMES = {
     "p": "p",

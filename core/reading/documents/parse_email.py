@@ -10,9 +10,9 @@ from email.policy import default
 from email.utils import parseaddr, parsedate_to_datetime
 from typing import cast
 
-from ..records import Extract, Unreadable
 from .decode import clean_text, decode
 from .parse_html import visible_text
+from .records import Extract, Unreadable
 
 # Errors that the standard library raises on malformed headers.
 _MALFORMED = (MessageError, ValueError, LookupError, AttributeError, TypeError)

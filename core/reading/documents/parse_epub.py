@@ -7,10 +7,10 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from ..records import Extract, Unreadable
 from .office import open_archive, read_member, read_xml
 from .parse_html import visible_text
 from .parse_text import iso_date
+from .records import Extract, Unreadable
 from .tables import up_to_limit
 
 _CONTAINER = "META-INF/container.xml"

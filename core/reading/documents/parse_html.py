@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import lxml.html
 from lxml import etree
 
-from ..addresses import doi_in, join_address, parse_address
-from ..records import Extract, PageLink, Sign, Unread, Unreadable
+from ..addresses import Unread, doi_in, join_address, parse_address
 from ._dating import statements
 from .decode import clean_text, decode
 from .page_text import mark_raised, tree_text, write_links
 from .raised import resolve_raised
+from .records import Extract, PageLink, Sign, Unreadable
 
 if TYPE_CHECKING:
     from ...records.sources import Origin

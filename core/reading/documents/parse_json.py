@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from ..records import Extract, Unreadable
 from .parse_text import first_heading, stated_date
+from .records import Extract, Unreadable
 from .tables import tables_of, up_to_limit
 
 _TITLES = ("title", "headline", "subject", "name", "question", "label", "heading")

@@ -10,11 +10,11 @@ from copy import deepcopy
 
 from lxml import etree
 
-from ..records import Extract
 from .office import local_name, open_archive, read_xml
 from .page_text import enclose, tree_text
 from .parse_text import first_heading, informative_title, iso_date
 from .raised import LOWERED, RAISED
+from .records import Extract
 
 _MOST_COPIES = 64
 """Maximum repetitions of a cell or row, since empty ones are repeated to the end of a sheet."""

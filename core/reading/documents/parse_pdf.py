@@ -15,12 +15,12 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ...evidence.text.sentences import PAGE_END, PRINTED_NUMBERS
-from ..records import Extract, Unreadable
 from .layout import Line, in_order, rows_of, with_grid
 from .letters import grids_of, letters_of
 from .parse_text import first_line, informative_title, iso_date
 from .raised import END, RAISED
 from .recognition import SIDE, Recogniser
+from .records import Extract, Unreadable
 
 if TYPE_CHECKING:
     from PIL.Image import Image

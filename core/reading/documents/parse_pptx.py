@@ -10,9 +10,9 @@ from lxml import etree
 from pptx import Presentation
 
 from ...evidence.text.sentences import CLOSING_QUOTES, SENTENCE_ENDS, UNSPACED_ENDS
-from ..records import Extract
 from .office import local_name, open_office
 from .raised import END, LOWERED, RAISED
+from .records import Extract
 from .tables import Cell, cell_text, shown_number, table_of, tables_of_cells, up_to_limit
 
 _EMU_PER_LINE = 200_000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...evidence.text.sentences import UNSPACED_ENDS
 from ...evidence.text.words import date_at
-from ..records import Extract
+from .records import Extract
 from .tables import tables_of, up_to_limit
 
 if TYPE_CHECKING:

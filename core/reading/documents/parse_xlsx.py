@@ -15,9 +15,9 @@ from zipfile import ZipFile
 
 from openpyxl import load_workbook
 
-from ..records import Extract
 from .office import SMALL_BYTES, open_office, replace_members
 from .raised import END, LOWERED, RAISED
+from .records import Extract
 from .tables import shown_number, tables_of, up_to_limit
 
 _SHIFTED = re.compile(

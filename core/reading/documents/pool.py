@@ -20,15 +20,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, Self
 
-from ..records import DocumentKind, Extract, PageLink, Unreadable
+from ...concurrency import Threads
 from .decode import clean_text
 from .recognition import PAGES
+from .records import DocumentKind, Extract, PageLink, Unreadable
 from .worker import SCANS, receive, send
 
 _WORKER = "deep_research.core.reading.documents.worker"
-WORKERS = 2
+_WORKERS = 2
 """Number of child processes that parse the user's files at the same time."""
-CHILDREN = 4
+_CHILDREN = 4
 """Maximum number of child processes for web pages; several, since hostile pages may occupy some."""
 _IDLE_SECONDS = 60.0
 """How long an idle child process is kept; starting one takes as long as parsing thirty pages."""
@@ -51,6 +52,10 @@ _SAMPLE = b"<html><body>%b</body></html>" % (
 )
 
 
+_PAGE_THREADS = Threads("parse", _CHILDREN)
+"""Threads that wait for child processes which parse web pages."""
+
+
 class _File(NamedTuple):
     data: bytes
     name: str
@@ -68,7 +73,7 @@ class Parser:
         self,
         seconds: float,
         max_bytes: int,
-        workers: int = WORKERS,
+        workers: int = _WORKERS,
         today: str = "",
         idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
@@ -83,6 +88,19 @@ class Parser:
         self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()
         for worker in self._workers:
             self._idle.put(worker)
+
+    @classmethod
+    @cache
+    def shared(cls, seconds: float, max_bytes: int) -> Parser:
+        """Return this process's shared parser for pages with these limits."""
+        parser = cls(seconds, max_bytes, _CHILDREN)
+        atexit.register(parser.close)
+        return parser
+
+    @property
+    def workers(self) -> int:
+        """Maximum number of child processes."""
+        return len(self._workers)
 
     def __enter__(self) -> Self:
         return self
@@ -108,6 +126,12 @@ class Parser:
         if isinstance(extract, Unreadable):
             raise extract
         return extract
+
+    async def aparse(
+        self, data: bytes, name: str, kind: DocumentKind | None, charset: str, address: str
+    ) -> Extract:
+        """Parse the page at this address like `parse`, for async callers."""
+        return await _PAGE_THREADS.run(self.parse, data, name, kind, charset, address)
 
     def parse_all(self, files: Sequence[tuple[bytes, str]]) -> list[Extract | Unreadable]:
         """Parse (content, name) pairs in one request, which is much faster for small files."""
@@ -175,14 +199,6 @@ class Parser:
             return worker.parse(files)
         finally:
             self._idle.put(worker)
-
-
-@cache
-def shared_parser(seconds: float, max_bytes: int) -> Parser:
-    """Return this process's shared parser for pages with these limits."""
-    parser = Parser(seconds, max_bytes, CHILDREN)
-    atexit.register(parser.close)
-    return parser
 
 
 class _Worker:

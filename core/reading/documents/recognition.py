@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...evidence.text.sentences import PAGE_END
-from ..records import Extract, Reason, Unreadable
 from .layout import Line, in_order
 from .parse_text import first_line
+from .records import Extract, Reason, Unreadable
 
 if TYPE_CHECKING:
     import numpy

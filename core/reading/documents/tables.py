@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from ..records import TEXT_CHARACTERS
+from .records import TEXT_CHARACTERS
 
 _MOST_COLUMNS = 64
 """Maximum number of columns that a cell can span."""

@@ -20,13 +20,13 @@ from traceback import format_tb
 from typing import IO, Any, BinaryIO
 
 from ...evidence.text.sentences import PAGE_END
-from ...settings.registered import PARSERS, load_registered
-from ..records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
+from ...settings.registered import PARSERS
 from ._dating import DAY, dated, period_of, statements
 from .decode import TEXT_BYTES, clean_text, decode
 from .parse_text import PARSED_TITLE_CHARACTERS, plain_title
 from .raised import footnote_marks, resolve_raised
 from .recognition import PAGES, WEB_PAGES, Recogniser
+from .records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
 
 _MEMORY_BYTES = 1_000_000_000
 _SCAN_BYTES = 2_500_000_000
@@ -176,7 +176,7 @@ def _parse_kind(
 ) -> Extract:
     """Call the parser of this kind: with the bytes and its options, or with decoded text."""
     if kind == "registered":
-        registered_parser = load_registered(PARSERS, PurePath(name).suffix.lower()[1:])
+        registered_parser = PARSERS.load(PurePath(name).suffix.lower()[1:])
         return Extract("", registered_parser(data))
     # Parsers are loaded on demand, so that a child process starts fast.
     module = import_module(f".{_MODULES.get(kind, f'parse_{kind}')}", __package__)

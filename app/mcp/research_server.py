@@ -28,7 +28,7 @@ from ...core.library.library import Library
 from ...core.records.research import Depth, Strategy, Value
 from ...core.records.sources import Source
 from ...core.settings.context import Context
-from ...core.settings.user_settings import documents_below
+from ...core.settings.user_settings import SharedDocuments
 from ..as_tool import CitedSource, cited_sources
 from ..check_file import CheckedFile, StatementOutcome
 from ..progress import PlainLines
@@ -334,7 +334,7 @@ class ResearchServer(FastMCP[Any]):
         settings = self._runs(call).settings
 
         def search() -> SearchResult:
-            docs = documents_below(settings.docs, documents)
+            docs = SharedDocuments(settings.docs).paths(documents)
             if not docs:
                 raise NoSearchTool(
                     "There are no documents to search: name a folder with --docs or "

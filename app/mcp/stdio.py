@@ -1,21 +1,17 @@
-"""The `mcp` command: runs the MCP server over standard input and output."""
+"""Serves MCP over standard input and output, with runs in this process."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core.errors import ExtraMissing
 from ...core.records.research import Strategy
-from ...core.settings.context import Context, read_context
-from ...core.settings.user_settings import documents_below, with_absolute_paths
+from ...core.settings.context import Context
+from ...core.settings.user_settings import SharedDocuments
 from ..check_file import CheckedFile, check_file
-from ..endings import reports_errors, run_interruptibly
-from ..runs import RunBook, StoredRun, open_runs
-from ..settings import settings_from_options
-from ..words import DONE
+from ..runs import RunBook, StoredRun
 
 if TYPE_CHECKING:
     from ..progress import PlainLines
@@ -42,7 +38,7 @@ class LocalRuns(NamedTuple):
         """See `Runs.begin`."""
         if "docs" in given:
             given["docs"] = await asyncio.to_thread(
-                documents_below, self.settings.docs, given["docs"]
+                SharedDocuments(self.settings.docs).paths, given["docs"]
             )
         return await self.book.ask(thread, question, {**self.given, **given}, view, strategy)
 
@@ -61,11 +57,12 @@ class LocalRuns(NamedTuple):
         return await check_file(report, name, settings, on_notice)
 
 
-@reports_errors
-def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:
-    """Serve MCP over standard input and output."""
-    given = settings_from_options(data_dir=data_dir, **options)
-    settings = with_absolute_paths(read_context(given))
+async def serve_stdio(given: Mapping[str, Any]) -> None:
+    """Serve MCP over standard input and output until the caller closes them.
+
+    `given`: the settings from the operator's options. Raises `ExtraMissing`.
+    """
+    settings = Context.read(given).with_absolute_paths()
     try:
         import mcp.server  # noqa: F401
     except ImportError:
@@ -73,13 +70,8 @@ def serve_mcp(*, data_dir: Path | None, **options: Any) -> int:
             'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the '
             "checkout of deep_research."
         ) from None
+    from .research_server import ResearchServer
 
-    async def serve() -> None:
-        from .tools import ResearchServer
-
-        async with open_runs(settings.data_dir) as book:
-            runs = LocalRuns(book, given, settings)
-            await ResearchServer(lambda _: runs, settings).run_stdio_async()
-
-    run_interruptibly(serve())
-    return DONE
+    async with RunBook.open(settings.data_dir) as book:
+        runs = LocalRuns(book, given, settings)
+        await ResearchServer(lambda _: runs, settings).run_stdio_async()

@@ -10,10 +10,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from zlib import crc32
 
-from ..settings.registered import PARSERS, registered
+from ...settings.registered import PARSERS
 
 if TYPE_CHECKING:
-    from ..records.sources import DateKind, Origin
+    from ...records.sources import DateKind, Origin
 
 TEXT_CHARACTERS = 50_000_000
 """Maximum length of a text; needed since a small archive within `max_document_bytes` may unpack to
@@ -26,11 +26,6 @@ DocumentKind = Literal[
 Reason = Literal[
     "empty", "no text", "picture", "not installed", "too large", "not text", "broken", "encrypted",
     "timed out", "unreadable", "unknown format", "crashed",
-]  # fmt: skip
-RefusalCode = Literal[
-    "blocked", "paywall", "challenge", "empty shell", "too large", "not text", "gone", "robots",
-    "private", "bad address", "redirects", "timed out", "unreachable", "server error", "broken",
-    "denied domain",
 ]  # fmt: skip
 Sign = Literal[
     "challenge words", "challenge script", "paywall mark", "paywall words", "script only"
@@ -86,7 +81,7 @@ def kind_of_file(name: str) -> DocumentKind | None:
         return "text"
     if suffix in KINDS:
         return KINDS[suffix]
-    if suffix.removeprefix(".") in registered(PARSERS):
+    if suffix.removeprefix(".") in PARSERS.entries:
         return "registered"
     return None
 
@@ -149,20 +144,6 @@ class Unreadable(Exception):
         super().__init__(message)
         self.reason = reason
         self.trace = trace
-
-
-class Unread(Exception):
-    """A web page has no readable text. The message is for users and models."""
-
-    def __init__(self, code: RefusalCode, message: str, status: int = 0, doi: str = "") -> None:
-        """`status`: HTTP status, if that is the reason.
-
-        `doi`: DOI of the paper, if the page shows only part of it.
-        """
-        super().__init__(message)
-        self.code = code
-        self.status = status
-        self.doi = doi
 
 
 @cache

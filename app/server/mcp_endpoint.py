@@ -22,25 +22,24 @@ from ...core.dialogue.conversation import check_question
 from ...core.errors import RunFailed, UserMistake
 from ...core.records.research import Strategy
 from ...core.settings.context import Context
-from ...core.settings.user_settings import UserSettings, names_below
+from ...core.settings.user_settings import SharedDocuments, UserSettings
 from ..check_file import CheckedFile
 from ..runs import RunBook, StoredRun
-from ..server.auth import opened_books
-from ..server.routes import check_for
-from ..server.users import token_in, user_of
 from ..stream import read_packet
 from ..words import GRAPHS, default_strategy
+from .auth import opened_books
+from .routes import check_for
+from .users import token_in, user_of
 
 if TYPE_CHECKING:
+    from ..mcp.research_server import ResearchServer
     from ..progress import PlainLines
-    from .tools import ResearchServer
-
-
-PATH = "/mcp"
 
 
 class Sessions:
     """The ASGI app at `/mcp`; a session belongs to the user who started it."""
+
+    path = "/mcp"
 
     def __init__(self) -> None:
         self._manager: Any = None
@@ -84,7 +83,7 @@ SESSIONS = Sessions()
 def _server() -> ResearchServer | None:
     if find_spec("mcp") is None:
         return None
-    from .tools import ResearchServer
+    from ..mcp.research_server import ResearchServer
 
     return ResearchServer(
         lambda request: ServedRuns(request.user.username, request.user.access_token.token),
@@ -134,7 +133,7 @@ class ServedRuns(NamedTuple):
         context = dict[str, Any]()
         if run.id:
             # A follow-up does not inherit the documents of the earlier question by itself.
-            context["docs"] = names_below(self.settings.docs, run.scope.docs)
+            context["docs"] = SharedDocuments(self.settings.docs).names(run.scope.docs)
         # Converts the message to arguments of LangGraph's API.
         message = stored.message(words)
         sent: dict[str, Any] = {"input": _said(words)}

@@ -1,0 +1,80 @@
+"""What the command loads before it works: a process runs several commands, lightest first."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+_SCRIPT = """
+import contextlib, io, json, sys
+from deep_research.app.cli import main
+commands = json.loads(sys.argv[1])
+loaded = []
+for command in commands:
+    sys.argv = ["deep-research", *command]
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    loaded.append([code, shown.getvalue(), sorted(sys.modules)])
+print(json.dumps(loaded))
+"""
+_FRAMEWORKS = {"langgraph", "langchain_core", "pydantic", "rich", "sqlite3"}
+"""What research runs on; slow to import."""
+_FOR_RESEARCH = {
+    "langchain_openai",
+    "langchain_community",
+    "openai",
+    "tavily",
+    "ddgs",
+    "lxml",
+    "pypdfium2",
+    "playwright",
+    "langgraph_api",
+    "starlette",
+    "mcp",
+    "matplotlib",
+}
+"""Clients of models and of the web, parsers, and servers: not needed to read stored runs."""
+
+
+def _run(*commands: list[str]) -> list[tuple[int, str, set[str]]]:
+    """Run commands one after another in one process; return each one's exit code, output, and the
+    libraries loaded so far."""
+    script = [sys.executable, "-c", _SCRIPT, json.dumps(commands)]
+    printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    ends = list[tuple[int, str, set[str]]]()
+    for code, shown, modules in json.loads(printed):
+        ends.append((code, shown, {module.partition(".")[0] for module in modules}))
+    return ends
+
+
+def test_help_and_wrong_usage_load_neither_langgraph_nor_pydantic() -> None:
+    ends = _run(
+        ["--help"],
+        ["ask", "--help"],
+        ["serch", "keeper"],
+        ["ask", "Who kept the light?", "--modle", "extractive"],
+        ["ask", "Who kept the light?", "--verify", "maybe"],
+        ["ask", "Who", "kept", "it?"],
+        ["show"],
+        ["show", "light", "--json", "--format", "json"],
+    )
+    assert [code for code, _, _ in ends] == [0, 0, 2, 2, 2, 2, 2, 2]
+    options = ("--docs", "--attach", "--no-web", "--limit NAME=VALUE", "--thread")
+    shown = " ".join(ends[1][1].split())
+    assert all(option in shown for option in (*options, "arxiv, brave, crossref"))
+    libraries = ends[-1][2]
+    assert not libraries & (_FRAMEWORKS | _FOR_RESEARCH)
+
+
+def test_listing_and_showing_runs_load_no_clients_parsers_or_servers(tmp_path: Path) -> None:
+    folder = ["--data-dir", str(tmp_path)]
+    listed, unknown = _run(["runs", *folder], ["show", "light", *folder])
+    assert (listed[0], unknown[0]) == (0, 2)
+    assert listed[1].startswith("No runs yet")
+    assert not unknown[2] & _FOR_RESEARCH
