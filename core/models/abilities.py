@@ -23,8 +23,8 @@ from ..events.packets import Activity
 from ..settings.context import Context, Role
 from .caller import Caller, bind_call
 from .faults import ToolsUnbound, explain, fault_kind, message_of
-from .ladder.reply import read_reply, reasoning_of, split_thoughts
-from .ladder.rungs import LADDER, Ability, RungName, prepare
+from .compatible.reply import read_reply, reasoning_of, split_thoughts
+from .compatible.rungs import LADDER, Ability, RungName, prepare
 from .quirks import ModelTraits
 from .resolve import (
     is_extractive,

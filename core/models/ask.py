@@ -42,9 +42,9 @@ from .faults import (
     is_transient,
     retry_reason,
 )
-from .ladder.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split_thoughts
-from .ladder.rungs import Ability, prepare
-from .ladder.written_calls import CallGuard
+from .compatible.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split_thoughts
+from .compatible.rungs import Ability, prepare
+from .compatible.written_calls import CallGuard
 from .request import Request
 from .resolve import is_named, model_host, output_tokens, profile_of, resolve_model
 from .retries import has_content, retry_budget_of

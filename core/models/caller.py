@@ -28,7 +28,7 @@ from ..settings.context import Context, Role
 from ..settings.network import is_loopback
 from .deltas import plausible_counts
 from .faults import AnswerSilent, ToolsUnbound
-from .ladder.reply import reasoning_of
+from .compatible.reply import reasoning_of
 from .resolve import (
     EXTRACTIVE,
     REASONING_TOKENS,

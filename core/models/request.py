@@ -13,7 +13,7 @@ from langchain_core.messages import AnyMessage
 
 from ..dialogue.transcripts import Shorten
 from ..settings.context import Role
-from .ladder.rungs import TextKey
+from .compatible.rungs import TextKey
 
 
 class ShownDocument(NamedTuple):

@@ -40,7 +40,7 @@ from ..evidence.origin import origin_of
 from ..evidence.text.continuation import Continuation, join_continuation, without_loop
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
-from ..models.ladder.reply import split_thoughts
+from ..models.compatible.reply import split_thoughts
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..records.sources import Source

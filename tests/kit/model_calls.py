@@ -25,7 +25,7 @@ from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
 from deep_research.core.models.caller import Caller
 from deep_research.core.models.faults import explain
-from deep_research.core.models.ladder.reply import read_reply
+from deep_research.core.models.compatible.reply import read_reply
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.settings.context import Context, Role

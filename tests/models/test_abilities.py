@@ -23,7 +23,7 @@ from deep_research.core.models.abilities import (
     save_ability,
 )
 from deep_research.core.models.caller import Caller
-from deep_research.core.models.ladder.rungs import Ability
+from deep_research.core.models.compatible.rungs import Ability
 from deep_research.core.models.quirks import ModelTraits
 from deep_research.core.models.resolve import (
     check_models,

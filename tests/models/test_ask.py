@@ -31,7 +31,7 @@ from deep_research.core.events.packets import Placement
 from deep_research.core.models.ask import ask_model
 from deep_research.core.models.caller import MOST_CHARACTERS_PER_TOKEN, bind_call
 from deep_research.core.models.deltas import MOST_BYTES
-from deep_research.core.models.ladder.reply import reasoning_of
+from deep_research.core.models.compatible.reply import reasoning_of
 from deep_research.core.models.request import Request
 from deep_research.core.settings.context import Context
 

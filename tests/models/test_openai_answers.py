@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from deep_research.core.models.caller import spent_on
 from deep_research.core.models.faults import AnswerBroken, AnswerRefused
-from deep_research.core.models.ladder.reply import reasoning_of
+from deep_research.core.models.compatible.reply import reasoning_of
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import has_content
 

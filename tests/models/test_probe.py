@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import Runnable
 
 from deep_research.core.models.abilities import find_ability
-from deep_research.core.models.ladder.rungs import Ability
+from deep_research.core.models.compatible.rungs import Ability
 
 NATIVE = calls(call("save_word", word="Amber"))
 JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
