@@ -105,3 +105,8 @@ class Request(NamedTuple):
     (`report_idle_seconds`)."""
     keeps_broken: bool = False
     """If an answer breaks off after text was shown: return that part instead of raising."""
+
+
+pending_calls = dict[object, str]()
+"""Descriptions of the model calls in progress in this process, for the progress display; one key a
+call."""

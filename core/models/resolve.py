@@ -28,6 +28,7 @@ from ..records.research import Spent
 from ..settings.context import ROLES, Context, Model, Price, Role, read_settings, with_configurable
 from ..settings.network import usable_proxy
 from ..settings.user_settings import UserSettings
+from .compatible.memory import notes
 from .extractive.chat import ExtractiveChatModel
 from .faults import host_in
 
@@ -69,13 +70,6 @@ _REASONING_NAME = re.compile(
     re.IGNORECASE,
 )
 """Matches the names of reasoning models; decides for models that no profile describes."""
-known_to_reason = set[str]()
-"""Models (as `Profile.at_server`) that sent a thought in their trial."""
-known_to_need_help = set[str]()
-"""Models (as `Profile.at_server`) that cannot call tools through the API."""
-windows_at_servers = dict[str, int | None]()
-"""Windows in tokens as stated by the servers, by `Profile.at_server`; None: the server was asked
-but stated none."""
 Value = TypeVar("Value")
 _cache = PerLoop(dict[object, Any])
 """The models and HTTP clients of an event loop."""
@@ -325,13 +319,13 @@ def profile_of(role: Role, context: Context) -> Profile:
     name = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
     name = str(name)
     at_server = f"{name} at {model_host(model) or type(model).__name__}"
-    stated = windows_at_servers.get(at_server)
+    stated = notes.windows.get(at_server)
     window = context.window or stated or known.get("max_input_tokens")
     reasons = context.reasoning
     if reasons is None:
         reasons = known.get("reasoning_output")
     if reasons is None:
-        reasons = bool(_REASONING_NAME.search(name)) or at_server in known_to_reason
+        reasons = bool(_REASONING_NAME.search(name)) or at_server in notes.reasoning
     return Profile(
         name,
         window=int(window or _UNKNOWN_WINDOW),
@@ -374,7 +368,7 @@ def is_small(role: Role, context: Context) -> bool:
     if context.small != "auto":
         return context.small == "on"
     if context.tool_calls == "auto":
-        needs_help = profile.at_server in known_to_need_help
+        needs_help = profile.at_server in notes.helped
     else:
         needs_help = context.tool_calls != "native"
     return needs_help or profile.window < _SMALL_MODEL_WINDOW
@@ -399,9 +393,9 @@ async def load_models(context: Context) -> None:
             await in_thread(resolve_model, role, context)
             model = resolve_model(role, context)
             at_server = profile_of(role, context).at_server
-            is_asked = not context.window and at_server not in windows_at_servers
+            is_asked = not context.window and at_server not in notes.windows
             if is_asked and hasattr(model, "read_window"):
-                windows_at_servers[at_server] = await model.read_window()
+                notes.windows[at_server] = await model.read_window()
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 
 from ...dialogue.conversation import clean_nested
-from ...dialogue.transcripts import REASONING, UNREAD_FORM, was_cut_off
+from ...dialogue.transcripts import UNREAD_FORM, was_cut_off
 from ...evidence.citations.markers import fence_after
 from .lenient import object_in
 from .rungs import Offer, coerce, how_to_tag
@@ -30,45 +30,6 @@ _BEGINS_AS_CALL = re.compile(
 """Matches the beginning of a text that starts with JSON or a tag other than that of a thought."""
 _NOT_AN_OBJECT = "not an object"
 _CUT = "cut off at the output limit"
-
-
-def reasoning_of(message: AIMessage) -> str:
-    """Return the thought that a message or chunk has beside its text, in any provider's form; empty
-    if it has none."""
-    kept = message.additional_kwargs.get(REASONING)
-    if isinstance(kept, str) and kept:
-        return kept
-    if isinstance(message.content, str):
-        return ""
-    thoughts: list[str] = []
-    for block in message.content:
-        if not isinstance(block, dict):
-            continue
-        if block.get("type") == "thinking":
-            thoughts.append(_text(block.get("thinking")))
-        elif block.get("type") == "reasoning":
-            summary = _summary(block.get("summary") or [])
-            thoughts.append(_text(block.get("reasoning")) or summary)
-    return "".join(thoughts)
-
-
-def _summary(parts: Any) -> str:
-    """Return the parts of a summary of thoughts as one text."""
-    texts = [_text(part.get("text")) for part in parts if isinstance(part, dict)]
-    summary = "\n\n".join(texts)
-    if parts and not summary and parts[0].get("index", 0) > 0:
-        # The next part of a streamed summary begins.
-        return "\n\n"
-    return summary
-
-
-def _text(value: Any) -> str:
-    """Return a text, or the joined texts of a list of content blocks; empty for anything else."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, list):
-        return ""
-    return "".join([_text(part.get("text")) for part in value if isinstance(part, dict)])
 
 
 _TagRole = Literal["opener", "closer", "noise"]

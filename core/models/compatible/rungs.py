@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.utils import merge_message_runs
+from langchain_core.runnables import Runnable
 
 from .lenient import json_in
 
@@ -313,29 +315,6 @@ def flattened(
     return [*merged]
 
 
-class Ability(NamedTuple):
-    """What was learned about a model from trial calls and from its answers; stored in
-    `models.json`."""
-
-    rung: RungName = "native"
-    """The way in which it calls tools."""
-    begins_inside: bool = False
-    """Whether its answers begin with a thought that has only a closing tag."""
-    reasons: bool = False
-    """Whether it sent a thought in its trial."""
-    quirks: tuple[str, ...] = ()
-    """Names of the ways in which its server differs from OpenAI; see `models.quirks`."""
-    output_tokens: int | None = None
-    """The largest output limit that its server accepts; None: not known."""
-    judges: bool | None = None
-    """Whether it passed its trial as a verifier; None: not tried."""
-    window: int | None = None
-    """Context window in tokens, as last stated by its server; None: not stated."""
-    calls_tools: bool = True
-    """Whether it can call tools at all; if not, the rung only decides how tool results are shown to
-    it."""
-
-
 class Prepared(NamedTuple):
     """A request converted to the form of a rung."""
 
@@ -344,6 +323,18 @@ class Prepared(NamedTuple):
     """Schemas of the tools to bind; empty except on the rung `native`."""
     settings: dict[str, Any]
     """Other API settings to bind."""
+
+    def bind(
+        self, model: BaseChatModel, tool_choice: str, **settings: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return the model with the tools and settings of this request, and with `settings`.
+
+        Raises `NotImplementedError` if the model's class cannot bind tools.
+        """
+        bound = {**self.settings, **settings}
+        if not self.tools:
+            return model.bind(**bound)
+        return model.bind_tools(self.tools, tool_choice=tool_choice, **bound)
 
 
 def prepare(
