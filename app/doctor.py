@@ -19,7 +19,7 @@ from ..core.events.packets import Placement
 from ..core.events.tracing import tracing_notices
 from ..core.library.library import Library
 from ..core.models.abilities import describe_model, try_tool_calls
-from ..core.models.resolve import CHOOSE_MODEL, EXTRACTIVE, check_models, load_models, profile_of
+from ..core.models.resolve import check_models, is_extractive, load_models, profile_of
 from ..core.settings.context import ROLES, Context, Role, read_context
 from ..core.settings.limits import Limits
 from ..core.settings.network import shown, usable_proxy
@@ -152,11 +152,6 @@ def _models(context: Context) -> list[Diagnosis]:
 
 def _model(role: Role, context: Context) -> str:
     """Return a role's model, its context window, and how it calls tools."""
-    if profile_of(role, context).name == EXTRACTIVE:
-        return (
-            f"extractive: only quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: "
-            "http://localhost:11434/v1)"
-        )
     return asyncio.run(describe_model(role, context))
 
 
@@ -244,8 +239,8 @@ async def _try_out(context: Context) -> list[Diagnosis]:
     # Each model once, in its first role.
     roles = {profile_of(role, context).name: role for role in reversed(ROLES)}
     found = list[Diagnosis]()
-    for name, role in reversed(roles.items()):
-        if name != EXTRACTIVE:
+    for role in reversed(roles.values()):
+        if not is_extractive(role, context):
             found.append(await _try_model(role, context))
     if not found:
         none = "No language model is configured: there is nothing to try."

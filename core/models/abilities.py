@@ -3,17 +3,19 @@ it calls tools, in words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
+from ..errors import UserMistake, log_failure
 from ..events.call import CallEvents
 from ..events.packets import Activity
 from ..settings.context import Context, Role
 from .compatible.chat import CompatibleChatModel
-from .compatible.memory import Ability, ModelMemory
 from .faults import explain
 from .quirks import describe_traits
 from .request import Request
-from .resolve import is_extractive, is_named, profile_of, resolve_model
+from .resolve import CHOOSE_MODEL, is_extractive, is_named, profile_of, resolve_model
 from .retries import RetryBudget, retry_budget_of
 from .role_model import RoleModel
 
@@ -30,60 +32,80 @@ def chat_model_for(
 ) -> CompatibleChatModel:
     """Return the model of the request's role, which calls tools whatever its server can do."""
     role = request.role
+    model = _wrapped(role, context)
+    name = model.shown_name
+    changes = {
+        "model": RoleModel(request=request, context=context, events=events, retries=retries),
+        "trial": partial(_trial, role, name, events),
+    }
+    return model.model_copy(update=changes)
+
+
+def _wrapped(role: Role, context: Context) -> CompatibleChatModel:
+    """Return the role's model together with what is stored about it, outside a run."""
     profile = profile_of(role, context)
-    rung = None
-    if context.tool_calls != "auto" and not is_extractive(role, context):
-        rung = context.tool_calls
     return CompatibleChatModel(
-        model=RoleModel(request=request, context=context, events=events, retries=retries),
-        memory=_memory_of(role, context),
+        model=resolve_model(role, context),
+        data_dir=context.data_dir,
+        at_server=profile.at_server,
+        tool_calls="auto" if is_extractive(role, context) else context.tool_calls,
         role=role,
         shown_name=profile.name,
-        rung=rung,
         is_described=bool(profile.calls_tools) or not is_named(role, context),
-        on_trial=partial(_announce_trial, events, profile.name),
     )
 
 
-def _announce_trial(events: CallEvents, name: str) -> None:
+@contextmanager
+def _trial(role: Role, name: str, events: CallEvents) -> Iterator[None]:
+    """Announce a trial, and explain the errors of its calls."""
     events.emit(
         Activity(placement=events.placement, text=f"Testing how {name} calls tools", icon="brain")
     )
-
-
-def _memory_of(role: Role, context: Context) -> ModelMemory:
-    return ModelMemory(context.data_dir, profile_of(role, context).at_server, context.tool_calls)
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - every provider has errors of its own
+        ours = explain(error, role, name)
+        if not isinstance(ours, UserMistake):
+            log_failure(__name__, error, "The %s's model could not be tested", role)
+        # The original message may contain the key.
+        raise ours from None
 
 
 async def judges_soundly(role: Role, context: Context) -> bool | None:
-    """Whether the role's model passed its trial as a verifier; None if it was not tried."""
-    known = await _memory_of(role, context).load()
-    return known.judges if known else None
+    """Whether the role's model passed its trial as a verifier; None if it was not tried.
+
+    A model that an app passed as an instance is trusted without a trial.
+    """
+    if not is_named(role, context):
+        return True
+    return await _wrapped(role, context).judges()
 
 
 async def remember_judging(role: Role, context: Context, *, sound: bool) -> None:
     """Store whether the role's model passed its trial as a verifier."""
-    memory = _memory_of(role, context)
-    known = await memory.load() or Ability()
-    judging = known._replace(judges=sound)
-    await memory.save(judging.with_learned(resolve_model(role, context)))
+    await _wrapped(role, context).remember_judging(sound=sound)
 
 
 async def describe_model(role: Role, context: Context) -> str:
     """Return the role's model, its window, and how it calls tools, in words."""
+    if is_extractive(role, context):
+        return (
+            f"extractive: only quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: "
+            "http://localhost:11434/v1)"
+        )
     tool_calls = await _describe_tool_calls(role, context)
     profile = profile_of(role, context)
     window = f"window unknown, {profile.window} assumed"
     if profile.is_window_known:
         window = f"{profile.window} tokens"
     kind = "reasoning model, " if profile.reasons else ""
-    return f"{_memory_of(role, context).key}: {window}, {kind}{tool_calls}"
+    return f"{_wrapped(role, context).memory.key}: {window}, {kind}{tool_calls}"
 
 
 async def _describe_tool_calls(role: Role, context: Context) -> str:
     if context.tool_calls != "auto":
         return f"calls tools as set in tool_calls: {context.tool_calls}"
-    ability = await _memory_of(role, context).load()
+    ability = await _wrapped(role, context).memory.load()
     if ability:
         words = f"calls tools (tested): {ability.rung}"
         required = describe_traits(ability.quirks, ability.output_tokens)

@@ -30,7 +30,7 @@ from ..settings.context import Context
 from .abilities import chat_model_for
 from .faults import AnswerRefused, FaultKind, explain, fault_kind
 from .request import Request
-from .resolve import is_named, output_tokens, profile_of
+from .resolve import is_named, profile_of
 from .retries import RetryBudget, retry_budget_of
 from .wrapping import AnswerPart, WrappingChatModel
 
@@ -155,6 +155,11 @@ class Reply(NamedTuple):
     shortened: int = 0
     """Number of tool results that were shortened to fit the window."""
 
+    @property
+    def withheld(self) -> list[ToolMessage]:
+        """The messages that replace the refused results."""
+        return [_withheld_result(call_id) for call_id in self.refused]
+
 
 async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
     """Call the role's model and return its answer; thoughts, text and cost go to `events`, even if
@@ -169,13 +174,15 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
     try:
         retries = retry_budget_of(request.question_id, context.limits)
         model = chat_model_for(request, context, events, retries).bind_tools(
-            request.tools, tool_choice=request.tool_choice, text_key=request.text_key
+            request.tools, tool_choice=request.tool_choice, asks_user=request.asks_user
         )
         # What is known about the model decides its window and output limit.
         await model.get_ready(request.messages)
         tool_tokens = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
-        answer_tokens = output_tokens(request.role, request.max_tokens, context) or 0
-        room = profile_of(request.role, context).window - answer_tokens - tool_tokens
+        profile = profile_of(request.role, context)
+        room = profile.window - tool_tokens
+        if request.max_tokens is not None:
+            room -= profile.output_tokens(request.max_tokens)
         messages: list[AnyMessage] = []
         for message in request.messages:
             if mark_of(message) == "report":
@@ -281,7 +288,7 @@ class Remedies:
         messages: list[AnyMessage] = []
         for message in self._request.messages:
             if isinstance(message, ToolMessage) and message.tool_call_id in self.left_out:
-                message = withheld_result(message.tool_call_id)
+                message = _withheld_result(message.tool_call_id)
             messages.append(message)
         return self._request._replace(messages=messages)
 
@@ -311,7 +318,7 @@ class Remedies:
         return shorter != list(messages)
 
 
-def withheld_result(call_id: str) -> ToolMessage:
+def _withheld_result(call_id: str) -> ToolMessage:
     """Return the message that replaces a result refused by the provider's filter."""
     return ToolMessage(WITHHELD_NOTICE, tool_call_id=call_id)
 

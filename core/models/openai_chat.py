@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any
 from urllib.parse import quote
@@ -22,10 +22,9 @@ from typing_extensions import override
 from ..dialogue.conversation import clean_nested
 from ..dialogue.transcripts import REASONING, message_from_chunks
 from ..settings.network import trusted_certificates
-from .compatible.memory import ModelTraits
 from .deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
-from .quirks import OUTPUT_LIMITS, adapt, room_in, traits_in
+from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, room_in, traits_in
 
 _RAW_RESPONSE = {"X-Stainless-Raw-Response": "true"}
 """Header that makes OpenAI's client return raw responses."""
@@ -130,9 +129,9 @@ class OpenAIChat(ChatOpenAI):
         except (APIStatusError, ValueError):
             return {}
 
-    def recall(self, learned: ModelTraits) -> None:
+    def recall(self, quirks: Iterable[str], output_tokens: int | None) -> None:
         """Add traits that were learned earlier."""
-        self._learned |= learned
+        self._learned |= ModelTraits(frozenset(quirks), output_tokens)
 
     @override
     async def _astream(

@@ -6,10 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..dialogue.transcripts import REASONING
-from .compatible.memory import ModelTraits
 from .faults import fault_kind, message_of
 
 Payload = dict[str, Any]
@@ -67,6 +66,19 @@ _OF_WINDOW = re.compile(
 )
 """Matches errors that state the window and the tokens of the prompt."""
 _NUMBER = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d.])|(?<![\d.])\d{3,7}(?!\d|\.\d)")
+
+
+class ModelTraits(NamedTuple):
+    """What was learned about one model at one server."""
+
+    quirks: frozenset[str] = frozenset()
+    """Names of its server's quirks."""
+    output_tokens: int | None = None
+    """Largest output limit that the server accepts, in tokens; None: not known."""
+
+    def __or__(self, other: ModelTraits) -> ModelTraits:
+        """Return both combined; `other` has the output limit if it knows one."""
+        return ModelTraits(self.quirks | other.quirks, other.output_tokens or self.output_tokens)
 
 
 def describe_traits(quirks: Iterable[str], output_tokens: int | None) -> str:

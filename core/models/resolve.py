@@ -28,7 +28,6 @@ from ..records.research import Spent
 from ..settings.context import ROLES, Context, Model, Price, Role, read_settings, with_configurable
 from ..settings.network import usable_proxy
 from ..settings.user_settings import UserSettings
-from .compatible.memory import notes
 from .extractive.chat import ExtractiveChatModel
 from .faults import host_in
 
@@ -73,12 +72,30 @@ _REASONING_NAME = re.compile(
 Value = TypeVar("Value")
 _cache = PerLoop(dict[object, Any])
 """The models and HTTP clients of an event loop."""
-QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
+_QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
     "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one "
     "(--model, models)."
 )
-"""Appended to `QUOTES_ONLY` if neither the settings nor the environment name a model."""
+"""Appended to `_QUOTES_ONLY` if neither the settings nor the environment name a model."""
+
+
+class ModelNotes:
+    """What this process knows about models, by `Profile.at_server`, for code that cannot read files
+    because it is not async."""
+
+    def __init__(self) -> None:
+        self.reasoning = set[str]()
+        """Models that sent a thought in their trial."""
+        self.helped = set[str]()
+        """Models that cannot call tools through the API."""
+        self.windows = dict[str, int | None]()
+        """Windows in tokens as stated by the servers; None: the server was asked but stated
+        none."""
+
+
+notes = ModelNotes()
+"""The notes of this process."""
 
 
 class Server(NamedTuple):
@@ -292,6 +309,15 @@ class Profile(NamedTuple):
     at_server: str
     """Name and server, since servers may use the same name for different models."""
 
+    def output_tokens(self, wanted: int) -> int:
+        """Return the output limit to send: `wanted` tokens plus those for thoughts, which count as
+        output."""
+        if self.reasons:
+            wanted += min(REASONING_TOKENS, self.window // 8)
+        if self.output:
+            wanted = min(wanted, self.output)
+        return wanted
+
 
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
     """Return a role's model, created on first use.
@@ -337,23 +363,10 @@ def profile_of(role: Role, context: Context) -> Profile:
     )
 
 
-def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:
-    """Return the output limit to send: `wanted` tokens plus those for thoughts, which count as
-    output; None: none."""
-    if wanted is None:
-        return None
-    profile = profile_of(role, context)
-    if profile.reasons:
-        wanted += min(REASONING_TOKENS, profile.window // 8)
-    if profile.output:
-        wanted = min(wanted, profile.output)
-    return wanted
-
-
-def with_model(role: Role, model: Model, context: Context) -> Context:
-    """Return a copy of the settings in which one role has another model."""
+def without_model(role: Role, context: Context) -> Context:
+    """Return a copy of the settings in which a role uses the extractive model."""
     models = {other: _chosen(other, context) for other in ROLES}
-    return context.model_copy(update={"models": {**models, role: model}})
+    return context.model_copy(update={"models": {**models, role: EXTRACTIVE}})
 
 
 def is_small(role: Role, context: Context) -> bool:
@@ -433,14 +446,14 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, notices)))
 
 
-def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
+def quotes_only(roles: tuple[Role, ...], context: Context, notice: str = _QUOTES_ONLY) -> str:
     """Return a notice if the writer is the extractive model, which says how to choose another if
     none was chosen."""
     if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
         return ""
     if _given("writer", context):
-        return QUOTES_ONLY
-    return f"{QUOTES_ONLY} {CHOOSE_MODEL}"
+        return notice
+    return f"{notice} {CHOOSE_MODEL}"
 
 
 def _chosen(role: Role, context: Context) -> Model:
@@ -500,7 +513,7 @@ def fitted_settings(context: Context) -> Context:
             narrowed = context.model_copy(update={"limits": context.limits.narrowed()})
             for role in _DECIDING:
                 if is_small(role, narrowed):
-                    narrowed = with_model(role, EXTRACTIVE, narrowed)
+                    narrowed = without_model(role, narrowed)
             context = narrowed
     if not context.allow_small_window:
         return context

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
@@ -30,7 +30,6 @@ from ..records.research import Spent
 from ..records.sources import text_hash
 from ..settings.context import Context, Role
 from ..settings.network import is_loopback
-from .compatible.memory import ModelTraits
 from .deltas import plausible_counts
 from .extractive.chat import ExtractiveChatModel
 from .faults import (
@@ -41,6 +40,7 @@ from .faults import (
     is_transient,
     retry_reason,
 )
+from .quirks import ModelTraits
 from .request import Request, pending_calls
 from .resolve import (
     EXTRACTIVE,
@@ -48,7 +48,6 @@ from .resolve import (
     cost_of,
     is_extractive,
     model_host,
-    output_tokens,
     profile_of,
     resolve_model,
 )
@@ -241,11 +240,11 @@ class RoleModel(WrappingChatModel):
         learned: ModelTraits = getattr(self.model, "learned", ModelTraits())
         return learned
 
-    def recall(self, learned: ModelTraits) -> None:
+    def recall(self, quirks: Iterable[str], output_tokens: int | None) -> None:
         """Add what was learned earlier."""
         model = self.model
         if hasattr(model, "recall"):
-            model.recall(learned)
+            model.recall(quirks, output_tokens)
 
     @override
     async def parts(
@@ -311,7 +310,9 @@ class RoleModel(WrappingChatModel):
         most_tokens: int | None = None
         effort = ""
         if limit is None:
-            most_tokens = output_tokens(request.role, request.max_tokens, self.context)
+            if request.max_tokens is not None:
+                profile = profile_of(request.role, self.context)
+                most_tokens = profile.output_tokens(request.max_tokens)
             limit = most_tokens
             effort = _effort(request.role, self.context)
         if isinstance(model, ExtractiveChatModel):

@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage
 from langchain_core.messages.tool import ToolCallChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
@@ -93,6 +93,32 @@ class WrappingChatModel(BaseChatModel):
         settings: dict[str, Any],
     ) -> AsyncGenerator[AIMessage, None]:
         """Make a call; yield the parts of its answer, or a single one unless `is_streamed`."""
+
+    @staticmethod
+    async def received(
+        model: Runnable[Any, Any],
+        messages: Sequence[AnyMessage],
+        config: RunnableConfig | None,
+        *,
+        is_streamed: bool,
+    ) -> AsyncGenerator[tuple[AIMessage, Assembly], None]:
+        """Call the wrapped model, with its settings bound; yield each part of its answer together
+        with the answer so far."""
+        answer = Assembly()
+        prompt = [*messages]
+        if not is_streamed:
+            whole = await model.ainvoke(prompt, config)
+            answer.add(whole)
+            yield whole, answer
+            return
+        stream = cast(AsyncGenerator[AIMessage, None], model.astream(prompt, config))
+        async with aclosing(stream):
+            async for part in stream:
+                if isinstance(part, AnswerPart) and part.is_restart:
+                    answer = Assembly()
+                else:
+                    answer.add(part)
+                yield part, answer
 
     @override
     def bind(self, **settings: Any) -> Self:  # type: ignore[override]  # no `_ChatModelBinding`

@@ -40,9 +40,9 @@ from ..evidence.origin import origin_of
 from ..evidence.text.continuation import Continuation, join_continuation, without_loop
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
-from ..models.compatible.reply import split_thoughts
+from ..models.compatible.thoughts import split_thoughts
 from ..models.request import Request
-from ..models.resolve import EXTRACTIVE, is_small, with_model
+from ..models.resolve import is_small, without_model
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
@@ -246,7 +246,7 @@ class TextWriter:
         if cited_numbers(text, known):
             return text
         # The extractive model's report consists of quotations.
-        context = with_model("writer", EXTRACTIVE, self._context)
+        context = without_model("writer", self._context)
         request = await asyncio.to_thread(self._report_request, ReportPart("report"), "", "")
         quoted = (await write_silently(request, context, self._events)).text
         if not cited_numbers(quoted, known):

@@ -15,10 +15,12 @@ from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server
 
 from deep_research.core.errors import WindowTooSmall
 from deep_research.core.models.compatible.chat import CompatibleChatModel
-from deep_research.core.models.compatible.memory import Ability, ModelMemory, ModelTraits, notes
+from deep_research.core.models.compatible.memory import Ability, ModelMemory
+from deep_research.core.models.quirks import ModelTraits
 from deep_research.core.models.resolve import (
     check_models,
     load_models,
+    notes,
     profile_of,
     resolve_model,
 )

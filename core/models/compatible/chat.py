@@ -4,23 +4,25 @@ as far as its server can."""
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing
-from typing import Any, cast, get_args
+from contextlib import AbstractContextManager, aclosing, nullcontext
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 from pydantic import PrivateAttr
 from typing_extensions import override
 
 from ...dialogue.conversation import safe_text
 from ...dialogue.transcripts import REASONING
-from ...errors import ToolsMissing, UserMistake, log_failure
-from ..faults import explain, fault_kind
-from ..wrapping import AnswerPart, Assembly, WrappingChatModel, reasoning_of
-from .memory import Ability, ModelMemory, ModelTraits
-from .reply import Piece, ThoughtFilter, read_reply, split_thoughts
-from .rungs import RungName, prepare
+from ...errors import ToolsMissing, log_failure
+from ..faults import fault_kind
+from ..wrapping import AnswerPart, WrappingChatModel, reasoning_of
+from .memory import Ability, ModelMemory
+from .reply import read_reply
+from .rungs import RungName, TextKey, prepare
+from .thoughts import Piece, ThoughtFilter, split_thoughts
 from .trial import find_ability
 from .written_calls import CallGuard
 
@@ -34,31 +36,38 @@ class CompatibleChatModel(WrappingChatModel):
     """Calls tools with any chat model, whatever its server can do; answers have native tool calls.
 
     Settings that a call may have: `tools` (schemas in OpenAI's format), `tool_choice` (`any`,
-    `auto` or `none`), `text_key` (see `Request`); the wrapped model is bound all others. Text is
+    `auto` or `none`), `asks_user` (see `Request`); the wrapped model is bound all others. Text is
     streamed only if no tool may be called, since it may turn out to be a call. The last part has
     the whole `answer`.
     """
 
     model: BaseChatModel
     """The wrapped model. It may have `learned` and `recall`, the traits of its server."""
-    memory: ModelMemory
-    """Where its ability is stored."""
+    data_dir: Path
+    """The folder of `models.json`, where its ability is stored."""
+    at_server: str
+    """The model and its server, as in `Profile`."""
+    tool_calls: RungName | Literal["auto"] = "auto"
+    """The way to call tools that the user has set; `auto`: the one that trials find."""
     role: str
     """Its role, for messages to the user."""
     shown_name: str
     """Its name in messages to the user."""
-    rung: RungName | None = None
-    """The way to call tools that the user has set."""
     is_described: bool = False
     """Whether it is used without a trial."""
-    on_trial: Callable[[], None] | None = None
-    """Called before a trial."""
+    trial: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered for a trial; may announce it and convert its errors."""
     _ability: Ability | None = PrivateAttr(default=None)
     _has_fallen: bool = PrivateAttr(default=False)
 
     @property
     def _llm_type(self) -> str:
         return "compatible"
+
+    @property
+    def memory(self) -> ModelMemory:
+        """Where its ability is stored."""
+        return ModelMemory(self.data_dir, self.at_server, self.tool_calls)
 
     async def get_ready(
         self, messages: Sequence[AnyMessage], settings: Mapping[str, Any] | None = None
@@ -67,7 +76,7 @@ class CompatibleChatModel(WrappingChatModel):
         the settings (by default the bound ones) require it.
 
         Otherwise the first call does so. Raises `ToolsMissing` if the model cannot call any tools,
-        or the errors of the trial calls as `DeepResearchError`.
+        or the errors of the trial calls.
         """
         if settings is None:
             settings = self.bound
@@ -77,11 +86,11 @@ class CompatibleChatModel(WrappingChatModel):
         async with self.memory.lock:
             known = await self.memory.load()
             if known and hasattr(self.model, "recall"):
-                self.model.recall(ModelTraits(frozenset(known.quirks), known.output_tokens))
+                self.model.recall(known.quirks, known.output_tokens)
             is_tried = known and (known.calls_tools or not has_tools)
             may_try = bool(tools) or has_results
-            if self.rung:
-                self._ability = (known or Ability())._replace(rung=self.rung)
+            if self.tool_calls != "auto":
+                self._ability = (known or Ability())._replace(rung=self.tool_calls)
             elif is_tried or self.is_described or not may_try:
                 self._ability = known or Ability()
             else:
@@ -108,7 +117,7 @@ class CompatibleChatModel(WrappingChatModel):
             return
         except Exception as error:
             # If the user has set the way, the error names that setting instead.
-            may_fall = self.memory.tool_calls == "auto" and not self._has_fallen
+            may_fall = self.tool_calls == "auto" and not self._has_fallen
             if fault_kind(error) != "no_tools" or not may_fall or call.has_text:
                 raise
             log_failure(
@@ -134,6 +143,16 @@ class CompatibleChatModel(WrappingChatModel):
             await self._remember(ability)
         return ability
 
+    async def judges(self) -> bool | None:
+        """Whether it passed its trial as a verifier; None if it was not tried."""
+        known = await self.memory.load()
+        return known.judges if known else None
+
+    async def remember_judging(self, *, sound: bool) -> None:
+        """Store whether it passed its trial as a verifier."""
+        known = await self.memory.load() or Ability()
+        await self._remember(known._replace(judges=sound))
+
     async def _remember(self, ability: Ability) -> None:
         """Store an ability, together with what this process has learned about the server."""
         await self.memory.save(ability.with_learned(self.model))
@@ -149,16 +168,8 @@ class CompatibleChatModel(WrappingChatModel):
     async def _try_out(self, *, has_tools: bool) -> Ability:
         """Test how the model calls tools, store the result and return it; for the errors, see
         `get_ready`."""
-        if self.on_trial:
-            self.on_trial()
-        try:
+        with self.trial():
             ability = await self.find_out()
-        except Exception as error:  # noqa: BLE001 - every provider has errors of its own
-            ours = explain(error, self.role, self.shown_name)
-            if not isinstance(ours, UserMistake):
-                log_failure(__name__, error, "The %s's model could not be tested", self.role)
-            # The original message may contain the key.
-            raise ours from None
         if ability:
             return ability
         await self._remember(_NO_CALLS)
@@ -189,7 +200,9 @@ class _Call:
         self._messages = messages
         self._tools: Sequence[dict[str, Any]] = settings.pop("tools", ())
         self._tool_choice: str = settings.pop("tool_choice", "any")
-        self._text_key = settings.pop("text_key", "answer")
+        self._text_key: TextKey = "answer"
+        if settings.pop("asks_user", False):
+            self._text_key = "question_to_user"
         self._settings = settings
         self._may_call = bool(self._tools) and self._tool_choice != "none"
 
@@ -206,17 +219,14 @@ class _Call:
             # Local servers default to 0.8, at which small models often break the format.
             settings = {"temperature": _TEMPERATURE, **settings}
         bound = prepared.bind(chat.model, self._tool_choice, **settings)
-        received = _received(bound, prepared.messages, config, is_streamed=is_streamed)
-        answer = Assembly()
+        received = chat.received(bound, prepared.messages, config, is_streamed=is_streamed)
         reader = self._new_reader()
         async with aclosing(received):
-            async for part in received:
+            async for part, answer in received:  # noqa: B007 - the last one is the whole answer
                 if isinstance(part, AnswerPart) and part.is_restart:
-                    answer = Assembly()
                     reader = self._new_reader()
                     yield part
                     continue
-                answer.add(part)
                 for piece in reader.feed(part):
                     self.has_text = self.has_text or bool(piece.text)
                     yield piece
@@ -261,23 +271,6 @@ class _Call:
             chunk_position="last",
             answer=message,
         )
-
-
-async def _received(
-    bound: Runnable[Any, Any],
-    messages: list[AnyMessage],
-    config: RunnableConfig | None,
-    *,
-    is_streamed: bool,
-) -> AsyncGenerator[AIMessage, None]:
-    """Yield the parts of the wrapped model's answer."""
-    if not is_streamed:
-        yield await bound.ainvoke(messages, config)
-        return
-    stream = cast(AsyncGenerator[AIMessage, None], bound.astream(messages, config))
-    async with aclosing(stream):
-        async for part in stream:
-            yield part
 
 
 class _PartReader:

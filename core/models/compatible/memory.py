@@ -8,11 +8,12 @@ import json
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Protocol, get_args
 
 from langchain_core.language_models import BaseChatModel
 
 from ...concurrency import Locks
+from ..resolve import notes
 from .rungs import RungName
 
 _known: dict[ModelMemory, Ability | None] = {}
@@ -23,17 +24,16 @@ _locks = Locks()
 """A lock for each memory, so that parallel calls test a model only once."""
 
 
-class ModelTraits(NamedTuple):
-    """What was learned about one model at one server."""
+class Traits(Protocol):
+    """What a wrapped model has learned about its server."""
 
-    quirks: frozenset[str] = frozenset()
-    """Names of its server's quirks."""
-    output_tokens: int | None = None
-    """Largest output limit that the server accepts, in tokens; None: not known."""
+    @property
+    def quirks(self) -> frozenset[str]:
+        """Names of the ways in which the server differs from OpenAI."""
 
-    def __or__(self, other: ModelTraits) -> ModelTraits:
-        """Return both combined; `other` has the output limit if it knows one."""
-        return ModelTraits(self.quirks | other.quirks, other.output_tokens or self.output_tokens)
+    @property
+    def output_tokens(self) -> int | None:
+        """Largest output limit that the server accepts, in tokens; None: not known."""
 
 
 class Ability(NamedTuple):
@@ -47,7 +47,7 @@ class Ability(NamedTuple):
     reasons: bool = False
     """Whether it sent a thought in its trial."""
     quirks: tuple[str, ...] = ()
-    """Names of the ways in which its server differs from OpenAI; see `ModelTraits`."""
+    """Names of the ways in which its server differs from OpenAI; see `Traits`."""
     output_tokens: int | None = None
     """The largest output limit that its server accepts; None: not known."""
     judges: bool | None = None
@@ -61,27 +61,11 @@ class Ability(NamedTuple):
     def with_learned(self, model: BaseChatModel) -> Ability:
         """Return the ability with the traits that this process has learned about the model's
         server."""
-        learned: ModelTraits = getattr(model, "learned", ModelTraits())
+        learned: Traits | None = getattr(model, "learned", None)
+        if learned is None:
+            return self._replace(quirks=(), output_tokens=None)
         quirks = tuple(sorted(learned.quirks))
         return self._replace(quirks=quirks, output_tokens=learned.output_tokens)
-
-
-class ModelNotes:
-    """What this process knows about models, by `Profile.at_server`, for code that cannot read files
-    because it is not async."""
-
-    def __init__(self) -> None:
-        self.reasoning = set[str]()
-        """Models that sent a thought in their trial."""
-        self.helped = set[str]()
-        """Models that cannot call tools through the API."""
-        self.windows = dict[str, int | None]()
-        """Windows in tokens as stated by the servers; None: the server was asked but stated
-        none."""
-
-
-notes = ModelNotes()
-"""The notes of this process."""
 
 
 class ModelMemory(NamedTuple):

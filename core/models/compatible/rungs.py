@@ -46,7 +46,8 @@ _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
 }
 """Python types of JSON types, except of strings."""
 TextKey = Literal["answer", "question_to_user"]
-"""Key of the answer's text in the JSON that also contains its calls."""
+"""Key of the answer's text in the JSON that also contains its calls; small models take it
+literally."""
 
 
 class Tool(NamedTuple):
@@ -344,7 +345,7 @@ def prepare(
     tool_choice: str,
     text_key: TextKey = "answer",
 ) -> Prepared:
-    """Convert a request to the form of this rung; for `tool_choice` and `text_key`, see `Request`.
+    """Convert a request to the form of this rung; for `tool_choice`, see `Request`.
 
     On `schema` and `tags`, the system prompt ends with a description of the tools, earlier calls
     and results become text, and the last message says whether the model may write text instead of a

@@ -13,8 +13,9 @@ from ...dialogue.transcripts import was_cut_off
 from ..faults import fault_kind, message_of
 from ..wrapping import reasoning_of
 from .memory import Ability
-from .reply import read_reply, split_thoughts
+from .reply import read_reply
 from .rungs import LADDER, RungName, prepare
+from .thoughts import split_thoughts
 
 _TRIAL_TOKENS = (200, 2000)
 """Output limit in tokens of a trial call, and of its repetition if thoughts used up the first
