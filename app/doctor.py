@@ -18,25 +18,13 @@ from ..core.events.log import Emitter
 from ..core.events.packets import Placement
 from ..core.events.tracing import tracing_notices
 from ..core.library.library import Library
-from ..core.models.abilities import (
-    describe_ability,
-    find_ability,
-    load_ability,
-    location_of,
-    remember_ability,
-)
-from ..core.models.caller import Caller
-from ..core.models.faults import explain
-from ..core.models.quirks import describe_traits
+from ..core.models.abilities import describe_model, try_tool_calls
 from ..core.models.resolve import (
-    CHOOSE_MODEL,
-    EXTRACTIVE,
     check_models,
+    is_extractive,
     load_models,
     profile_of,
-    resolve_model,
 )
-from ..core.models.retries import retry_budget_of
 from ..core.settings.context import ROLES, Context, Role
 from ..core.settings.limits import Limits
 from ..core.settings.network import shown_proxy, usable_proxy
@@ -169,38 +157,7 @@ def _models(context: Context) -> list[Diagnosis]:
 
 def _model(role: Role, context: Context) -> str:
     """Return a role's model, its context window, and how it calls tools."""
-    tool_calls = _tool_calls(role, context)
-    profile = profile_of(role, context)
-    if profile.name == EXTRACTIVE:
-        return (
-            f"extractive: only quotes the sources, needs no key. {CHOOSE_MODEL} (Ollama: "
-            "http://localhost:11434/v1)"
-        )
-    window = f"window unknown, {profile.window} assumed"
-    if profile.is_window_known:
-        window = f"{profile.window} tokens"
-    kind = "reasoning model, " if profile.reasons else ""
-    return f"{location_of(role, context).key}: {window}, {kind}{tool_calls}"
-
-
-def _tool_calls(role: Role, context: Context) -> str:
-    if context.tool_calls != "auto":
-        return f"calls tools as set in tool_calls: {context.tool_calls}"
-    ability = asyncio.run(load_ability(location_of(role, context)))
-    if ability:
-        words = f"calls tools (tested): {ability.rung}"
-        if required := describe_traits(ability.quirks, ability.output_tokens):
-            words += f"; its server requires {required}"
-        if ability.judges is False:
-            words += "; cannot judge as a verifier"
-        return words
-    match profile_of(role, context).calls_tools:
-        case True:
-            return "calls tools"
-        case False:
-            return "has no native tool calling"
-        case None:
-            return "tool calling is tested at the first run"
+    return asyncio.run(describe_model(role, context))
 
 
 def _engines(context: Context) -> str:
@@ -287,8 +244,8 @@ async def _try_out(context: Context) -> list[Diagnosis]:
     # Each model once, in its first role.
     roles = {profile_of(role, context).name: role for role in reversed(ROLES)}
     found = list[Diagnosis]()
-    for name, role in reversed(roles.items()):
-        if name != EXTRACTIVE:
+    for role in reversed(roles.values()):
+        if not is_extractive(role, context):
             found.append(await _try_model(role, context))
     if not found:
         none = "No language model is configured: there is nothing to try."
@@ -300,23 +257,20 @@ async def _try_out(context: Context) -> list[Diagnosis]:
 async def _try_model(role: Role, context: Context) -> Diagnosis:
     """Have a role's model call a tool, and store how it does so; return whether it answers and how
     it calls tools."""
-    model = resolve_model(role, context)
     name = profile_of(role, context).name
     lines = PlainLines()
     events = CallEvents(Emitter(lambda data: lines(read_packet(data))), Placement(turn_index=0))
-    caller = Caller(role, context, retry_budget_of("doctor", context.limits), events)
     try:
-        ability = await find_ability(model, caller.message)
-    except Exception as error:  # noqa: BLE001 - every provider has its own errors
-        return Diagnosis("failed", f"{name}: answer", str(explain(error, role, name)))
-    if ability is None:
+        found = await try_tool_calls(role, context, events)
+    except DeepResearchError as error:
+        return Diagnosis("failed", f"{name}: answer", str(error))
+    if not found:
         words = (
             "The model called no tool in any of the three ways; choose another model (setting "
             "models)."
         )
         return Diagnosis("failed", f"{name}: tools", words)
-    await remember_ability(role, context, ability)
-    return Diagnosis("ok", f"{name}: tools", describe_ability(ability))
+    return Diagnosis("ok", f"{name}: tools", found)
 
 
 async def _try_engines(context: Context) -> list[Diagnosis]:

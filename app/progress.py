@@ -15,7 +15,7 @@ from ..core.accounts.spending import dollars
 from ..core.dialogue.conversation import safe_text
 from ..core.events import packets
 from ..core.events.packets import AnyPacket, OverallStop, Placement
-from ..core.models.caller import pending_calls
+from ..core.models.request import pending_calls
 from ..core.records.research import UsualCost, Value
 from ..core.settings.context import Clock, SystemClock
 from ..state import ResearchState

@@ -32,7 +32,7 @@ from ..core.events.tracing import tracing_notices
 from ..core.evidence.citations.labels import labels
 from ..core.library.attachments import INCOMING, take_files
 from ..core.library.library import Library, LibraryStatus
-from ..core.models.resolve import QUOTES_ONLY, check_models, load_models, settings_of
+from ..core.models.resolve import check_models, load_models, quotes_only, settings_of
 from ..core.reading.web_page import WebReader
 from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
@@ -149,9 +149,12 @@ async def _start(
     is_extract = labels(language.code).is_extract
     status = await _prepare_documents(given, runtime)
     scope = await asyncio.to_thread(_scope, context, status.documents + attached.documents)
+    is_quoting = quotes_only(ROLES, context)
     notices = list[str]()
     for warning in warnings:
-        notices.append(warning.replace(QUOTES_ONLY, is_extract))
+        if warning == is_quoting:
+            warning = quotes_only(ROLES, context, is_extract)
+        notices.append(warning)
     notices += _document_notices(status, attached)
     if len(house_rules(messages)) > context.limits.question_characters:
         notices.append(_RULES_CUT)

@@ -77,7 +77,7 @@ async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         [SystemMessage(system), *latest_messages(state.messages)],
         tools=tools,
         tool_choice="auto" if may_ask else "any",
-        text_key="question_to_user",
+        asks_user=True,
     )
     async with turn.paid():
         reply = await ask_model(request, context, turn.events)

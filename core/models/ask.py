@@ -7,80 +7,50 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
-from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from pydantic_core import from_json
 
 from ..dialogue.conversation import mark_of, safe_text
 from ..dialogue.transcripts import (
-    BROKEN,
     CHARACTERS_PER_TOKEN,
+    REASONING,
     WITHHELD_NOTICE,
     estimated_tokens,
-    finish_of,
     fit_window,
     is_result,
 )
-from ..errors import DeepResearchError, UserMistake, log_failure
+from ..errors import DeepResearchError, ToolsMissing, UserMistake, log_failure
 from ..events.call import CallEvents
 from ..evidence.citations.rendering import read_body
 from ..masking import Secrets
 from ..records import tool_names
-from ..settings.context import Context, Role
-from .abilities import ability_of, other_ability, remember_ability, with_learned
-from .caller import Assembly, Caller, bind_call
-from .extractive.chat import ExtractiveChatModel
-from .faults import (
-    AnswerRefused,
-    FaultKind,
-    PromptCut,
-    broken_off,
-    explain,
-    fault_kind,
-    is_transient,
-    retry_reason,
-)
-from .ladder.reply import Piece, ThoughtFilter, read_reply, reasoning_of, split_thoughts
-from .ladder.rungs import Ability, prepare
-from .ladder.written_calls import CallGuard
+from ..settings.context import Context
+from .abilities import chat_model_for
+from .faults import AnswerRefused, FaultKind, explain, fault_kind
 from .request import Request
-from .resolve import is_named, model_host, output_tokens, profile_of, resolve_model
-from .retries import has_content, retry_budget_of
+from .resolve import is_named, profile_of
+from .retries import RetryBudget, retry_budget_of
+from .wrapping import AnswerPart, WrappingChatModel
 
 logger = logging.getLogger(__name__)
 
 _THOUGHT_ARGUMENT = "reasoning"
 """Argument of the think tool that contains the thought."""
-_SMALLEST_WINDOW = 128
-"""A server that reports fewer prompt tokens than this counts wrongly, or counts only uncached
-tokens."""
-_READ_SHARE = 2 / 3
-"""If a server reports less than this share of the estimated prompt tokens, it did not read the
-whole prompt."""
-_TEMPERATURE = 0.1
-"""Temperature for models that write calls as text, unless the model has one set."""
 _SUSPECTS = 3
 """Maximum number of tool results to leave out, one at a time, while the provider's filter refuses
 the prompt."""
 
 
 class AnswerEmitter:
-    """Sends the thoughts and text of one answer to `CallEvents` as its chunks arrive, with secrets
+    """Sends the thoughts and text of one answer to `CallEvents` as its parts arrive, with secrets
     masked."""
 
-    def __init__(
-        self, events: CallEvents, secrets: Secrets, *, is_prose: bool, begins_inside: bool
-    ) -> None:
-        """`is_prose`: emit text as it arrives instead of in `finish`; `begins_inside`: see
-        `ThoughtFilter`."""
-        self.text = ""
-        """The text so far, without thoughts in it."""
+    def __init__(self, events: CallEvents, secrets: Secrets, *, is_prose: bool) -> None:
+        """`is_prose`: emit text as it arrives instead of in `finish`."""
         self._events = events
         self._is_prose = is_prose
-        self._filter = ThoughtFilter(begins_inside=begins_inside, hides_calls=is_prose)
-        self._guard = CallGuard() if is_prose else None
         self._secrets = secrets
         self._held = ""
         """Text withheld because it may be the beginning of a secret."""
@@ -90,31 +60,24 @@ class AnswerEmitter:
         """Where the last emitted words came from; words from another source begin a new
         paragraph."""
 
-    def feed(self, chunk: AIMessage) -> None:
-        """Add the next chunk, or the whole message of a model that cannot stream."""
-        self._emit_thought("native", reasoning_of(chunk))
-        self._emit(self._filter.feed(chunk.text))
-        if not isinstance(chunk, AIMessageChunk):
-            return
-        for part in chunk.tool_call_chunks:
-            index = part["index"] or 0
-            if part["name"] == tool_names.THINK_TOOL:
+    def feed(self, part: AnswerPart) -> None:
+        """Add the next part."""
+        self._emit_thought("native", part.additional_kwargs.get(REASONING, ""))
+        self._emit_thought("leaked", part.leaked_thought)
+        self._emit_text(part.text)
+        for call in part.arriving_calls:
+            index = call["index"] or 0
+            if call["name"] == tool_names.THINK_TOOL:
                 self._arguments[index] = StreamedThought()
             if index in self._arguments:
-                words = self._arguments[index].feed(part["args"] or "")
+                words = self._arguments[index].feed(call["args"] or "")
                 self._emit_thought(f"call {index}", words)
 
-    def finish_stream(self) -> None:
-        """Emit the text that is still withheld after the last chunk."""
-        self._emit(self._filter.finish())
-        if self._guard:
-            self._emit_text(self._guard.finish())
-        self._emit_text("", is_last=True)
-
     def finish(self, message: AIMessage) -> None:
-        """Emit the thoughts and text that were not streamed; `message` is the complete, parsed
-        answer."""
-        if not self._is_prose:
+        """Emit the thoughts and text that were not streamed; `message` is the whole answer."""
+        if self._is_prose:
+            self._emit_text("", is_last=True)
+        else:
             words = self._separated("text", message.text)
             if words:
                 self._events.on_text(words)
@@ -129,23 +92,14 @@ class AnswerEmitter:
                 self._emit_thought(self._source, rest)
         self._events.end()
 
-    def _emit(self, pieces: list[Piece]) -> None:
-        for piece in pieces:
-            if piece.kind == "thought":
-                self._emit_thought("leaked", piece.words)
-                continue
-            words = safe_text(piece.words)
-            if self._guard:
-                words = self._guard.feed(words)
-            self._emit_text(words)
-
     def _emit_text(self, words: str, *, is_last: bool = False) -> None:
+        if not self._is_prose:
+            return
         masked = self._secrets.masked(self._held + words)
         end = len(masked) if is_last else self._secrets.settled(masked)
         settled = masked[:end]
         self._held = masked[end:]
-        self.text += settled
-        if self._is_prose and settled:
+        if settled:
             self._events.on_text(settled)
 
     def _emit_thought(self, source: str, words: str) -> None:
@@ -201,27 +155,34 @@ class Reply(NamedTuple):
     shortened: int = 0
     """Number of tool results that were shortened to fit the window."""
 
+    @property
+    def withheld(self) -> list[ToolMessage]:
+        """The messages that replace the refused results."""
+        return [_withheld_result(call_id) for call_id in self.refused]
+
 
 async def ask_model(request: Request, context: Context, events: CallEvents) -> Reply:
     """Call the role's model and return its answer; thoughts, text and cost go to `events`, even if
     the call fails.
 
-    Handles prompts that are too long, tool results that the provider's filter refuses, and servers
-    without tool calls. Raises a `DeepResearchError` if the model is given by name; a model instance
-    from an app may raise its own errors.
+    Handles prompts that are too long and tool results that the provider's filter refuses. Raises a
+    `DeepResearchError` if the model is given by name; a model instance from an app may raise its
+    own errors.
     """
     start = context.clock.seconds()
     events.has_shown = False
     try:
         retries = retry_budget_of(request.question_id, context.limits)
-        caller = Caller(request.role, context, retries, events)
-        has_results = any(isinstance(message, ToolMessage) for message in request.messages)
-        ability = await ability_of(
-            caller, may_try=bool(request.tools) or has_results, has_tools=_may_call(request)
+        model = chat_model_for(request, context, events, retries).bind_tools(
+            request.tools, tool_choice=request.tool_choice, asks_user=request.asks_user
         )
+        # What is known about the model decides its window and output limit.
+        await model.get_ready(request.messages)
         tool_tokens = len(json.dumps(list(request.tools))) // CHARACTERS_PER_TOKEN
-        answer_tokens = output_tokens(request.role, request.max_tokens, context) or 0
-        room = profile_of(request.role, context).window - answer_tokens - tool_tokens
+        profile = profile_of(request.role, context)
+        room = profile.window - tool_tokens
+        if request.max_tokens is not None:
+            room -= profile.output_tokens(request.max_tokens)
         messages: list[AnyMessage] = []
         for message in request.messages:
             if mark_of(message) == "report":
@@ -229,7 +190,8 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
                 message = message.model_copy(update={"content": read_body(message.text)})
             messages.append(message)
         fitted = fit_window(messages, room, request.shorten)
-        reply = await _answer(request._replace(messages=fitted), ability, caller)
+        call = _Call(request._replace(messages=fitted), model, context, events, retries)
+        reply = await call.reply()
         shortened = 0
         for message, sent in zip(messages, fitted, strict=True):
             if isinstance(message, ToolMessage) and message != sent:
@@ -241,49 +203,80 @@ async def ask_model(request: Request, context: Context, events: CallEvents) -> R
         events.bill.seconds += context.clock.seconds() - start
 
 
-async def _answer(request: Request, ability: Ability, caller: Caller) -> Reply:
-    """Make the call, and repeat it with a changed request as long as `Remedies` knows one."""
-    role, context = caller.role, caller.context
-    remedies = Remedies(request, context)
-    while True:
-        try:
-            message = await _stream_answer(remedies.request, ability, caller)
-            return Reply(message, remedies.left_out)
-        except Exception as error:
-            name = profile_of(role, context).name
-            kind = fault_kind(error)
-            ours = explain(error, role, name, has_answered=caller.retries.has_answered(name))
-            if kind is None or caller.events.has_shown or not remedies.apply(error, kind):
-                is_known = kind is not None or isinstance(error, DeepResearchError)
-                if not is_known and not is_named(role, context):
-                    raise
-                if isinstance(ours, UserMistake):
-                    logger.warning("%s", ours)
-                else:
-                    log_failure(__name__, error, "The %s's model failed: %s", role, ours)
-                # The provider's message may contain the key.
-                raise ours from None
-            log_failure(
-                __name__,
-                error,
-                "The %s's model failed (%s); retrying with a changed request",
-                role,
-                kind,
-            )
-            if kind == "no_tools":
-                ability = await other_ability(caller, ability)
-            caller.events.on_restart()
+class _Call(NamedTuple):
+    """A call of a role's model."""
+
+    request: Request
+    model: WrappingChatModel
+    context: Context
+    events: CallEvents
+    retries: RetryBudget
+
+    async def reply(self) -> Reply:
+        """Make the call, and repeat it with a changed request as long as `Remedies` knows one."""
+        role = self.request.role
+        remedies = Remedies(self.request)
+        while True:
+            try:
+                message = await self._answer(remedies.request.messages)
+                return Reply(message, remedies.left_out)
+            except ToolsMissing:
+                # The outcome of a trial, which needs no line in the log.
+                raise
+            except Exception as error:
+                name = profile_of(role, self.context).name
+                kind = fault_kind(error)
+                ours = explain(error, role, name, has_answered=self.retries.has_answered(name))
+                if kind is None or self.events.has_shown or not remedies.apply(error, kind):
+                    is_known = kind is not None or isinstance(error, DeepResearchError)
+                    if not is_known and not is_named(role, self.context):
+                        raise
+                    if isinstance(ours, UserMistake):
+                        logger.warning("%s", ours)
+                    else:
+                        log_failure(__name__, error, "The %s's model failed: %s", role, ours)
+                    # The provider's message may contain the key.
+                    raise ours from None
+                log_failure(
+                    __name__,
+                    error,
+                    "The %s's model failed (%s); retrying with a changed request",
+                    role,
+                    kind,
+                )
+                self.events.on_restart()
+
+    async def _answer(self, messages: Sequence[AnyMessage]) -> AIMessage:
+        """Make the call once, emit thoughts and text as they arrive, and return the whole
+        answer."""
+        events, request = self.events, self.request
+        secrets = Secrets(self.context.mcp)
+        is_prose = not request.tools or request.tool_choice == "none"
+        emitter = AnswerEmitter(events, secrets, is_prose=is_prose)
+        answer: AIMessage | None = None
+        async with aclosing(self.model.astream([*messages])) as parts:
+            async for chunk in parts:
+                part = cast(AnswerPart, chunk)
+                answer = part.answer
+                if part.is_restart:
+                    events.on_restart()
+                    emitter = AnswerEmitter(events, secrets, is_prose=is_prose)
+                elif not answer:
+                    emitter.feed(part)
+        assert answer is not None, "the last part has the answer"
+        if is_prose:
+            answer = answer.model_copy(update={"content": secrets.masked(answer.text)})
+        emitter.finish(answer)
+        return answer
 
 
 class Remedies:
     """Changes a request so that it may succeed after a failure."""
 
-    def __init__(self, request: Request, context: Context) -> None:
+    def __init__(self, request: Request) -> None:
         self.left_out: tuple[str, ...] = ()
         """Ids of the tool calls whose results are left out."""
         self._request = request
-        # If the user has set `tool_calls`, the error names that setting instead.
-        self._may_change_rung = context.tool_calls == "auto"
         self._applied = set[FaultKind]()
         """Kinds of failures after which the request was changed."""
         self._suspects: Iterator[tuple[str, ...]] | None = None
@@ -295,7 +288,7 @@ class Remedies:
         messages: list[AnyMessage] = []
         for message in self._request.messages:
             if isinstance(message, ToolMessage) and message.tool_call_id in self.left_out:
-                message = withheld_result(message.tool_call_id)
+                message = _withheld_result(message.tool_call_id)
             messages.append(message)
         return self._request._replace(messages=messages)
 
@@ -318,14 +311,14 @@ class Remedies:
             return False
         self._applied.add(kind)
         if kind != "long":
-            return kind == "no_tools" and self._may_change_rung
+            return False
         messages = self._request.messages
         shorter = fit_window(messages, estimated_tokens(messages) // 2, self._request.shorten)
         self._request = self._request._replace(messages=shorter)
         return shorter != list(messages)
 
 
-def withheld_result(call_id: str) -> ToolMessage:
+def _withheld_result(call_id: str) -> ToolMessage:
     """Return the message that replaces a result refused by the provider's filter."""
     return ToolMessage(WITHHELD_NOTICE, tool_call_id=call_id)
 
@@ -352,109 +345,3 @@ def _suspects(messages: Sequence[AnyMessage]) -> list[tuple[str, ...]]:
     if len(singles) < 2:
         return singles
     return [*singles, tuple(suspects)]
-
-
-async def _stream_answer(request: Request, ability: Ability, caller: Caller) -> AIMessage:
-    """Make the call and return the whole answer, with tool calls parsed and thoughts removed from
-    the text.
-
-    With `request.keeps_broken`, an answer that breaks off after text was shown is returned as far
-    as it came. Raises `AnswerCut` if the answer breaks off otherwise, `AnswerSilent`,
-    `ModelFailed`, `PromptCut`, or errors of the client.
-    """
-    context, events, role = caller.context, caller.events, request.role
-    prepared = prepare(
-        ability.rung, request.messages, request.tools, request.tool_choice, request.text_key
-    )
-    model = resolve_model(role, context)
-    most_tokens = output_tokens(role, request.max_tokens, context)
-    settings = dict(prepared.settings)
-    if isinstance(model, ExtractiveChatModel):
-        settings["facts"] = request.facts
-    elif ability.rung != "native" and getattr(model, "temperature", None) is None:
-        # Local servers default to 0.8, at which small models often break the format.
-        settings["temperature"] = _TEMPERATURE
-    effort = _effort(role, context)
-    bound = bind_call(model, prepared.tools, request.tool_choice, most_tokens, effort, settings)
-    parts = caller.parts(
-        bound,
-        prepared.messages,
-        is_long=request.is_long,
-        # Only a stream shows that a long answer is still in progress.
-        is_streamed=request.is_long or events.is_watched,
-        most_tokens=most_tokens,
-    )
-    may_call = _may_call(request)
-    new_emitter = partial(
-        AnswerEmitter,
-        events,
-        Secrets(context.mcp),
-        is_prose=not may_call,
-        begins_inside=ability.begins_inside,
-    )
-    answer = Assembly()
-    emitter = new_emitter()
-    cut: Exception | None = None
-    try:
-        async with aclosing(parts):
-            async for part, answer in parts:  # noqa: B007 - the last one is the whole answer
-                if part is None:
-                    events.on_restart()
-                    emitter = new_emitter()
-                else:
-                    emitter.feed(part)
-    except Exception as error:
-        if not is_transient(error) or answer.whole is None or not has_content(answer.whole):
-            raise
-        log_failure(__name__, error, "An answer of the %s's model broke off", role)
-        cut = broken_off(error, model_host(model))
-    message = answer.message(role)
-    # If the answer had ended before the failure, nothing is missing.
-    if cut and not finish_of(message):
-        if not (request.keeps_broken and events.has_shown):
-            raise cut
-        metadata = {**message.response_metadata, **BROKEN}
-        message = message.model_copy(update={"response_metadata": metadata})
-        events.on_continue(retry_reason(cut))
-    _check_whole_prompt_was_read(message, prepared.messages)
-    emitter.finish_stream()
-    text = message.text
-    begins_inside = ability.begins_inside or split_thoughts(text).began_inside
-    shown = ability._replace(begins_inside=begins_inside)
-    if with_learned(shown, model) != ability:
-        await remember_ability(role, context, shown)
-    if may_call:
-        # Parse calls from the unfiltered text: an argument may contain text that looks like a
-        # thought.
-        message = message.model_copy(update={"content": safe_text(text)})
-        message = read_reply(message, request.tools)
-    else:
-        prose = split_thoughts(emitter.text).text
-        message = message.model_copy(update={"content": prose})
-    emitter.finish(message)
-    return message
-
-
-def _check_whole_prompt_was_read(message: AIMessage, prompt: Sequence[AnyMessage]) -> None:
-    """Raise `PromptCut` if the server counted far fewer tokens than the prompt has."""
-    if not message.usage_metadata:
-        return
-    counted = message.usage_metadata["input_tokens"]
-    expected = sum(len(sent.text) for sent in prompt) // CHARACTERS_PER_TOKEN
-    if _SMALLEST_WINDOW <= counted < _READ_SHARE * expected:
-        raise PromptCut(counted, expected)
-
-
-def _effort(role: Role, context: Context) -> str:
-    """Return the reasoning effort to request; empty for the provider's default, and for models that
-    do not reason."""
-    if not profile_of(role, context).reasons:
-        return ""
-    if context.effort == "auto":
-        return "low" if role == "researcher" else ""
-    return context.effort
-
-
-def _may_call(request: Request) -> bool:
-    """Whether the model may answer with a tool call."""
-    return bool(request.tools) and request.tool_choice != "none"

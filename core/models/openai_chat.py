@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any
 from urllib.parse import quote
@@ -129,9 +129,9 @@ class OpenAIChat(ChatOpenAI):
         except (APIStatusError, ValueError):
             return {}
 
-    def recall(self, learned: ModelTraits) -> None:
+    def recall(self, quirks: Iterable[str], output_tokens: int | None) -> None:
         """Add traits that were learned earlier."""
-        self._learned |= learned
+        self._learned |= ModelTraits(frozenset(quirks), output_tokens)
 
     @override
     async def _astream(

@@ -13,7 +13,6 @@ from langchain_core.messages import AnyMessage
 
 from ..dialogue.transcripts import Shorten
 from ..settings.context import Role
-from .ladder.rungs import TextKey
 
 
 class ShownDocument(NamedTuple):
@@ -93,9 +92,8 @@ class Request(NamedTuple):
     """`any`: the model must call a tool; `auto`: it may answer in text; `none`: it must answer in
     text (the tools are sent only so that the prompt begins as in earlier calls and the provider's
     prompt cache applies)."""
-    text_key: TextKey = "answer"
-    """Key of the text in the JSON of a model that writes its calls as JSON; small models take the
-    key literally."""
+    asks_user: bool = False
+    """Whether text instead of a call is a question to the user; small models are told so."""
     max_tokens: int | None = None
     """Maximum output tokens, excluding thoughts."""
     facts: Facts = Facts()
@@ -105,3 +103,8 @@ class Request(NamedTuple):
     (`report_idle_seconds`)."""
     keeps_broken: bool = False
     """If an answer breaks off after text was shown: return that part instead of raising."""
+
+
+pending_calls = dict[object, str]()
+"""Descriptions of the model calls in progress in this process, for the progress display; one key a
+call."""

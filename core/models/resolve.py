@@ -69,22 +69,33 @@ _REASONING_NAME = re.compile(
     re.IGNORECASE,
 )
 """Matches the names of reasoning models; decides for models that no profile describes."""
-known_to_reason = set[str]()
-"""Models (as `Profile.at_server`) that sent a thought in their trial."""
-known_to_need_help = set[str]()
-"""Models (as `Profile.at_server`) that cannot call tools through the API."""
-windows_at_servers = dict[str, int | None]()
-"""Windows in tokens as stated by the servers, by `Profile.at_server`; None: the server was asked
-but stated none."""
 Value = TypeVar("Value")
 _cache = PerLoop(dict[object, Any])
 """The models and HTTP clients of an event loop."""
-QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
+_QUOTES_ONLY = "No language model is used: the report quotes the sources and draws no conclusions."
 CHOOSE_MODEL = (
     "To use a model, set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or name one "
     "(--model, models)."
 )
-"""Appended to `QUOTES_ONLY` if neither the settings nor the environment name a model."""
+"""Appended to `_QUOTES_ONLY` if neither the settings nor the environment name a model."""
+
+
+class ModelNotes:
+    """What this process knows about models, by `Profile.at_server`, for code that cannot read files
+    because it is not async."""
+
+    def __init__(self) -> None:
+        self.reasoning = set[str]()
+        """Models that sent a thought in their trial."""
+        self.helped = set[str]()
+        """Models that cannot call tools through the API."""
+        self.windows = dict[str, int | None]()
+        """Windows in tokens as stated by the servers; None: the server was asked but stated
+        none."""
+
+
+notes = ModelNotes()
+"""The notes of this process."""
 
 
 class Server(NamedTuple):
@@ -298,6 +309,15 @@ class Profile(NamedTuple):
     at_server: str
     """Name and server, since servers may use the same name for different models."""
 
+    def output_tokens(self, wanted: int) -> int:
+        """Return the output limit to send: `wanted` tokens plus those for thoughts, which count as
+        output."""
+        if self.reasons:
+            wanted += min(REASONING_TOKENS, self.window // 8)
+        if self.output:
+            wanted = min(wanted, self.output)
+        return wanted
+
 
 def resolve_model(role: Role, context: Context) -> BaseChatModel:
     """Return a role's model, created on first use.
@@ -325,13 +345,13 @@ def profile_of(role: Role, context: Context) -> Profile:
     name = getattr(model, "model_name", None) or getattr(model, "model", None) or model._llm_type
     name = str(name)
     at_server = f"{name} at {model_host(model) or type(model).__name__}"
-    stated = windows_at_servers.get(at_server)
+    stated = notes.windows.get(at_server)
     window = context.window or stated or known.get("max_input_tokens")
     reasons = context.reasoning
     if reasons is None:
         reasons = known.get("reasoning_output")
     if reasons is None:
-        reasons = bool(_REASONING_NAME.search(name)) or at_server in known_to_reason
+        reasons = bool(_REASONING_NAME.search(name)) or at_server in notes.reasoning
     return Profile(
         name,
         window=int(window or _UNKNOWN_WINDOW),
@@ -343,23 +363,10 @@ def profile_of(role: Role, context: Context) -> Profile:
     )
 
 
-def output_tokens(role: Role, wanted: int | None, context: Context) -> int | None:
-    """Return the output limit to send: `wanted` tokens plus those for thoughts, which count as
-    output; None: none."""
-    if wanted is None:
-        return None
-    profile = profile_of(role, context)
-    if profile.reasons:
-        wanted += min(REASONING_TOKENS, profile.window // 8)
-    if profile.output:
-        wanted = min(wanted, profile.output)
-    return wanted
-
-
-def with_model(role: Role, model: Model, context: Context) -> Context:
-    """Return a copy of the settings in which one role has another model."""
+def without_model(role: Role, context: Context) -> Context:
+    """Return a copy of the settings in which a role uses the extractive model."""
     models = {other: _chosen(other, context) for other in ROLES}
-    return context.model_copy(update={"models": {**models, role: model}})
+    return context.model_copy(update={"models": {**models, role: EXTRACTIVE}})
 
 
 def is_small(role: Role, context: Context) -> bool:
@@ -374,7 +381,7 @@ def is_small(role: Role, context: Context) -> bool:
     if context.small != "auto":
         return context.small == "on"
     if context.tool_calls == "auto":
-        needs_help = profile.at_server in known_to_need_help
+        needs_help = profile.at_server in notes.helped
     else:
         needs_help = context.tool_calls != "native"
     return needs_help or profile.window < _SMALL_MODEL_WINDOW
@@ -399,9 +406,9 @@ async def load_models(context: Context) -> None:
             await in_thread(resolve_model, role, context)
             model = resolve_model(role, context)
             at_server = profile_of(role, context).at_server
-            is_asked = not context.window and at_server not in windows_at_servers
+            is_asked = not context.window and at_server not in notes.windows
             if is_asked and hasattr(model, "read_window"):
-                windows_at_servers[at_server] = await model.read_window()
+                notes.windows[at_server] = await model.read_window()
 
 
 def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
@@ -439,14 +446,14 @@ def check_models(roles: tuple[Role, ...], context: Context) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, notices)))
 
 
-def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
+def quotes_only(roles: tuple[Role, ...], context: Context, notice: str = _QUOTES_ONLY) -> str:
     """Return a notice if the writer is the extractive model, which says how to choose another if
     none was chosen."""
     if "writer" not in roles or _chosen("writer", context) != EXTRACTIVE:
         return ""
     if _given("writer", context):
-        return QUOTES_ONLY
-    return f"{QUOTES_ONLY} {CHOOSE_MODEL}"
+        return notice
+    return f"{notice} {CHOOSE_MODEL}"
 
 
 def _chosen(role: Role, context: Context) -> Model:
@@ -506,7 +513,7 @@ def fitted_settings(context: Context) -> Context:
             narrowed = context.model_copy(update={"limits": context.limits.narrowed()})
             for role in _DECIDING:
                 if is_small(role, narrowed):
-                    narrowed = with_model(role, EXTRACTIVE, narrowed)
+                    narrowed = without_model(role, narrowed)
             context = narrowed
     if not context.allow_small_window:
         return context

@@ -16,7 +16,7 @@ from langgraph.runtime import RunControl, get_runtime
 from ..concurrency import PerLoop
 from ..settings.limits import Limits
 from .faults import asks_to_wait, fault_kind, is_transient, retry_after, retry_reason
-from .ladder.reply import reasoning_of
+from .wrapping import reasoning_of
 
 _FIRST_WAIT = 0.5
 """Seconds before the first retry, plus up to 50 % jitter; doubled for each further retry."""

@@ -20,7 +20,7 @@ from ..events.packets import Placement
 from ..masking import Secrets
 from ..models.ask import ask_model
 from ..models.request import Facts, Request
-from ..models.resolve import EXTRACTIVE, with_model
+from ..models.resolve import without_model
 from ..records.research import Run, Task
 from ..settings.context import Context, Role
 from .forms import Form, form_name, form_schema
@@ -61,7 +61,7 @@ class Filler:
         filler's lists.
         """
         other = copy(self)
-        other.context = with_model(role, EXTRACTIVE, self.context)
+        other.context = without_model(role, self.context)
         return other
 
     def with_facts(self, facts: Facts) -> Filler:

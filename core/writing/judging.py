@@ -21,7 +21,7 @@ from ..evidence.checking.source_text import SourceText
 from ..evidence.checking.units import ReportUnit
 from ..evidence.text.words import tokens
 from ..models.abilities import judges_soundly, remember_judging
-from ..models.resolve import is_named, output_tokens, profile_of
+from ..models.resolve import profile_of
 from ..records.sources import Extent, Source
 from .fill_in import Filler
 from .forms import JudgedUnit, JudgeUnits, form_name
@@ -250,11 +250,12 @@ async def judge(
     small window, gets few units per call.
     """
     context = filler.context
-    is_small = profile_of("verifier", context).window < _SMALL_WINDOW
+    profile = profile_of("verifier", context)
+    is_small = profile.window < _SMALL_WINDOW
     has_few = is_small or form_name(JudgeUnits) in filler.unfilled
     most = _FEW
     if not has_few:
-        max_tokens = output_tokens("verifier", context.limits.form_tokens, context) or 0
+        max_tokens = profile.output_tokens(context.limits.form_tokens)
         most = max(_FEW, max_tokens // _UNIT_TOKENS)
     batches = _batches(units, most)[: max(0, calls)]
     work = [_judge(batch, evidence, filler, before) for batch in batches]
@@ -457,7 +458,7 @@ async def is_sound(filler: Filler) -> bool:
     instances passed by an app are trusted without a trial, as is a model that does not answer it.
     """
     context = filler.context
-    if context.trust_verifier or not is_named("verifier", context):
+    if context.trust_verifier:
         return True
     known = await judges_soundly("verifier", context)
     if known is not None:

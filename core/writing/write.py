@@ -38,10 +38,10 @@ from ..evidence.memory.observations import ResearchMemory, ThreadDisputes
 from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
-from ..models.ladder.reply import split_thoughts
+from ..models.compatible.thoughts import split_thoughts
 from ..models.loops import without_loop
 from ..models.request import Request
-from ..models.resolve import EXTRACTIVE, is_small, with_model
+from ..models.resolve import is_small, without_model
 from ..records.dispute import Dispute
 from ..records.sources import Source
 from ..settings.context import Context
@@ -248,7 +248,7 @@ class TextWriter:
         if cited_numbers(text, known):
             return text
         # The extractive model's report consists of quotations.
-        context = with_model("writer", EXTRACTIVE, self._context)
+        context = without_model("writer", self._context)
         request = await asyncio.to_thread(self._report_request, ReportPart("report"), "", "")
         quoted = (await write_silently(request, context, self._events)).text
         if not cited_numbers(quoted, known):

@@ -21,7 +21,7 @@ from ...core.dialogue.transcripts import (
 )
 from ...core.events.call import CallEvents, researcher_failed
 from ...core.events.packets import ResearchAgentStart, ResearchAgentTitle
-from ...core.models.ask import Reply, ask_model, withheld_result
+from ...core.models.ask import Reply, ask_model
 from ...core.records import tool_names
 from ...core.records.branches import BranchUpdate, ResearcherState, ToolRequest
 from ...core.records.research import Action, Ending
@@ -96,7 +96,7 @@ async def think_or_act(state: ResearcherState, runtime: NodeRuntime) -> BranchUp
             results[call.id] = "\n".join(lines)
             calculations.append(Action(id=call.id, tool=call.tool, inputs=lines))
     action = choose_action(calls, state, results)
-    new = list[AnyMessage](map(withheld_result, reply.refused))
+    new = list[AnyMessage](reply.withheld)
     # A message without calls had no effect and is not shown again.
     if action.answers or action.request:
         new += [calls.message, *results_for(calls.message, action.answers)]

@@ -25,7 +25,7 @@ from ...core.evidence.citations.markers import plain_prose
 from ...core.models.ask import Reply
 from ...core.models.loops import without_loop
 from ...core.models.request import Request
-from ...core.models.resolve import EXTRACTIVE, is_small, with_model
+from ...core.models.resolve import is_small, without_model
 from ...core.records.branches import BranchUpdate, ResearcherState, assignment_of
 from ...core.records.dispute import Dispute
 from ...core.records.research import Finding
@@ -133,7 +133,7 @@ def _states_figures(text: str) -> bool:
 
 async def _quoted(request: Request, turn: ResearcherTurn[FindingEvents]) -> str:
     """Return the finding as the extractive model writes it: quotations of the results."""
-    context = with_model("researcher", EXTRACTIVE, turn.context)
+    context = without_model("researcher", turn.context)
     return (await write_silently(request, context, turn.events)).text
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kit.model_calls import role_model
 from kit.openai_server import Received, Reply, openai_server, say
 from kit.runs import HandClock
 from langchain_core.messages import HumanMessage
@@ -21,9 +22,6 @@ from deep_research.core.events import packets as p
 from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import AnyPacket, Placement
-from deep_research.core.models.caller import Caller
-from deep_research.core.models.resolve import resolve_model
-from deep_research.core.models.retries import retry_budget_of
 from deep_research.core.settings.context import Context
 
 TOP = Placement(turn_index=0)
@@ -138,9 +136,9 @@ async def test_every_ten_seconds_a_line_says_what_the_run_is_waiting_for(
         assert capsys.readouterr().err == "still running\n"
         context = Context(models="openai:fake-1", data_dir=tmp_path)
         events = CallEvents(Emitter(lambda _: None), AGENT.model_copy(update={"sub_turn_index": 0}))
-        caller = Caller("researcher", context, retry_budget_of("q", context.limits), events)
+        model = role_model("researcher", context, events)
         prompt = [HumanMessage("When was the light lit? " * 300)]
-        call = asyncio.create_task(caller.message(resolve_model("researcher", context), prompt))
+        call = asyncio.create_task(model.ainvoke(prompt))
         await asyncio.to_thread(asked.wait)
         await settle(clock, 30)
         words = r"waiting for the model's answer to 1[5-9]\d\d tokens \(researcher 2\)"

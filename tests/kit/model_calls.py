@@ -23,11 +23,14 @@ from deep_research.core.errors import DeepResearchError
 from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
-from deep_research.core.models.caller import Caller
+from deep_research.core.models.abilities import chat_model_for
+from deep_research.core.models.compatible.chat import CompatibleChatModel
+from deep_research.core.models.compatible.reply import read_reply
 from deep_research.core.models.faults import explain
-from deep_research.core.models.ladder.reply import read_reply
+from deep_research.core.models.request import Request
 from deep_research.core.models.resolve import resolve_model
 from deep_research.core.models.retries import retry_budget_of
+from deep_research.core.models.role_model import RoleModel
 from deep_research.core.settings.context import Context, Role
 from kit.models import TOOLS, Asked
 from kit.openai_server import OpenAIServer, Received, Reply, Script, openai_server
@@ -87,10 +90,26 @@ class Model:
         return message_from_chunks(whole, whole.text)
 
 
-def caller_of(role: Role, context: Context) -> Caller:
-    """Makes calls of a role that nothing listens to."""
-    events = CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
-    return Caller(role, context, retry_budget_of("q", context.limits), events)
+def silent_events() -> CallEvents:
+    """The events of calls that nothing listens to."""
+    return CallEvents(Emitter(lambda _: None), Placement(turn_index=0))
+
+
+def role_model(role: Role, context: Context, events: CallEvents | None = None) -> RoleModel:
+    """The model of a role; without `events`, nothing listens to its calls."""
+    retries = retry_budget_of("q", context.limits)
+    return RoleModel(
+        request=Request(role, "q", ()),
+        context=context,
+        events=events or silent_events(),
+        retries=retries,
+    )
+
+
+def compatible(role: Role, context: Context) -> CompatibleChatModel:
+    """The chat model that calls tools for a role; nothing listens to its calls."""
+    retries = retry_budget_of("q", context.limits)
+    return chat_model_for(Request(role, "q", ()), context, silent_events(), retries)
 
 
 def read(text: str, tools: Sequence[dict[str, Any]] = TOOLS, **metadata: Any) -> AIMessage:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from kit.model_calls import Wire, caller_of
+from kit.model_calls import Wire, silent_events
 
 from deep_research.core.events.call import CallEvents
-from deep_research.core.settings.context import Context
 
 
 @pytest.fixture
@@ -21,4 +20,4 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
 @pytest.fixture
 def events() -> CallEvents:
     """The events of a call that nothing listens to."""
-    return caller_of("planner", Context()).events
+    return silent_events()

@@ -9,28 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.model_calls import Wire, caller_of
+from kit.model_calls import TOOL, Wire, compatible
 from kit.models import ScriptedChatModel
 from kit.openai_server import OpenAIServer, Received, Reply, fail, openai_server, say
 
 from deep_research.core.errors import WindowTooSmall
-from deep_research.core.models.abilities import (
-    Location,
-    ability_of,
-    load_ability,
-    location_of,
-    remember_ability,
-    save_ability,
-)
-from deep_research.core.models.caller import Caller
-from deep_research.core.models.ladder.rungs import Ability
+from deep_research.core.models.compatible.chat import CompatibleChatModel
+from deep_research.core.models.compatible.memory import Ability, ModelMemory
 from deep_research.core.models.quirks import ModelTraits
 from deep_research.core.models.resolve import (
     check_models,
     load_models,
+    notes,
     profile_of,
     resolve_model,
-    windows_at_servers,
 )
 from deep_research.core.settings.context import Context
 
@@ -44,8 +36,8 @@ def settings(folder: Path, **given: Any) -> Context:
     return Context(**{"models": "openai:fake-1", "data_dir": folder, **given})
 
 
-def caller(folder: Path, **given: Any) -> Caller:
-    return caller_of("researcher", settings(folder, **given))
+def chat(folder: Path, *, tools: Any = (TOOL,), **given: Any) -> CompatibleChatModel:
+    return compatible("researcher", settings(folder, **given)).bind_tools(tools)
 
 
 def only_text(request: Received) -> Reply:
@@ -60,15 +52,10 @@ def only_text(request: Received) -> Reply:
 async def test_parallel_calls_test_a_model_only_once(tmp_path: Path, wire: Wire) -> None:
     with openai_server(only_text) as server:
         wire(server)
-        found = await asyncio.gather(
-            *(ability_of(caller(tmp_path), may_try=True, has_tools=True) for _ in range(3))
-        )
+        found = await asyncio.gather(*(chat(tmp_path).get_ready([]) for _ in range(3)))
         assert [ability.rung for ability in found] == ["tags"] * 3
         assert len(server.requests) == 3, "one for each of the rungs native, schema, tags"
-        assert (
-            await ability_of(caller(tmp_path / "elsewhere"), may_try=True, has_tools=True)
-            == found[0]
-        )
+        assert await chat(tmp_path / "elsewhere").get_ready([]) == found[0]
         assert len(server.requests) == 6, "another folder knows nothing"
 
 
@@ -84,14 +71,14 @@ def server(wire: Wire) -> Iterator[OpenAIServer]:
 async def test_no_trial_is_made_if_no_tools_are_offered_or_the_ability_is_known(
     tmp_path: Path,
 ) -> None:
-    async def rung(asked: Caller, *, may_try: bool = True) -> str:
-        return (await ability_of(asked, may_try=may_try, has_tools=True)).rung
+    async def rung(chat: CompatibleChatModel) -> str:
+        return (await chat.get_ready([])).rung
 
     # The server has no answer to any trial.
-    assert await rung(caller(tmp_path), may_try=False) == "native"
-    assert await rung(caller(tmp_path, tool_calls="tags")) == "tags"
-    assert await rung(caller(tmp_path, models="openai:gpt-5-mini")) == "native"
-    assert await rung(caller(tmp_path, models=ScriptedChatModel(replies=[]))) == "native"
+    assert await rung(chat(tmp_path, tools=())) == "native"
+    assert await rung(chat(tmp_path, tool_calls="tags")) == "tags"
+    assert await rung(chat(tmp_path, models="openai:gpt-5-mini")) == "native"
+    assert await rung(chat(tmp_path, models=ScriptedChatModel(replies=[]))) == "native"
 
 
 async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(
@@ -100,10 +87,8 @@ async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(
     monkeypatch.setenv("OPENAI_BASE_URL", "http://user:secret@local.example:8000/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     inside = Ability("schema", begins_inside=True, reasons=True)
-    await remember_ability("writer", caller(tmp_path).context, inside)
-    await remember_ability(
-        "writer", caller(tmp_path, tool_calls="tags").context, Ability("tags", begins_inside=True)
-    )
+    await chat(tmp_path).memory.save(inside)
+    await chat(tmp_path, tool_calls="tags").memory.save(Ability("tags", begins_inside=True))
     assert json.loads((tmp_path / "models.json").read_text("utf-8")) == {
         "fake-1 at local.example:8000": {
             **NOTHING_LEARNED,
@@ -117,19 +102,15 @@ async def test_an_ability_is_stored_by_model_server_and_tool_calls_setting(
             "begins_inside": True,
         },
     }
-    assert await ability_of(caller(tmp_path), may_try=False, has_tools=True) == inside
-    assert await ability_of(
-        caller(tmp_path, tool_calls="schema"), may_try=False, has_tools=True
-    ) == Ability("schema")
+    assert await chat(tmp_path).get_ready([]) == inside
+    assert await chat(tmp_path, tool_calls="schema").get_ready([]) == Ability("schema")
 
 
 async def test_abilities_saved_at_the_same_time_are_all_stored(tmp_path: Path) -> None:
-    locations = [Location(tmp_path / "models.json", f"model {number}") for number in range(20)]
-    await asyncio.gather(*(save_ability(location, Ability("tags")) for location in locations))
+    memories = [ModelMemory(tmp_path, f"model {number}") for number in range(20)]
+    await asyncio.gather(*(memory.save(Ability("tags")) for memory in memories))
     kept = json.loads((tmp_path / "models.json").read_text("utf-8"))
-    assert kept == {
-        location.at_server: {**NOTHING_LEARNED, "rung": "tags"} for location in locations
-    }
+    assert kept == {memory.at_server: {**NOTHING_LEARNED, "rung": "tags"} for memory in memories}
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"]
 
 
@@ -147,16 +128,16 @@ async def test_abilities_saved_at_the_same_time_are_all_stored(tmp_path: Path) -
 )
 async def test_an_unreadable_file_counts_as_empty(tmp_path: Path, text: str) -> None:
     (tmp_path / "models.json").write_text(text, "utf-8")
-    assert await load_ability(Location(tmp_path / "models.json", "m")) is None
+    assert await ModelMemory(tmp_path, "m").load() is None
 
 
 @pytest.mark.usefixtures("server")
 async def test_stored_traits_of_a_server_are_known_before_the_first_call(tmp_path: Path) -> None:
-    asked = caller(tmp_path)
-    model: Any = resolve_model("researcher", asked.context)
+    asked = chat(tmp_path)
+    model: Any = resolve_model("researcher", settings(tmp_path))
     kept = Ability(quirks=("single_calls", "turns"), output_tokens=8192)
-    await save_ability(location_of("researcher", asked.context), kept)
-    assert await ability_of(asked, may_try=True, has_tools=True) == kept
+    await asked.memory.save(kept)
+    assert await asked.get_ready([]) == kept
     assert model.learned == ModelTraits(frozenset(kept.quirks), 8192)
 
 
@@ -273,20 +254,18 @@ async def test_a_stored_window_is_used_if_none_is_stated(
     await load_models(context)
     await load_models(context)
     assert len(server.asked) == 2, "a process asks once"
-    asked = caller(tmp_path, tool_calls=tool_calls)
-    await remember_ability(
-        "writer", context, Ability(rung="native" if tool_calls == "auto" else "tags")
-    )
+    asked = chat(tmp_path, tool_calls=tool_calls)
+    await asked.memory.save(Ability(rung="native" if tool_calls == "auto" else "tags"))
     assert [
         kept["window"]
         for kept in json.loads((tmp_path / "models.json").read_text("utf-8")).values()
     ] == [16_384]
     (name,) = [
-        name for name, tokens in windows_at_servers.items() if tokens and server.url[7:-3] in name
+        name for name, tokens in notes.windows.items() if tokens and server.url[7:-3] in name
     ]
-    windows_at_servers[name] = None
+    notes.windows[name] = None
     assert window(context) is None
-    await ability_of(asked, may_try=True, has_tools=True)
+    await asked.get_ready([])
     assert window(context) == 16_384
 
 

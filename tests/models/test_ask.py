@@ -29,10 +29,10 @@ from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
 from deep_research.core.models.ask import ask_model
-from deep_research.core.models.caller import MOST_CHARACTERS_PER_TOKEN, bind_call
 from deep_research.core.models.deltas import MOST_BYTES
-from deep_research.core.models.ladder.reply import reasoning_of
 from deep_research.core.models.request import Request
+from deep_research.core.models.role_model import MOST_CHARACTERS_PER_TOKEN, bind_call
+from deep_research.core.models.wrapping import reasoning_of
 from deep_research.core.settings.context import Context
 
 WINDOW = 4000
@@ -166,7 +166,7 @@ class Endless(str):
         return f"{key.start:7} "
 
 
-@pytest.mark.fault(18, logs="WARNING core.models.caller")
+@pytest.mark.fault(18, logs="WARNING core.models.role_model")
 @pytest.mark.parametrize(
     "reply",
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 import certifi
 import pytest
-from kit.model_calls import KEY, PROMPT, Wire, caller_of, error_at, error_of, explained
+from kit.model_calls import KEY, PROMPT, Wire, error_at, error_of, explained, role_model
 from kit.openai_server import Reply, fail, openai_server, say, send
 
 from deep_research.core.errors import (
@@ -27,7 +27,6 @@ from deep_research.core.models.faults import (
     retry_after,
     retry_reason,
 )
-from deep_research.core.models.resolve import resolve_model
 from deep_research.core.settings.limits import Limits
 from deep_research.core.settings.network import trusted_certificates
 
@@ -188,11 +187,10 @@ async def test_a_call_that_exceeds_its_idle_timeout_is_given_up(
     wire: Wire, reply: Reply, limit: str
 ) -> None:
     limits = Limits.model_validate({limit: 0.1, "first_token_seconds": 0.1, "retry_seconds": 0})
-    context = wire([reply], limits=limits).context
-    model, is_long = resolve_model("planner", context), limit == "report_idle_seconds"
-    parts = caller_of("planner", context).parts(model, PROMPT, is_long=is_long, is_streamed=True)
+    model = role_model("planner", wire([reply], limits=limits).context)
+    model.request = model.request._replace(is_long=limit == "report_idle_seconds")
     with pytest.raises(AnswerSilent) as caught:
-        async for _ in parts:
+        async for _ in model.astream(PROMPT):
             pass
     assert f"was silent for 0.1 s ({limit})" in str(explained(caught.value))
     assert is_transient(caught.value)

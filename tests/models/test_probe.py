@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import httpx2
@@ -10,23 +9,16 @@ import openai
 import pytest
 from kit.models import ScriptedChatModel, call, calls
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AnyMessage
-from langchain_core.runnables import Runnable
+from langchain_core.messages import AIMessage
 
-from deep_research.core.models.abilities import find_ability
-from deep_research.core.models.ladder.rungs import Ability
+from deep_research.core.models.compatible.memory import Ability
+from deep_research.core.models.compatible.trial import find_ability
 
 NATIVE = calls(call("save_word", word="Amber"))
 JSON = '{"calls": [{"name": "save_word", "arguments": {"word": "amber"}}]}'
 TAGS = '<tool name="save_word">{"word": "amber"}</tool>'
 PROSE = "I saved the word amber for you."
 THINKING = AIMessage("<think>The user wants", response_metadata={"finish_reason": "length"})
-
-
-async def ask(model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
-    message = await model.ainvoke(list(messages))
-    assert isinstance(message, AIMessage)
-    return message
 
 
 def refusal(message: str, status: int = 400) -> openai.APIStatusError:
@@ -66,7 +58,7 @@ TOO_LONG = refusal("This model's maximum context length is 4096 tokens.")
 )
 async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str | None) -> None:
     model = ScriptedChatModel(replies=replies)
-    found = await find_ability(model, ask)
+    found = await find_ability(model)
     assert (found and found.rung) == rung
     assert len(replies) == len(model.calls)
     assert [entry.tools for entry in model.calls] == [("save_word",), (), ()][: len(replies)]
@@ -79,24 +71,24 @@ async def test_the_first_rung_that_works_is_chosen(replies: list[Any], rung: str
 async def test_errors_that_say_nothing_about_the_rung_are_raised(error: Exception) -> None:
     for earlier in ([], [PROSE], [PROSE, PROSE]):
         with pytest.raises(type(error)):
-            await find_ability(ScriptedChatModel(replies=[*earlier, error]), ask)
+            await find_ability(ScriptedChatModel(replies=[*earlier, error]))
     # Refusing plain words is no matter of rungs.
     with pytest.raises(openai.BadRequestError):
         await find_ability(
-            ScriptedChatModel(replies=[NO_TOOLS, NO_SCHEMA, refusal("roles must alternate")]), ask
+            ScriptedChatModel(replies=[NO_TOOLS, NO_SCHEMA, refusal("roles must alternate")])
         )
 
 
 async def test_a_class_that_cannot_bind_tools_is_asked_in_text() -> None:
-    assert await find_ability(
-        GenericFakeChatModel(messages=iter([AIMessage(JSON)])), ask
-    ) == Ability("schema")
+    assert await find_ability(GenericFakeChatModel(messages=iter([AIMessage(JSON)]))) == Ability(
+        "schema"
+    )
 
 
 @pytest.mark.fault(11)
 async def test_a_model_that_thinks_at_length_is_given_a_second_try_with_more_tokens() -> None:
     model = ScriptedChatModel(replies=[THINKING, NATIVE])
-    assert await find_ability(model, ask) == Ability("native")
+    assert await find_ability(model) == Ability("native")
     assert [entry.settings["max_tokens"] for entry in model.calls] == [200, 2000]
 
 
@@ -107,5 +99,5 @@ async def test_a_model_that_thinks_at_length_is_given_a_second_try_with_more_tok
 async def test_an_answer_that_begins_within_a_thought_is_noticed(
     answer: str, begins_inside: bool
 ) -> None:
-    found = await find_ability(ScriptedChatModel(replies=[answer, JSON]), ask)
+    found = await find_ability(ScriptedChatModel(replies=[answer, JSON]))
     assert found and found.begins_inside is begins_inside

@@ -1,11 +1,12 @@
-"""Makes one model call: binds its settings, enforces timeouts, retries, and reports the cost."""
+"""A role's model as its calls are made: binds settings, enforces timeouts, retries, and reports the
+cost."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
@@ -14,11 +15,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import merge_configs
 from langgraph.constants import TAG_NOSTREAM
+from pydantic import SkipValidation
+from typing_extensions import override
 
 from ...prompts import with_equal_fences
-from ..dialogue.transcripts import message_from_chunks
-from ..errors import ModelFailed
+from ..dialogue.transcripts import BROKEN, CHARACTERS_PER_TOKEN, finish_of
+from ..errors import ModelFailed, log_failure
 from ..events.call import CallEvents
 from ..events.tracing import untraced
 from ..records.research import Spent
@@ -26,9 +30,18 @@ from ..records.sources import text_hash
 from ..settings.context import Context, Role
 from ..settings.network import is_loopback
 from .deltas import plausible_counts
-from .faults import AnswerSilent, ToolsUnbound
-from .ladder.reply import reasoning_of
+from .extractive.chat import ExtractiveChatModel
+from .faults import (
+    AnswerSilent,
+    PromptCut,
+    ToolsUnbound,
+    broken_off,
+    is_transient,
+    retry_reason,
+)
 from .loops import SHORTEST_LOOP, loop_start
+from .quirks import ModelTraits
+from .request import Request, pending_calls
 from .resolve import (
     EXTRACTIVE,
     REASONING_TOKENS,
@@ -39,6 +52,7 @@ from .resolve import (
     resolve_model,
 )
 from .retries import RetryBudget, has_content
+from .wrapping import AnswerPart, Assembly, WrappingChatModel, reasoning_of
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +68,12 @@ _LOCAL_FIRST_TOKEN_SECONDS = 600.0
 MOST_CHARACTERS_PER_TOKEN = 16
 """Upper bound in any language: a server that sends more characters ignores the call's output
 limit."""
-_BATCH = 64
-"""Number of parts to collect before joining them, because each join copies the whole answer."""
+_SMALLEST_WINDOW = 128
+"""A server that reports fewer prompt tokens than this counts wrongly, or counts only uncached
+tokens."""
+_READ_SHARE = 2 / 3
+"""If a server reports less than this share of the estimated prompt tokens, it did not read the
+whole prompt."""
 _SLICE_SECONDS = 0.02
 """Time after which a task that reads an answer without waiting lets other tasks run."""
 
@@ -185,94 +203,156 @@ def _characters(part: AIMessage) -> int:
     return len(part.text) + len(reasoning_of(part)) + arguments
 
 
-class Assembly:
-    """The parts of an answer that arrived so far, joined into one message."""
+class RoleModel(WrappingChatModel):
+    """The model of a role in a run: its calls wait, are retried and cut, and their cost is
+    reported.
 
-    def __init__(self) -> None:
-        self._parts: list[AIMessage] = []
+    Settings that a call may have: `tools` and `tool_choice` (`any`, `auto` or `none`);
+    `max_tokens`, which is sent as it is, in place of the request's output limit and the reasoning
+    effort; all others are bound to the model.
+    """
 
-    @property
-    def whole(self) -> AIMessage | None:
-        """The answer so far; None before the first part."""
-        if len(self._parts) > 1:
-            self._parts = [self._parts[0] + self._parts[1:]]  # type: ignore[list-item]  # all are chunks
-        return self._parts[0] if self._parts else None
-
-    def add(self, part: AIMessage) -> None:
-        """Add the next part; a message that is no chunk replaces all earlier parts."""
-        first = self._parts[0] if self._parts else None
-        if isinstance(first, AIMessageChunk) and isinstance(part, AIMessageChunk):
-            self._parts = [*self._parts, part]
-        else:
-            self._parts = [part]
-        if len(self._parts) > _BATCH:
-            self._parts = [self.whole or part]
-
-    def message(self, role: Role) -> AIMessage:
-        """Return the joined message; raises `ModelFailed` if nothing arrived."""
-        whole = self.whole
-        if whole is None:
-            raise ModelFailed(f"The {role}'s model broke off without an answer.")
-        if isinstance(whole, AIMessageChunk):
-            return message_from_chunks(whole, whole.text)
-        return whole
-
-
-pending_calls = dict[object, str]()
-"""Descriptions of the model calls in progress in this process, for the progress display; one key a
-call."""
-
-
-class Caller(NamedTuple):
-    """Makes model calls for a role of a run."""
-
-    role: Role
+    request: SkipValidation[Request]
+    """The request that is answered; its messages and tools may be sent in another form."""
     context: Context
-    retries: RetryBudget
-    """The retry budget that the run's calls share."""
     events: CallEvents
     """Where costs and waits are reported."""
+    retries: RetryBudget
+    """The retry budget that the run's calls share."""
 
+    @property
+    def _llm_type(self) -> str:
+        return "role"
+
+    @property
+    def model(self) -> BaseChatModel:
+        """The role's model."""
+        return resolve_model(self.request.role, self.context)
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature that is set for the role's model; None: its server's default."""
+        return getattr(self.model, "temperature", None)
+
+    @property
+    def learned(self) -> ModelTraits:
+        """What this process has learned about the model at its server."""
+        learned: ModelTraits = getattr(self.model, "learned", ModelTraits())
+        return learned
+
+    def recall(self, quirks: Iterable[str], output_tokens: int | None) -> None:
+        """Add what was learned earlier."""
+        model = self.model
+        if hasattr(model, "recall"):
+            model.recall(quirks, output_tokens)
+
+    @override
     async def parts(
         self,
-        model: Runnable[Any, Any],
         messages: Sequence[AnyMessage],
+        config: RunnableConfig | None,
         *,
-        is_long: bool = False,
-        is_streamed: bool = False,
-        most_tokens: int | None = None,
-    ) -> AsyncGenerator[tuple[AIMessage | None, Assembly], None]:
-        """Make a call; yield each part of the answer together with the answer so far.
+        is_streamed: bool,
+        settings: dict[str, Any],
+    ) -> AsyncGenerator[AIMessage, None]:
+        """Make a call; yield the parts of its answer.
 
-        A part of None means that the answer broke off and begins again, so all earlier parts are
-        void; this happens only if none of their text was shown. The cost of each try is reported.
-        If an earlier execution of the calling node was stopped after it had received this answer,
-        the stored answer is returned at no further cost. For the options and errors, see
-        `_timed_parts` and `RetryBudget.stream`. An answer that is much longer than `most_tokens`,
-        or repeats itself endlessly, is cut.
+        It is only streamed if somebody watches it, or if the answer is long. With
+        `request.keeps_broken`, an answer that breaks off after text was shown ends there. Raises
+        `AnswerCut` if the answer breaks off otherwise, `AnswerSilent`, `ModelFailed`, `PromptCut`,
+        `ToolsUnbound`, or errors of the client.
         """
+        request = self.request
+        call = self._bind(messages, config, settings)
+        if not (request.is_long or self.events.is_watched):
+            # Only a stream shows that a long answer is still in progress.
+            is_streamed = False
+        answer = Assembly()
+        cut: Exception | None = None
+        try:
+            async with aclosing(self._paid_parts(call, is_streamed)) as parts:
+                async for part in parts:
+                    if isinstance(part, AnswerPart) and part.is_restart:
+                        answer = Assembly()
+                    else:
+                        answer.add(part)
+                    yield part
+        except Exception as error:
+            if not is_transient(error) or answer.whole is None or not has_content(answer.whole):
+                raise
+            log_failure(__name__, error, "An answer of the %s's model broke off", request.role)
+            cut = broken_off(error, model_host(self.model))
+        message = self._joined(answer)
+        # If the answer had ended before the failure, nothing is missing.
+        if cut and not finish_of(message):
+            if not (request.keeps_broken and self.events.has_shown):
+                raise cut
+            self.events.on_continue(retry_reason(cut))
+            yield AIMessageChunk(content="", response_metadata=dict(BROKEN))
+        _check_whole_prompt_was_read(message, messages)
+
+    def _bind(
+        self,
+        messages: Sequence[AnyMessage],
+        config: RunnableConfig | None,
+        settings: Mapping[str, Any],
+    ) -> _BoundCall:
+        """Return the call with the settings that the model's class accepts.
+
+        Raises `ToolsUnbound` if it cannot bind tools.
+        """
+        request = self.request
+        model = self.model
+        bound = dict(settings)
+        tools = bound.pop("tools", ())
+        tool_choice = bound.pop("tool_choice", "any")
+        limit = bound.pop("max_tokens", None)
+        most_tokens: int | None = None
+        effort = ""
+        if limit is None:
+            if request.max_tokens is not None:
+                profile = profile_of(request.role, self.context)
+                most_tokens = profile.output_tokens(request.max_tokens)
+            limit = most_tokens
+            effort = _effort(request.role, self.context)
+        if isinstance(model, ExtractiveChatModel):
+            bound["facts"] = request.facts
+        runnable = bind_call(model, tools, tool_choice, limit, effort, bound)
+        return _BoundCall(runnable, messages, config, most_tokens)
+
+    async def _paid_parts(
+        self, call: _BoundCall, is_streamed: bool
+    ) -> AsyncGenerator[AIMessage, None]:
+        """Make a call, repeat it if it fails, and report the cost of each try.
+
+        If an answer breaks off and begins again, an `AnswerPart` says so; this happens only if none
+        of its text was shown. If an earlier execution of the calling node was stopped after it had
+        received this answer, the stored answer is returned at no further cost. An answer that is
+        much longer than its limit, or repeats itself endlessly, is cut. For the errors, see
+        `_timed_parts` and `RetryBudget.stream`.
+        """
+        role, messages = self.request.role, call.messages
         answer = Assembly()
         answers = self.events.bill.answers
-        if is_extractive(self.role, self.context):
+        if is_extractive(role, self.context):
             answers = None
         call_key = ""
         if answers:
             call_key = self._call_key(messages)
             earlier = await answers.earlier(call_key)
             if earlier:
-                answer.add(earlier.message)
-                spent = spent_on(earlier.message, messages, self.role, self.context)
+                spent = spent_on(earlier.message, messages, role, self.context)
                 if spent:
                     self.events.bill.add(spent, earlier.key)
-                yield earlier.message, answer
+                yield earlier.message
                 return
-        name = profile_of(self.role, self.context).name
+        name = profile_of(role, self.context).name
         limits = self.context.limits
-        most = MOST_CHARACTERS_PER_TOKEN * (most_tokens or limits.report_tokens + REASONING_TOKENS)
+        most_tokens = call.most_tokens or limits.report_tokens + REASONING_TOKENS
 
         def start() -> AsyncGenerator[AIMessage, None]:
-            timed = self._timed_parts(model, messages, is_long=is_long, is_streamed=is_streamed)
-            parts = _without_excess(timed, most, self.role)
+            timed = self._timed_parts(call, is_streamed)
+            parts = _without_excess(timed, MOST_CHARACTERS_PER_TOKEN * most_tokens, role)
             # Calls outside a run, such as those of `refresh`, are not traced.
             return parts if self.context.tracing else untraced(parts)
 
@@ -281,7 +361,7 @@ class Caller(NamedTuple):
         )
         if name != EXTRACTIVE:
             placement = self.events.placement
-            caller = str(self.role)
+            caller = str(role)
             if placement.sub_turn_index is not None:
                 caller = f"{caller} {placement.tab_index + 1}"
             tokens = count_tokens_approximately(messages)
@@ -293,45 +373,45 @@ class Caller(NamedTuple):
                     if part is None:
                         self._report_cost(answer, messages)
                         answer = Assembly()
+                        yield AnswerPart(content="", is_restart=True)
                     else:
                         answer.add(part)
-                    yield part, answer
+                        yield part
             if answers and answer.whole is not None:
-                key = await answers.keep(call_key, answer.message(self.role))
+                key = await answers.keep(call_key, answer.message())
         finally:
             pending_calls.pop(tries, None)
             self._report_cost(answer, messages, key)
 
     async def _timed_parts(
-        self,
-        model: Runnable[Any, Any],
-        messages: Sequence[AnyMessage],
-        *,
-        is_long: bool,
-        is_streamed: bool,
+        self, call: _BoundCall, is_streamed: bool
     ) -> AsyncGenerator[AIMessage, None]:
         """Make one try; yield the parts of its answer (a single one unless `is_streamed`).
 
-        The idle timeout is `idle_seconds`, or `report_idle_seconds` for `is_long` and unstreamed
+        The idle timeout is `idle_seconds`, or `report_idle_seconds` for long and unstreamed
         answers; until the first word it is at least `first_token_seconds`. Every part restarts it.
         Raises `AnswerSilent` on an idle timeout, `ModelFailed` if the call exceeds `call_seconds`.
         """
-        role, limits = self.role, self.context.limits
+        role, limits = self.request.role, self.context.limits
         loop = asyncio.get_running_loop()
         # The metadata is for tracers. `TAG_NOSTREAM`, because `ReportEvents` feeds LangGraph's
         # `messages` mode.
         known = {"role": role, "user_id": self.context.user, "session_id": self.context.session}
         metadata = {name: value for name, value in known.items() if value}
         config = RunnableConfig(tags=[role, TAG_NOSTREAM], metadata=metadata)
+        if call.config:
+            config = merge_configs(call.config, config)
+        messages = list(call.messages)
 
         async def whole() -> AsyncGenerator[Any, None]:
-            yield await model.ainvoke(list(messages), config)
+            yield await call.model.ainvoke(messages, config)
 
         stream = cast(
             AsyncGenerator[Any, None],
-            model.astream(list(messages), config) if is_streamed else whole(),
+            call.model.astream(messages, config) if is_streamed else whole(),
         )
-        limit = "report_idle_seconds" if is_long or not is_streamed else "idle_seconds"
+        is_slow = self.request.is_long or not is_streamed
+        limit = "report_idle_seconds" if is_slow else "idle_seconds"
         usual: float = getattr(limits, limit)
         host = urlsplit(f"//{model_host(resolve_model(role, self.context))}").hostname or ""
         first_word = _LOCAL_FIRST_TOKEN_SECONDS if is_loopback(host) else _FIRST_TOKEN_SECONDS
@@ -368,19 +448,16 @@ class Caller(NamedTuple):
                         idle = usual
                     yield part
 
-    async def message(self, model: Runnable[Any, Any], messages: Sequence[AnyMessage]) -> AIMessage:
-        """Make a call without streaming and return the whole answer."""
-        answer = Assembly()
-        parts = self.parts(model, messages)
-        async with aclosing(parts):
-            async for _, answer in parts:  # noqa: B007 - the last one is the whole answer
-                pass
-        return answer.message(self.role)
+    def _joined(self, answer: Assembly) -> AIMessage:
+        """Return the whole answer; raises `ModelFailed` if nothing arrived."""
+        if answer.whole is None:
+            raise ModelFailed(f"The {self.request.role}'s model broke off without an answer.")
+        return answer.message()
 
     def _report_cost(self, answer: Assembly, messages: Sequence[AnyMessage], key: str = "") -> None:
         if answer.whole is None:
             return
-        spent = spent_on(answer.message(self.role), messages, self.role, self.context)
+        spent = spent_on(answer.message(), messages, self.request.role, self.context)
         if spent:
             self.events.on_spent(spent, key)
 
@@ -391,5 +468,37 @@ class Caller(NamedTuple):
             calls = getattr(message, "tool_calls", "")
             answered = getattr(message, "tool_call_id", "")
             prompt.append((message.type, message.content, calls, answered))
-        name = profile_of(self.role, self.context).name
-        return text_hash(with_equal_fences(json.dumps([self.role, name, prompt], default=str)))
+        role = self.request.role
+        name = profile_of(role, self.context).name
+        return text_hash(with_equal_fences(json.dumps([role, name, prompt], default=str)))
+
+
+class _BoundCall(NamedTuple):
+    """A call with the settings that its model accepts."""
+
+    model: Runnable[Any, Any]
+    messages: Sequence[AnyMessage]
+    config: RunnableConfig | None
+    """What the caller passed, such as callbacks."""
+    most_tokens: int | None
+    """Output limit beyond which the answer is cut; None: that of the longest answers."""
+
+
+def _effort(role: Role, context: Context) -> str:
+    """Return the reasoning effort to request; empty for the provider's default, and for models that
+    do not reason."""
+    if not profile_of(role, context).reasons:
+        return ""
+    if context.effort == "auto":
+        return "low" if role == "researcher" else ""
+    return context.effort
+
+
+def _check_whole_prompt_was_read(message: AIMessage, prompt: Sequence[AnyMessage]) -> None:
+    """Raise `PromptCut` if the server counted far fewer tokens than the prompt has."""
+    if not message.usage_metadata:
+        return
+    counted = message.usage_metadata["input_tokens"]
+    expected = sum(len(sent.text) for sent in prompt) // CHARACTERS_PER_TOKEN
+    if _SMALLEST_WINDOW <= counted < _READ_SHARE * expected:
+        raise PromptCut(counted, expected)

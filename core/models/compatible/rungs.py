@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.utils import merge_message_runs
+from langchain_core.runnables import Runnable
 
 from .lenient import json_in
 
@@ -44,7 +46,8 @@ _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
 }
 """Python types of JSON types, except of strings."""
 TextKey = Literal["answer", "question_to_user"]
-"""Key of the answer's text in the JSON that also contains its calls."""
+"""Key of the answer's text in the JSON that also contains its calls; small models take it
+literally."""
 
 
 class Tool(NamedTuple):
@@ -313,29 +316,6 @@ def flattened(
     return [*merged]
 
 
-class Ability(NamedTuple):
-    """What was learned about a model from trial calls and from its answers; stored in
-    `models.json`."""
-
-    rung: RungName = "native"
-    """The way in which it calls tools."""
-    begins_inside: bool = False
-    """Whether its answers begin with a thought that has only a closing tag."""
-    reasons: bool = False
-    """Whether it sent a thought in its trial."""
-    quirks: tuple[str, ...] = ()
-    """Names of the ways in which its server differs from OpenAI; see `models.quirks`."""
-    output_tokens: int | None = None
-    """The largest output limit that its server accepts; None: not known."""
-    judges: bool | None = None
-    """Whether it passed its trial as a verifier; None: not tried."""
-    window: int | None = None
-    """Context window in tokens, as last stated by its server; None: not stated."""
-    calls_tools: bool = True
-    """Whether it can call tools at all; if not, the rung only decides how tool results are shown to
-    it."""
-
-
 class Prepared(NamedTuple):
     """A request converted to the form of a rung."""
 
@@ -345,6 +325,18 @@ class Prepared(NamedTuple):
     settings: dict[str, Any]
     """Other API settings to bind."""
 
+    def bind(
+        self, model: BaseChatModel, tool_choice: str, **settings: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return the model with the tools and settings of this request, and with `settings`.
+
+        Raises `NotImplementedError` if the model's class cannot bind tools.
+        """
+        bound = {**self.settings, **settings}
+        if not self.tools:
+            return model.bind(**bound)
+        return model.bind_tools(self.tools, tool_choice=tool_choice, **bound)
+
 
 def prepare(
     rung: RungName,
@@ -353,7 +345,7 @@ def prepare(
     tool_choice: str,
     text_key: TextKey = "answer",
 ) -> Prepared:
-    """Convert a request to the form of this rung; for `tool_choice` and `text_key`, see `Request`.
+    """Convert a request to the form of this rung; for `tool_choice`, see `Request`.
 
     On `schema` and `tags`, the system prompt ends with a description of the tools, earlier calls
     and results become text, and the last message says whether the model may write text instead of a

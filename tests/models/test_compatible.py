@@ -1,0 +1,130 @@
+"""Any chat model calls tools like one whose server can, and is called like any other."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit.model_calls import PROMPT, TOOL, called
+from kit.models import ScriptedChatModel, call, calls
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from typing_extensions import override
+
+from deep_research.core.errors import ToolsMissing
+from deep_research.core.models.compatible.chat import CompatibleChatModel
+from deep_research.core.models.compatible.memory import ModelMemory
+
+JSON = '{"calls": [{"name": "look", "arguments": {"word": "amber"}}]}'
+TAGS = '<tool name="look">{"word": "amber"}</tool>'
+ASKED = [("look", {"word": "amber"})]
+SAVED = '<tool name="save_word">{"word": "amber"}</tool>'
+
+
+class NoTools(Exception):
+    """What a server without tool calls answers."""
+
+    status_code = 400
+
+    def __str__(self) -> str:
+        return "fake-1 does not support tools"
+
+
+def compatible(folder: Path, model: Any, **settings: Any) -> CompatibleChatModel:
+    given = {"role": "planner", "shown_name": "fake-1", "at_server": "fake-1 at here", **settings}
+    return CompatibleChatModel(model=model, data_dir=folder, **given)
+
+
+async def streamed(model: CompatibleChatModel, config: Any = None) -> list[AIMessageChunk]:
+    return [part async for part in model.astream(PROMPT, config)]
+
+
+@pytest.mark.parametrize(
+    ("way", "reply"),
+    [("native", calls(call("look", word="amber"))), ("schema", JSON), ("tags", f"So.\n{TAGS}")],
+)
+async def test_in_each_way_a_call_is_a_native_call_streamed_or_not(
+    tmp_path: Path, way: Any, reply: Any
+) -> None:
+    inner = ScriptedChatModel(replies=[reply, reply])
+    model = compatible(tmp_path, inner, tool_calls=way).bind_tools([TOOL], tool_choice="any")
+    assert called(await model.ainvoke(PROMPT)) == ASKED
+    whole: Any = reduce(add, await streamed(model))
+    assert called(whole) == ASKED
+    assert whole.text == ("So." if way == "tags" else "")
+    assert [bool(made.tools) for made in inner.calls] == [way == "native"] * 2
+
+
+async def test_prose_is_streamed_without_thoughts_in_it_and_they_come_beside_it(
+    tmp_path: Path,
+) -> None:
+    inner = ScriptedChatModel(replies=["<think>Was it?</think>It was lit in 1844."])
+    parts: list[Any] = await streamed(compatible(tmp_path, inner, tool_calls="native"))
+    assert reduce(add, parts).text == "It was lit in 1844."
+    assert "".join(part.leaked_thought for part in parts) == "Was it?"
+    assert sum(bool(part.text) for part in parts) > 2
+    assert parts[-1].answer.text == "It was lit in 1844."
+
+
+async def test_the_first_call_tests_the_model_and_the_result_is_stored(tmp_path: Path) -> None:
+    inner = ScriptedChatModel(replies=["No.", "No.", SAVED, TAGS])
+    model = compatible(tmp_path, inner).bind_tools([TOOL])
+    assert called(await model.ainvoke(PROMPT)) == ASKED
+    stored = await ModelMemory(tmp_path, "fake-1 at here").load()
+    assert stored and stored.rung == "tags"
+
+
+async def test_a_model_that_calls_no_tool_in_its_trial_cannot_be_used_with_tools(
+    tmp_path: Path,
+) -> None:
+    model = compatible(tmp_path, ScriptedChatModel(replies=["No."] * 3)).bind_tools([TOOL])
+    with pytest.raises(ToolsMissing, match="'fake-1' cannot call tools in any supported way"):
+        await model.ainvoke(PROMPT)
+
+
+async def test_a_refusal_of_tools_voids_the_answer_and_another_way_is_found_once(
+    tmp_path: Path,
+) -> None:
+    inner = ScriptedChatModel(replies=[NoTools(), NoTools(), "No.", SAVED, TAGS, NoTools()])
+    model = compatible(tmp_path, inner, is_described=True).bind_tools([TOOL])
+    parts: list[Any] = await streamed(model)
+    assert [part.is_restart for part in parts].index(True) == 0
+    assert called(parts[-1].answer) == ASKED
+    with pytest.raises(NoTools):
+        await streamed(model)
+
+
+async def test_a_class_that_cannot_bind_tools_calls_them_in_text(tmp_path: Path) -> None:
+    inner = GenericFakeChatModel(messages=iter([AIMessage(TAGS)]))
+    model = compatible(tmp_path, inner, tool_calls="tags").bind_tools([TOOL])
+    assert called(await model.ainvoke(PROMPT)) == ASKED
+
+
+async def test_a_call_is_one_run_for_callbacks_that_of_the_wrapped_model(tmp_path: Path) -> None:
+    class Runs(AsyncCallbackHandler):
+        started: list[str]
+
+        @override
+        async def on_chat_model_start(
+            self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **given: Any
+        ) -> None:
+            self.started.append(serialized["name"])
+
+    runs = Runs()
+    runs.started = []
+    model = compatible(tmp_path, ScriptedChatModel(replies=["Yes."] * 2), tool_calls="native")
+    await streamed(model, {"callbacks": [runs]})
+    await model.ainvoke(PROMPT, {"callbacks": [runs]})
+    assert runs.started == ["ScriptedChatModel"] * 2
+
+
+async def test_langchains_other_ways_to_call_a_model_work_too(tmp_path: Path) -> None:
+    model = compatible(tmp_path, ScriptedChatModel(replies=[TAGS] * 2), tool_calls="tags")
+    made: Any = await model.bind_tools([TOOL]).agenerate([[*PROMPT]])
+    assert called(made.generations[0][0].message) == ASKED
+    with pytest.raises(NotImplementedError, match="only called asynchronously"):
+        model.invoke(PROMPT)
