@@ -15,10 +15,10 @@ from zlib import crc32
 
 from ..errors import DatabaseUnusable
 from ..evidence.text.language import detect_language, language_of_text
-from ..evidence.text.sentences import split_passages
 from ..evidence.text.words import words_and_pieces
 from ..reading.records import parsing_version
 from ..records.sources import DateKind
+from ._passages import split_passages
 from .terms import STEMMED, index_terms, stemmer_version
 
 _WAITING_SECONDS = 3_600

@@ -25,6 +25,7 @@ from .index import Root, open_roots, unreadable
 from .index_file import IndexedFile
 from .index_search import PER_DOCUMENT, WORD, IndexReader, spread
 from .shelf import IndexShelf
+from .terms import index_term
 from .trails import find_trails, passages_of
 from .upkeep import Upkeep
 
@@ -390,3 +391,9 @@ def _line(document: LibraryDocument) -> str:
     length = f"{len(document.text):,} characters"
     facts = filter(None, (source.address, source.date, source.period, standing, length))
     return f"- {source.title[:_TITLE_CHARACTERS]} ({', '.join(facts)})"
+
+
+def word_forms(word: str, language: str) -> frozenset[str]:
+    """Return a word and its index terms in English and in this language; words that share one count
+    as the same."""
+    return frozenset({word, index_term(word, ""), index_term(word, language)})
