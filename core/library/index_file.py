@@ -19,7 +19,7 @@ from ..evidence.text.words import words_and_pieces
 from ..reading.records import parsing_version
 from ..records.sources import DateKind
 from ._passages import split_passages
-from .terms import STEMMED, index_terms, stemmer_version
+from ._terms import STEMMED, index_terms, stemmer_version
 
 _WAITING_SECONDS = 3_600
 """Maximum time to wait while an index is replaced, which takes as long as reading all its files."""

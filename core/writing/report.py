@@ -52,7 +52,7 @@ from ..records.report import Audit, ClaimCheck, Draft, Report
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
-from .continuation import Continuation
+from ._continuation import Continuation
 from .examination import Examined
 from .notes import not_read, report_notes, unanswered
 

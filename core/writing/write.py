@@ -46,8 +46,8 @@ from ..records.dispute import Dispute
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
+from ._continuation import Continuation, join_continuation
 from .basis import findings_for_writer, has_conclusions, source_texts, states_anything
-from .continuation import Continuation, join_continuation
 from .facts import (
     FACTS_AT_ONCE,
     SMALL_WRITER_NOTICE,
