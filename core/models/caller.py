@@ -28,7 +28,7 @@ from ..settings.network import is_loopback
 from .deltas import plausible_counts
 from .faults import AnswerSilent, ToolsUnbound
 from .ladder.reply import reasoning_of
-from .loops import SHORTEST_LOOP, loop_start
+from .repetition import SHORTEST_LOOP, loop_start
 from .resolve import (
     EXTRACTIVE,
     REASONING_TOKENS,

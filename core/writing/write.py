@@ -39,7 +39,7 @@ from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.ladder.reply import split_thoughts
-from ..models.loops import without_loop
+from ..models.repetition import without_loop
 from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..records.dispute import Dispute
