@@ -12,10 +12,10 @@ from ..core.models.resolve import profile_of
 from ..core.records.report import Audit
 from ..core.records.sources import Source
 from ..core.settings.context import Context
+from ._rechecking import Reaudit, Rechecked, compare_checks
 from .endings import reports_errors, run_interruptibly
 from .output import calls_line, engines_line
 from .progress import PlainLines
-from .rechecking import Reaudit, Rechecked, compare_checks
 from .runs import StoredRun
 from .settings import RunName
 from .source_check import begin_check, load_verifier, texts_at_hand

@@ -26,8 +26,8 @@ from ..core.records.sources import Source
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.notes import source_notes
+from ._foreign_report import Target, read_foreign
 from .endings import reports_errors, run_interruptibly
-from .foreign_report import Target, read_foreign
 from .progress import PlainLines
 from .settings import settings_from_options
 from .source_check import SourceReading, begin_check, current_texts, load_verifier, run_for_check

@@ -26,10 +26,10 @@ from ..core.models.resolve import is_extractive
 from ..core.records.report import Report
 from ..core.records.sources import Source
 from ..core.writing.judging import Judgements, Texts, UnitJudgement, key_of
+from ._rechecking import checks_of
 from .endings import reports_errors, run_interruptibly
 from .output import spent_line
 from .progress import PlainLines
-from .rechecking import checks_of
 from .settings import RunName, settings_from_options
 from .source_check import SourceReading, begin_check, current_texts, load_verifier
 from .stored import open_stored_run, report_of

@@ -13,12 +13,12 @@ from ..core.dialogue.conversation import safe_text
 from ..core.errors import StateUnreadable, UnknownSetting, UserMistake
 from ..core.events.packets import AnyPacket
 from ..core.records.report import Report
+from ._rechecking import faults_of
 from .embed import thread_id
 from .endings import exit_code_of, reports_errors, run_interruptibly
 from .exports.formats import FORMATS, ExportFormat, export_formats
 from .output import run_json, run_line, run_page
 from .progress import PacketLines
-from .rechecking import faults_of
 from .runs import RunBook, StoredRun, has_runs, unknown_thread
 from .settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
 from .stream import replay

@@ -11,10 +11,10 @@ from typing import Any
 from ..core.events.packets import ReportCitation, ReportRevised
 from ..core.evidence.citations.citing import by_number, known_citations
 from ..core.evidence.citations.markers import code_lines
-from ..core.evidence.citations.rendering import plain_citations
+from ..core.evidence.citations.rendering import clean_for_draft, plain_citations
 from ..core.records.report import Draft
 from ..core.writing.forms import AddToReport
-from ..core.writing.report import changed_draft_messages, clean_for_draft, reader_of
+from ..core.writing.report import changed_draft_messages, reader_of
 from ..core.writing.write import describe_sources, known_findings
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate

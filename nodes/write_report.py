@@ -10,12 +10,12 @@ from ..core.dialogue.schedule import NOTHING_TO_THINK_OVER
 from ..core.dialogue.transcripts import THOUGHTS_ALONE, mark_withheld
 from ..core.errors import NoReport
 from ..core.evidence.citations.labels import labels
-from ..core.evidence.citations.rendering import source_list
+from ..core.evidence.citations.rendering import clean_for_draft, source_list
 from ..core.models.resolve import is_extractive, is_small, profile_of
 from ..core.records.report import Draft
 from ..core.writing.basis import deciding_passages
 from ..core.writing.notes import missing_of, research_gaps
-from ..core.writing.report import ReportEvents, clean_for_draft, draft_message, reader_of
+from ..core.writing.report import ReportEvents, draft_message, reader_of
 from ..core.writing.write import TextWriter
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn

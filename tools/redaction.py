@@ -28,8 +28,7 @@ from ..core.evidence.text.words import (
     unaccented,
     without_accents,
 )
-from ..core.library.library import Library
-from ..core.library.terms import index_term
+from ..core.library.library import Library, word_forms
 from ..core.reading.documents.decode import clean_text
 from ..core.records.research import Run
 from ..core.records.sources import DOCUMENT_SCHEME
@@ -137,14 +136,14 @@ async def redact(
             secret |= _forms_in(text, language)
         texts = {query: clean_text(unicodedata.normalize("NFKC", query)) for query in queries}
         unknown = _uncommon_words(texts.values(), language)
-        unknown = {word for word in unknown if public.isdisjoint(_forms(word, language))}
+        unknown = {word for word in unknown if public.isdisjoint(word_forms(word, language))}
         in_documents = frozenset[str]()
         if context.docs:
             in_documents = Library(context).known(unknown)
         private = set[str]()
         if not context.mix_private:
             for word in unknown:
-                if word in in_documents or not secret.isdisjoint(_forms(word, language)):
+                if word in in_documents or not secret.isdisjoint(word_forms(word, language)):
                     private.add(word)
         unseen = unknown - private
         limit = context.limits.max_unseen_characters
@@ -248,18 +247,12 @@ def _pieces(text: str) -> Iterator[_Piece]:
             earliest = start + 1
 
 
-def _forms(word: str, language: str) -> frozenset[str]:
-    """Return a word and its index terms in English and in this language; words that share one count
-    as the same."""
-    return frozenset({word, index_term(word, ""), index_term(word, language)})
-
-
 @lru_cache(maxsize=128)
 def _forms_in(text: str, language: str) -> frozenset[str]:
     """Return the forms of all words in a text."""
     forms = set[str]()
     for word in sought_words(text):
-        forms |= _forms(unaccented(word), language)
+        forms |= word_forms(unaccented(word), language)
     return frozenset(forms)
 
 

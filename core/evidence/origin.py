@@ -86,9 +86,11 @@ def organisations(sources: Iterable[Source], reprints: Iterable[Collection[str]]
     its folder. Sources that reprint each other (`reprints`: groups of keys) count as one
     organisation.
     """
-    by_key = {source.key: _organisation_of(source) for source in sources}
+    by_key = dict[str, str]()
+    for source in sources:
+        by_key[source.key] = _organisation_of(source)
     for group in reprints:
-        owners = {by_key[key] for key in group if key in by_key}
+        owners = set(map(by_key.__getitem__, by_key.keys() & group))
         for key, owner in by_key.items():
             if owner in owners:
                 by_key[key] = min(owners)

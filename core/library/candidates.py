@@ -23,7 +23,7 @@ from ..evidence.text.words import (
     tokens,
 )
 from ..records.sources import Source
-from .terms import QuestionWords, unaccented_words
+from ._terms import QuestionWords, unaccented_words
 
 WHOLE_TITLE = 1.0
 """Score of a title that a question contains completely."""

@@ -16,6 +16,7 @@ from ..reading.documents.records import KINDS, kind_of_file
 from ..records.sources import DOCUMENT_SCHEME
 from ..settings.context import Context
 from ..store.pages import AttachedFiles
+from ._terms import title_key
 from .folder import NOT_IN_NAMES
 from .index_file import (
     COLUMNS,
@@ -29,7 +30,6 @@ from .index_file import (
     update_texts,
 )
 from .index_search import MOST_COMPARED, IndexReader, SourceOf
-from .terms import title_key
 
 _STAMP = "path, size, mtime_ns, file_hash, reason, code, seconds, tries, is_cut, note"
 """Columns that say whether a file has changed and how it was read: the first fields of

@@ -15,11 +15,11 @@ from zlib import crc32
 
 from ..errors import DatabaseUnusable
 from ..evidence.text.language import detect_language, language_of_text
-from ..evidence.text.sentences import split_passages
 from ..evidence.text.words import words_and_pieces
 from ..reading.documents.records import parsing_version
 from ..records.sources import DateKind
-from .terms import STEMMED, index_terms, stemmer_version
+from ._passages import split_passages
+from ._terms import STEMMED, index_terms, stemmer_version
 
 _WAITING_SECONDS = 3_600
 """Maximum time to wait while an index is replaced, which takes as long as reading all its files."""

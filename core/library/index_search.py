@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 from ..evidence.text.words import STOP_WORDS, sought_words
 from ..records.research import Value
 from ..records.sources import Source
+from ._terms import LANGUAGE_SEPARATOR, forms_of, index_term
 from .candidates import LibraryPassage
 from .index_file import COLUMNS, POSITION_BITS, POSITION_MASK, IndexedFile
-from .terms import LANGUAGE_SEPARATOR, forms_of, index_term
 
 MOST_COMPARED = 3_000
 """Number of passages that a search compares; each takes microseconds, and a question makes many

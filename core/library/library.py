@@ -19,6 +19,7 @@ from ..evidence.text.similarity import distinct, grouped, rarity, without_repeat
 from ..evidence.text.words import DRAFT_WORDS, GENERIC_WORDS, STOP_WORDS, sought_words, stem, tokens
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..settings.context import Context
+from ._terms import index_term
 from .candidates import LibraryPassage, terms_of
 from .folder import PICTURE, PICTURES, LeftOut
 from .index import Root, open_roots, unreadable
@@ -398,3 +399,9 @@ def _line(document: LibraryDocument) -> str:
     length = f"{len(document.text):,} characters"
     facts = filter(None, (source.address, source.date, source.period, standing, length))
     return f"- {source.title[:_TITLE_CHARACTERS]} ({', '.join(facts)})"
+
+
+def word_forms(word: str, language: str) -> frozenset[str]:
+    """Return a word and its index terms in English and in this language; words that share one count
+    as the same."""
+    return frozenset({word, index_term(word, ""), index_term(word, language)})

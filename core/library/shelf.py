@@ -10,9 +10,9 @@ from math import fsum
 
 from ..evidence.text.similarity import distinct, interleave, rarity
 from ..evidence.text.words import unaccented
+from ._terms import index_terms, title_key
 from .candidates import Candidate, LibraryPassage, possible_titles, terms_of
 from .index_search import PER_DOCUMENT, IndexReader, spread
-from .terms import index_terms, title_key
 
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.5

@@ -8,6 +8,7 @@ that works without a server (`extractive`).
 
 Start with `ask.ask_model`, which takes a `Request` and returns a `Reply`. `resolve` finds a role's
 model and a run's settings; `caller` makes one call and reports its cost; `retries` repeats it;
-`faults` classifies errors. `openai_chat`, `deltas` and `quirks` talk to servers; `abilities` and
-`ladder` (from native tool calls down to tagged text) help models that are weak at calling tools.
+`faults` classifies errors; `repetition` finds endless repetition in an answer. `openai_chat`,
+`deltas` and `quirks` talk to servers; `abilities` and `ladder` (from native tool calls down to
+tagged text) help models that are weak at calling tools.
 """

@@ -39,8 +39,8 @@ from .faults import (
     is_transient,
     retry_reason,
 )
-from .loops import SHORTEST_LOOP, loop_start
 from .quirks import ModelTraits
+from .repetition import SHORTEST_LOOP, loop_start
 from .request import Request, pending_calls
 from .resolve import (
     EXTRACTIVE,

@@ -34,18 +34,14 @@ from ..evidence.citations.citing import (
     CitationStream,
     Cited,
     by_number,
-    known_citations,
     without_unknown,
 )
-from ..evidence.citations.draft import clean_draft
 from ..evidence.citations.labels import labels
-from ..evidence.citations.markers import settle_fences
 from ..evidence.citations.rendering import (
     plain_citations,
     title_line,
     warning_above,
     with_marks,
-    without_marks,
     write_document,
 )
 from ..evidence.citations.sanitizing import sanitized
@@ -56,7 +52,7 @@ from ..records.report import Audit, ClaimCheck, Draft, Report
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
-from .continuation import Continuation
+from ._continuation import Continuation
 from .examination import Examined
 from .notes import not_read, report_notes, unanswered
 
@@ -275,20 +271,6 @@ def reader_of(context: Context, pages: Pages) -> str | None:
     if not address:
         return address
     return f"{address.rstrip('/')}/#/run/{quote(pages.thread, safe='')}/source/"
-
-
-def clean_for_draft(written: str, sources: Mapping[str, Source]) -> tuple[str, dict[int, str], int]:
-    """Return a model's text with citations of the thread's sources only, and without markup that is
-    unsafe or ours.
-
-    Also return the keys of the sources that it cites, by number, and how many markers were removed.
-    """
-    numbered = by_number(sources.values())
-    # Only the verification may mark sentences.
-    cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
-    keys = {number: source.key for number, source in numbered.items()}
-    text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
-    return text, cited, removed
 
 
 def unchecked(draft: Draft) -> Report:

@@ -39,15 +39,15 @@ from ..evidence.origin import origin_of
 from ..evidence.text.sentences import cited_sentences
 from ..models.ask import Reply, ask_model
 from ..models.compatible.thoughts import split_thoughts
-from ..models.loops import without_loop
+from ..models.repetition import without_loop
 from ..models.request import Request
 from ..models.resolve import is_small, without_model
 from ..records.dispute import Dispute
 from ..records.sources import Source
 from ..settings.context import Context
 from ..store.pages import Pages
+from ._continuation import Continuation, join_continuation
 from .basis import findings_for_writer, has_conclusions, source_texts, states_anything
-from .continuation import Continuation, join_continuation
 from .facts import (
     FACTS_AT_ONCE,
     SMALL_WRITER_NOTICE,

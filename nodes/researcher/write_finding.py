@@ -23,7 +23,7 @@ from ...core.evidence.checking.units import report_units
 from ...core.evidence.citations.citing import cited_numbers
 from ...core.evidence.citations.markers import plain_prose
 from ...core.models.ask import Reply
-from ...core.models.loops import without_loop
+from ...core.models.repetition import without_loop
 from ...core.models.request import Request
 from ...core.models.resolve import is_small, without_model
 from ...core.records.branches import BranchUpdate, ResearcherState, assignment_of

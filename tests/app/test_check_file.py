@@ -18,8 +18,8 @@ from kit.models import figure_judge
 from langgraph.store.memory import InMemoryStore
 
 from deep_research import Context
+from deep_research.app._foreign_report import read_foreign
 from deep_research.app.check_file import check_file
-from deep_research.app.foreign_report import read_foreign
 from deep_research.core.accounts.ledger import check_account
 from deep_research.core.errors import DailyLimitReached
 from deep_research.core.store.pages import Pages

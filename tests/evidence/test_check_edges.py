@@ -15,7 +15,7 @@ from kit.runs import REPORT, lab, search, written
 from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
-from deep_research.app.rechecking import compare_checks
+from deep_research.app._rechecking import compare_checks
 from deep_research.core.evidence.checking.source_text import SourceText
 from deep_research.core.evidence.checking.units import report_units
 from deep_research.core.evidence.checking.verification import Verifier

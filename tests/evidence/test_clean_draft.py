@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from kit.reports import source_at
 
+from deep_research.core.evidence.citations._draft import clean_draft
 from deep_research.core.evidence.citations.citing import UNKNOWN, without_unknown
-from deep_research.core.evidence.citations.draft import clean_draft
 from deep_research.core.evidence.citations.markers import marker_numbers
 
 SOURCES = {

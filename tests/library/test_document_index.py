@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kit.files import Papers, source_of
 
 from deep_research.core.errors import DatabaseUnusable
-from deep_research.core.evidence.text.sentences import LONGEST_PASSAGE, split_passages
+from deep_research.core.library._passages import LONGEST_PASSAGE, split_passages
 from deep_research.core.library.index import Index
 from deep_research.core.library.index_file import IndexedFile, connect
 

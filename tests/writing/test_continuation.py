@@ -8,16 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deep_research.core.models.loops import (
+from deep_research.core.models.repetition import (
     LONGEST_REPEATED,
     SHORTEST_LOOP,
     loop_start,
     without_loop,
 )
-from deep_research.core.writing.continuation import (
-    Continuation,
-    join_continuation,
-)
+from deep_research.core.writing._continuation import Continuation, join_continuation
 
 WORDS = st.lists(st.from_regex(r"[a-z]{2,8}", fullmatch=True), min_size=8, max_size=20, unique=True)
 

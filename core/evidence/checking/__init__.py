@@ -1,7 +1,12 @@
 """Checks a report's statements against its sources, without a model.
 
-`units` splits a report into checked units, `source_text` prepares source texts for comparison, and
-`verification` finds the best passage for each unit, accepts quotes, and compares a second check
-with the first. `proof` verifies a model's judgement using the source words and numbers that it
-cites. Start with `verification`; the model's judging is in `core/writing/judging.py`.
+Public modules:
+
+- `units`: splits a report into the units that are checked one by one.
+- `source_text`: the text of a source, prepared for comparison, and its windows of a few lines.
+- `verification`: finds the best passage of a source for each unit, and accepts quotes.
+- `proof`: verifies a model's judgement by the source words and numbers that it cites.
+- `quantities`: reads numbers with their units of measure, and calculates.
+
+Start with `units`; the model's judging is in `core/writing/judging.py`.
 """

@@ -119,7 +119,9 @@ def prove(
         around.append(passage.around)
         texts += known.texts
     # A title may name the year; a table header may name the year of each column.
-    around += [known.about for key, known in sources.items() if key in unit.sources]
+    for key, known in sources.items():
+        if key in unit.sources:
+            around.append(known.about)
     fault = unproved(unit, " ".join(evidence), calculations, " ".join(around), texts)
     return Proof(passages, fault or _misquoted(unit, sources))
 

@@ -58,7 +58,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 
 def _lines(table: str) -> list[list[str]]:
     """Return the words of each line of a word table."""
-    return [line.split() for line in WORDS[table].strip().splitlines()]
+    return list(map(str.split, WORDS[table].strip().splitlines()))
 
 
 def _values(table: str) -> Mapping[str, float]:
@@ -149,7 +149,7 @@ def results_of(
         values = [*_evaluated(left, 0.01, known), *_evaluated(left, 1.0, known)]
         if not values:
             items = [item for item in re.split(r"[,;]\s", left) if item.strip()]
-            if len(items) > 1 and all(is_named(item) for item in items):
+            if len(items) > 1 and all(map(is_named, items)):
                 values = [float(len(items))]
         results += values
         known += values
@@ -174,7 +174,7 @@ def follows(number: Number, results: Iterable[float]) -> bool:
 
     Results for a percentage may be fractions of 1.
     """
-    values = [abs(result) for result in results]
+    values = list(map(abs, results))
     if number.measure == "%":
         values += [100 * value for value in values]
     scale = number.value / number.figure if number.figure else 1.0
@@ -272,7 +272,7 @@ def _is_free(value: float) -> bool:
 
 def plain_figures(text: str) -> frozenset[str]:
     """Return the numbers in digits in a text, as `plain_figure` writes them."""
-    return frozenset(plain_figure(found.group()) for found in _FIGURE.finditer(text))
+    return frozenset(map(plain_figure, _FIGURE.findall(text)))
 
 
 def plain_figure(number: str) -> str:
@@ -315,7 +315,7 @@ def _both_years(found: re.Match[str]) -> str:
 
 
 def _folded_words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
+    return list(map(str.casefold, _WORD.findall(text)))
 
 
 def fractions_in(text: str) -> list[Number]:
@@ -340,7 +340,7 @@ def is_about(number: Number, other: Number) -> bool:
 
 def measures_in(text: str) -> frozenset[str]:
     """Return the units of measure that a text names."""
-    return frozenset(_MEASURE_NAMES[word] for word in _named_measures(text))
+    return frozenset(map(_MEASURE_NAMES.__getitem__, _named_measures(text)))
 
 
 def measures_alone_in(text: str) -> frozenset[str]:

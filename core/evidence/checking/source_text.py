@@ -220,7 +220,7 @@ def unwrap(text: str) -> str:
     parts = list[str]()
     for _, block in groupby(text.split("\n"), key=lambda line: bool(line.strip())):
         lines = list(block)
-        width = max(len(line.rstrip()) for line in lines)
+        width = max(map(len, map(str.rstrip, lines)))
         for line, following in zip(lines, [*lines[1:], ""], strict=True):
             parts.append(line)
             parts.append(" " if _is_wrapped(line, following, width) else "\n")

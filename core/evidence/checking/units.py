@@ -417,7 +417,10 @@ def _numbers_of_row(cells: Sequence[_Cell]) -> tuple[int, ...]:
 
 def _quoted(row: _Row, columns: Collection[int]) -> str:
     """Return the words of a row in these columns, as a source would have them."""
-    words = (cell.words for column, cell in enumerate(row.cells) if column in columns)
+    words = list[str]()
+    for column, cell in enumerate(row.cells):
+        if column in columns:
+            words.append(cell.words)
     return " | ".join(words)
 
 

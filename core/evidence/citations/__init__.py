@@ -1,7 +1,12 @@
 """Citations and the report's Markdown.
 
-`markers` finds citation markers in whole and streamed text; `citing` numbers sources and edits
-citations. `draft` cleans a draft by our model, `foreign` reads reports written elsewhere.
-`rendering` writes the final document (source list, links, notes, marks), `sanitizing` removes
-active markup, `labels` has its labels in each language.
+Public modules:
+
+- `markers`: finds citation markers and code in whole and streamed text.
+- `citing`: numbers sources, resolves streamed citations, and edits texts.
+- `rendering`: cleans a draft, and writes the final document: text, marks, source list, notes.
+- `sanitizing`: removes active markup.
+- `labels`: the fixed words of a report in each language (`labels.toml`).
+
+Start with `markers`. Private: `_draft` turns a draft's citations into ours.
 """

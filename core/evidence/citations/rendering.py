@@ -13,9 +13,10 @@ from ...records.dispute import Dispute
 from ...records.report import ClaimCheck, Report
 from ...records.sources import Source, in_one_line, safe_link
 from ..text.words import UNSPACED
-from .citing import Edit, bracketed, cited_numbers, without_unknown
+from ._draft import clean_draft
+from .citing import Edit, bracketed, by_number, cited_numbers, known_citations, without_unknown
 from .labels import Labels, all_labels
-from .markers import BEFORE_BLOCK, Marker, scan
+from .markers import BEFORE_BLOCK, Marker, scan, settle_fences
 from .sanitizing import EMAIL_SIGN, sanitized, sanitized_at
 
 LONGEST_LINK_QUOTE = 60
@@ -419,3 +420,17 @@ def _refusal() -> re.Pattern[str]:
         forms.append(rf"(?:{re.escape(labels.unanswered)}\s?)?{nothing}(?:\s?{nothing})*")
     # Only a whole line counts, so that a claim on the same line is still checked.
     return re.compile(rf"^(?:{'|'.join(forms)})$", re.MULTILINE)
+
+
+def clean_for_draft(written: str, sources: Mapping[str, Source]) -> tuple[str, dict[int, str], int]:
+    """Return a model's text with citations of the thread's sources only, and without markup that is
+    unsafe or ours.
+
+    Also return the keys of the sources that it cites, by number, and how many markers were removed.
+    """
+    numbered = by_number(sources.values())
+    # Only the verification may mark sentences.
+    cleaned, removed = clean_draft(settle_fences(without_marks(written)), numbered)
+    keys = {number: source.key for number, source in numbered.items()}
+    text, cited = known_citations(settle_fences(sanitized(cleaned)), keys)
+    return text, cited, removed

@@ -1,7 +1,10 @@
 """The research memory of a run: learnings, and observations about them.
 
-`learned` extracts learnings from findings, merges them into facts, and computes the confidence in
-them. `observations` has the views of the memory (insights, open gaps, contradictions), and the
-notes below a report: what was not found, opened or verified. `disputes` makes the records of
-contradictions, and shows them in prompts and reports. Start with `observations`.
+Public modules:
+
+- `observations`: the insights, open gaps and contradictions that observations come to, and the
+  disputes of a thread.
+- `learned`: extracts learnings from findings, merges them into facts, and rates them.
+
+Start with `observations`. The notes for the reader are in `core/writing/notes.py`.
 """

@@ -1,7 +1,12 @@
-"""General text functions: splitting, stemming, comparing and repairing.
+"""General text functions: splitting, stemming and comparing.
 
-`words` and `stems` split text into words and index terms, `sentences` into passages, sections and
-sentences; `quantities` reads and recalculates numbers, `similarity` compares and deduplicates
-texts, `continuation` joins truncated model output with its continuation and finds endless
-repetition. Start with `words`.
+Public modules:
+
+- `words`: splits text in any script into words, stems, names and dates; loads the word tables
+  (`words.toml`).
+- `sentences`: splits Markdown into sections, paragraphs and sentences with their citations.
+- `similarity`: finds near-duplicates, and groups lists.
+- `language`: detects offline in which language a text is written.
+
+Start with `words`.
 """
