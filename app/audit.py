@@ -19,7 +19,7 @@ from .progress import PlainLines
 from .runs import StoredRun
 from .settings import RunName
 from .source_check import begin_check, load_verifier, texts_at_hand
-from .stored import open_stored_run, report_of
+from .stored import open_stored_run
 from .terminal import print_output, say
 from .words import DONE, FAILED, counted, counts_line
 
@@ -77,7 +77,7 @@ async def _audited(
     """Return the run, its verdicts compared with the stored ones, the audit they belong to, and
     lines on the costs."""
     async with open_stored_run(name) as (book, stored):
-        report = report_of(stored, name)
+        report = stored.finished_report(name)
         texts = await book.texts(stored, report)
     if model is None:
         return stored, compare_checks(report, report, texts), report.audit, []

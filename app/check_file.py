@@ -126,23 +126,10 @@ class CheckedFile(NamedTuple):
 
     def html(self, path: str) -> str:
         """Return the report as an HTML page, titled after its file (`-`: standard input)."""
-        from .exports.finished import Finished
-        from .exports.page import report_page
+        from .exports.page import unrun_page
 
         title = Path(path).stem if path != "-" else "Report"
-        finished = Finished(
-            title=title,
-            question=title,
-            date="",
-            language_code=self.language_code,
-            report=self.report,
-            cited=self.sources,
-            notes=self.notes,
-            contradictions=(),
-            was_researched=True,
-            sources={},
-        )
-        return report_page(finished)
+        return unrun_page(title, self.language_code, self.report, self.sources, self.notes)
 
     def data(self) -> dict[str, Any]:
         """Return the report and its verdicts as JSON data."""

@@ -194,7 +194,7 @@ def _research(
         return _wait(name, "" if can_ask() else stored.asks)
     if outlet.format == "json":
         return _deliver(stored, report_json(stored), outlet)
-    return _deliver(stored, export_content(stored, export_format, name=name), outlet)
+    return _deliver(stored, export_content(stored, export_format, name), outlet)
 
 
 def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:

@@ -40,7 +40,7 @@ from ..core.models.retries import retry_budget_of
 from ..core.settings.context import ROLES, Context, Role
 from ..core.settings.limits import Limits
 from ..core.settings.network import shown_proxy, usable_proxy
-from ..core.store.database import check_whole, open_database, runs_location
+from ..core.store.database import RunsLocation
 from ..core.writing.language import check_language
 from ..tools.engine import EngineFailed, SearchEngine
 from ..tools.offer import check_tools
@@ -273,12 +273,12 @@ def _data_folder(path: Path) -> Diagnosis:
 
 def _runs(folder: Path) -> str:
     async def count() -> int:
-        async with open_database(runs_location(folder)) as database:
+        async with RunsLocation.of(folder).open() as database:
             return len(await database.saver.thread_ids())
 
     if not has_runs(folder):
         return counted(0, "run")
-    check_whole(runs_location(folder))
+    RunsLocation.of(folder).check_whole()
     return counted(asyncio.run(count()), "run")
 
 

@@ -33,7 +33,7 @@ from .output import spent_line
 from .progress import PlainLines
 from .settings import RunName, settings_from_options
 from .source_check import SourceReading, begin_check, current_texts, load_verifier
-from .stored import open_stored_run, report_of
+from .stored import open_stored_run
 from .terminal import check_output, deliver, say
 from .words import CHANGED, DONE, FAILED, counted
 
@@ -158,7 +158,7 @@ async def _refreshed(name: RunName, given: Mapping[str, Any]) -> tuple[Refreshed
     """Read and judge again the sources of a run's report; return the result, and the costs in
     words."""
     async with open_stored_run(name) as (book, stored):
-        report = report_of(stored, name)
+        report = stored.finished_report(name)
         run = stored.state.run
         context = (await book.settings(stored, given)).within(run.scope)
         await load_verifier(context)

@@ -135,14 +135,13 @@ def expand_id(thread: str, data_dir: Path | None) -> str:
 def _stored_ids(pattern: str, data_dir: Path | None) -> list[str]:
     """Return the ids of stored threads that match an SQL `LIKE` pattern; empty if the database
     cannot be read."""
-    from ..core.store.database import query_database, runs_location
+    from ..core.store.database import RunsLocation
 
     query = "SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id LIKE ?"
     try:
         # Uses a new connection, since the run's own may be busy or closed.
-        rows = query_database(
-            runs_location(data_folder(data_dir)), query, pattern, seconds=_WAIT_SECONDS
-        )
+        location = RunsLocation.of(data_folder(data_dir))
+        rows = location.query(query, pattern, seconds=_WAIT_SECONDS)
         return [str(row[0]) for row in rows]
     except DeepResearchError:
         return []

@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 
 from ..core.dialogue.conversation import safe_text
-from ..core.errors import StateUnreadable, UnknownSetting, UserMistake
+from ..core.errors import StateUnreadable, UnknownSetting
 from ..core.events.packets import AnyPacket
 from ..core.evidence.checking.verification import faults_of
-from ..core.records.report import Report
 from .embed import thread_id
 from .endings import exit_code_of, reports_errors, run_interruptibly
 from .exports.formats import FORMATS, ExportFormat, export_formats
@@ -24,10 +23,6 @@ from .settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
 from .stream import replay
 from .terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
 from .words import DONE, FAILED, EvidenceShown, Format
-
-
-class NoReportYet(UserMistake):
-    """The run has no report yet."""
 
 
 @reports_errors
@@ -109,7 +104,7 @@ def export_run(
     check_output(path)
     name = RunName(safe_text(thread), data_dir)
     stored, is_as_checked = run_interruptibly(_read_for_export(name))
-    content = export_content(stored, chosen, evidence, name)
+    content = export_content(stored, chosen, name, evidence)
     if path is None and isinstance(content, bytes):
         raise OutputUnusable(
             f"--format {chosen.name} cannot be printed: name a file with --out "
@@ -159,34 +154,16 @@ def _format_of_file(file_name: str) -> ExportFormat | None:
 def export_content(
     stored: StoredRun,
     export_format: ExportFormat,
+    name: RunName,
     evidence: EvidenceShown | None = None,
-    name: RunName | None = None,
 ) -> str | bytes:
     """Return a run's report, or the whole run, in an export format; raises `NoReportYet` or
     `ExtraMissing`.
 
-    `evidence` replaces the format's default amount of verdicts; `name`, for messages, is how the
-    user named the run.
+    `evidence` replaces the format's default amount of verdicts.
     """
-    report_of(stored, name or RunName(stored.thread, None))
+    stored.finished_report(name)
     return export_format.write(stored, evidence)
-
-
-def report_of(stored: StoredRun, name: RunName) -> Report:
-    """Return the report of a run; raises `NoReportYet`, whose message says how to continue the run
-    by its `name`."""
-    if stored.state.report:
-        return stored.state.report
-    if stored.status == "ended":
-        raise NoReportYet(
-            f"The run {name.thread!r} was closed without a report; ask it another question."
-        )
-    status = f"its status is {stored.status!r}"
-    command = name.command("resume")
-    if stored.asks:
-        status = "it is waiting for an answer"
-        command += " --answer TEXT"
-    raise NoReportYet(f"The run {name.thread!r} has no report yet: {status}. Resume: {command}")
 
 
 @reports_errors
@@ -194,7 +171,7 @@ def open_run(thread: str, data_dir: Path | None) -> int:
     """Write a run's report to the data folder as an HTML page, and open it in the browser."""
     name = RunName(safe_text(thread), data_dir)
     stored = run_interruptibly(_read(name))
-    content = export_content(stored, export_formats()["html"], name=name)
+    content = export_content(stored, export_formats()["html"], name)
     page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(str(content), encoding="utf-8")

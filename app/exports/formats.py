@@ -122,7 +122,7 @@ def export_formats() -> Mapping[str, ExportFormat]:
     A package cannot replace one of our formats.
     """
     # Imported here, like `mimetypes` below, because it would slow down `--help`.
-    from ...core.settings.registered import EXPORTERS
+    from ...core.settings.installed import EXPORTERS
 
     formats = {export_format.name: export_format for export_format in FORMATS}
     for name, entry in EXPORTERS.entries.items():

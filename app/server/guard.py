@@ -29,7 +29,7 @@ from ...core.errors import ThreadBusy, UserMistake
 from ...core.settings.user_settings import local_address
 from ...core.store.pages import LOCAL_USER
 from .mcp_endpoint import SESSIONS
-from .page import serve_page
+from .page_files import serve_page
 from .routes import BEGIN_SECONDS, ROUTES, opened_book
 from .users import (
     LOOPBACK,

@@ -33,7 +33,6 @@ from ...state import ResearchState
 from ..check_file import CheckedFile, check_file
 from ..exports.formats import FORMATS, export_formats
 from ..runs import RunBook, StoredRun
-from ..stored import export_content
 from ..words import GRAPHS, EvidenceShown
 from .auth import opened_books, owner_of_checkpoints
 from .offer import offer_to, usual_costs
@@ -214,7 +213,8 @@ async def export_run(request: Request) -> Response:
         evidence = None
     stored = await _run(request)
     try:
-        content = await asyncio.to_thread(export_content, stored, export_format, evidence)
+        stored.finished_report()
+        content = await asyncio.to_thread(export_format.write, stored, evidence)
     except UserMistake as error:
         raise HTTPException(409, str(error)) from error
     file = f"report-{stored.thread[:8]}{export_format.suffixes[0]}"

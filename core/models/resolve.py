@@ -25,7 +25,7 @@ from ..errors import (
     log_failure,
 )
 from ..records.research import Spent
-from ..settings.context import ROLES, Context, Model, Price, Role
+from ..settings.context import ROLES, Context, Price, Role
 from ..settings.network import usable_proxy
 from ..settings.user_settings import UserSettings
 from .extractive.chat import ExtractiveChatModel
@@ -356,7 +356,7 @@ def output_tokens(role: Role, wanted: int | None, context: Context) -> int | Non
     return wanted
 
 
-def with_model(role: Role, model: Model, context: Context) -> Context:
+def with_model(role: Role, model: str | BaseChatModel, context: Context) -> Context:
     """Return a copy of the settings in which one role has another model."""
     models = {other: _chosen(other, context) for other in ROLES}
     return context.model_copy(update={"models": {**models, role: model}})
@@ -449,7 +449,7 @@ def quotes_only(roles: tuple[Role, ...], context: Context) -> str:
     return f"{QUOTES_ONLY} {CHOOSE_MODEL}"
 
 
-def _chosen(role: Role, context: Context) -> Model:
+def _chosen(role: Role, context: Context) -> str | BaseChatModel:
     """Return a role's model, or its name: from the settings, else from the environment, else the
     extractive model."""
     given = _given(role, context)
@@ -458,7 +458,7 @@ def _chosen(role: Role, context: Context) -> Model:
     return given or EXTRACTIVE
 
 
-def _given(role: Role, context: Context) -> Model | None:
+def _given(role: Role, context: Context) -> str | BaseChatModel | None:
     """Return the model that the settings give a role; None if they give none."""
     models = context.models
     if not isinstance(models, dict):

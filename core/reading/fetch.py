@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from ..concurrency import Threads, in_thread
 from ..settings.context import Context
-from ..settings.network import shown_proxy, trusted_certificates, usable_proxy
+from ..settings.network import CONNECT_SHARE, shown_proxy, trusted_certificates, usable_proxy
 from .addresses import Address, IPAddress, RefusalCode, Unread, join_address, parse_address
 from .documents.decode import is_binary
 from .documents.records import KINDS, DocumentKind, kinds_by_word
@@ -59,9 +59,6 @@ _HTML = re.compile(
     rb"<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
-CONNECT_SHARE = 0.25
-"""Share of the time limit of a request for looking up the server's name, and as much again for
-connecting to it."""
 _MOST_REDIRECTS = 5
 """Redirects followed for one page."""
 _ROBOTS_SHARE = 0.25

@@ -30,7 +30,7 @@ _FORM_LIMITS = {
 }
 """Limits shown in a client's form of the settings, with their titles; the full list would be too
 long."""
-USER_PLACEHOLDER = "{user}"
+_USER_PLACEHOLDER = "{user}"
 """Placeholder for the user's name in the operator's document paths."""
 _FOLDER = re.compile(r"[\w@+-][\w.@+-]*")
 """User names that are safe as the name of a folder."""
@@ -58,6 +58,11 @@ class SharedDocuments(NamedTuple):
 
     roots: tuple[Path, ...]
     """The operator's folders and files; a name begins with the name of one of them."""
+
+    @property
+    def of_all_users(self) -> tuple[Path, ...]:
+        """The roots that are the same for all users."""
+        return tuple(path for path in self.roots if _USER_PLACEHOLDER not in str(path))
 
     def paths(self, names: Sequence[str] | None) -> tuple[Path, ...]:
         """Return the paths of folders and files that a user named; `names` None: the roots
@@ -252,7 +257,7 @@ def _domains(wanted: tuple[str, ...], operator: Context) -> tuple[str, ...]:
 def _of_user(path: Path, user: str) -> Path:
     """Replace `{user}` in a path with the user's name; raises `UnknownSetting` for a name unsafe as
     a folder."""
-    if USER_PLACEHOLDER not in str(path):
+    if _USER_PLACEHOLDER not in str(path):
         return path
     if not _FOLDER.fullmatch(user):
         raise UnknownSetting(
@@ -260,7 +265,7 @@ def _of_user(path: Path, user: str) -> Path:
             "name: use only letters, digits and ._@+-, and do not begin with a dot "
             "(DEEP_RESEARCH_DOCS)."
         )
-    return Path(str(path).replace(USER_PLACEHOLDER, user))
+    return Path(str(path).replace(_USER_PLACEHOLDER, user))
 
 
 def _limits(wanted: Limits, operator: Context, depth: Depth) -> Limits:

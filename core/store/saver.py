@@ -1,19 +1,14 @@
 """`RunSaver`: stores checkpoints, with leases, repair, deletion and copying; common to SQLite and
-PostgreSQL.
-
-`usable_saver` adapts a saver that an app passes instead.
-"""
+PostgreSQL."""
 
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 import shutil
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
-from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,15 +22,10 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
     get_checkpoint_id,
 )
-from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.sqlite import SqliteSaver
 
-from ..concurrency import in_thread
 from ..errors import NewerVersion, NotSaved, StateUnreadable, StopsTheRun
 from .lease import FENCED, Leases
 from .pages import ATTACHMENTS, TEXT, AttachedFiles, page_namespace, unpacked
-from .serializer import StrictSerializer
 from .shielded import ShieldedTasks, shielded
 
 _CHECKPOINTS_OF_RUNS = """
@@ -387,54 +377,3 @@ def config_of(key: CheckpointKey) -> RunnableConfig:
 def _prefix(thread_id: str) -> str:
     """Return the column `prefix` of a thread's texts and notes in LangGraph's table `store`."""
     return ".".join(page_namespace(thread_id))
-
-
-def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
-    """Return an app's saver, or an adapted copy of it: with our serializer instead of LangGraph's,
-    and async methods.
-
-    A serializer of the app's own is kept.
-    """
-    serde: Any = saver.serde
-    if isinstance(serde, EncryptedSerializer) and isinstance(serde.serde, JsonPlusSerializer):
-        serde = EncryptedSerializer(serde.cipher, StrictSerializer())
-    elif isinstance(serde, JsonPlusSerializer) and not isinstance(serde, StrictSerializer):
-        serde = StrictSerializer()
-    if serde is not saver.serde:
-        saver = copy.copy(saver)
-        saver.serde = serde
-    # SqliteSaver has async methods that raise.
-    has_no_async = type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple
-    if has_no_async or isinstance(saver, SqliteSaver):
-        return ThreadedSaver(saver)
-    return saver
-
-
-def _in_thread(name: str) -> Callable[..., Any]:
-    """Return an async method that calls the sync method of this name in a thread."""
-
-    # LangGraph inspects the signature.
-    @wraps(getattr(BaseCheckpointSaver, f"a{name}"))
-    async def method(self: ThreadedSaver, *args: Any, **settings: Any) -> Any:
-        return await in_thread(getattr(self.saver, name), *args, **settings)
-
-    return method
-
-
-class ThreadedSaver(BaseCheckpointSaver[Any]):
-    """Gives a saver with sync methods the async ones, which run the sync ones in threads."""
-
-    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
-        super().__init__(serde=saver.serde)
-        self.saver = saver
-        self.get_next_version = saver.get_next_version  # type: ignore[method-assign]  # each saver has its own versions
-
-    aget_tuple = _in_thread("get_tuple")
-    aput = _in_thread("put")
-    aput_writes = _in_thread("put_writes")
-    adelete_thread = _in_thread("delete_thread")
-
-    async def alist(self, *args: Any, **filters: Any) -> AsyncIterator[CheckpointTuple]:
-        """Yield checkpoints, latest first."""
-        for checkpoint in await in_thread(lambda: list(self.saver.list(*args, **filters))):
-            yield checkpoint

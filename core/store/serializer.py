@@ -7,8 +7,6 @@ import importlib
 import re
 import zlib
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import ormsgpack
@@ -21,18 +19,13 @@ from ..errors import NewerVersion, StateUnreadable, failure_of
 from ..records.langgraph_private import SAFE_MSGPACK_METHODS, SAFE_MSGPACK_TYPES, DeltaSnapshot
 from ..records.research import Run
 from ..records.sources import Record
+from ..settings.installed import code_version
 from .upgrade import UPGRADES, Upgrade
 
 _CHECKED = "msgpack:"
 """Prefix of the type of a stored value with a checksum, which follows (CRC-32, 8 hex digits)."""
 _RAW = ("null", "bytes", "bytearray")
 """Types of values that LangGraph stores without serializing them."""
-
-
-@cache
-def code_version() -> str:
-    """Return the version of this package; reads a file the first time."""
-    return version("deep-research")
 
 
 def _minor(name: str) -> tuple[int, ...]:

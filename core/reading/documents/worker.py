@@ -21,7 +21,7 @@ from typing import IO, Any, BinaryIO
 
 from ...evidence.dating import DAY, dated, period_of, statements
 from ...evidence.text.sentences import PAGE_END
-from ...settings.registered import PARSERS
+from ...settings.installed import PARSERS
 from .decode import TEXT_BYTES, clean_text, decode
 from .parse_text import PARSED_TITLE_CHARACTERS, plain_title
 from .raised import footnote_marks, resolve_raised

@@ -1,14 +1,20 @@
-"""Plugins: engines, tools, parsers and exporters that packages register as entry points, or that a
-setting names."""
+"""What is installed: the version of this package, and the plugins (engines, tools, parsers and
+exporters) that other packages register as entry points."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache, cached_property
+from importlib.metadata import EntryPoint, entry_points, version
 from types import MappingProxyType
 from typing import Any
+
+
+@cache
+def code_version() -> str:
+    """Return the version of this package; reads a file the first time."""
+    return version("deep-research")
 
 
 class Plugins:
