@@ -1,4 +1,5 @@
-"""The `check` command: checks a report from elsewhere against the sources it cites."""
+"""Checks reports from elsewhere: against the sources they cite (the `check` command), or against
+texts that an app passes (`check_report`)."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from urllib.parse import unquote
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import ReportUnreadable
 from ..core.evidence.checking.proof import Known, has_something_to_look_up, not_stated
+from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.citations.foreign import Target, read_foreign
 from ..core.evidence.citations.labels import labels
@@ -24,13 +26,20 @@ from ..core.models.resolve import is_extractive
 from ..core.reading.documents.pool import Parser
 from ..core.reading.documents.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
-from ..core.records.sources import Source
+from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from .endings import reports_errors, run_interruptibly
 from .progress import PlainLines
 from .settings import settings_from_options
-from .source_check import SourceReading, begin_check, current_texts, load_verifier, run_for_check
+from .source_check import (
+    SourceReading,
+    begin_check,
+    current_texts,
+    load_verifier,
+    run_for_check,
+    texts_at_hand,
+)
 from .terminal import check_output, deliver, say
 from .words import DONE, FAILED, counted
 
@@ -55,6 +64,16 @@ found`: without a model, only its numbers and quotations were looked up in the s
 _WRONG = ("contradicted", "not in the source", "numbers not found")
 _FORMATS: Mapping[str, CheckFormat] = {".html": "html", ".htm": "html", ".json": "json"}
 """Output format by the suffix of the output file; otherwise Markdown."""
+
+
+class SourceDocument(NamedTuple):
+    """A source of a report."""
+
+    title: str
+    text: str
+    """The full text."""
+    date: str = ""
+    """An ISO date or the beginning of one, such as `2024-05`; may be empty."""
 
 
 class CheckedStatement(NamedTuple):
@@ -294,3 +313,33 @@ def check_path(
     is_delivered = deliver(content, out)
     say(f"{checked.summary}.")
     return DONE if is_delivered and not checked.is_wrong else FAILED
+
+
+async def check_report(
+    text: str, sources: Mapping[int, SourceDocument], context: Context
+) -> Report:
+    """Check a report against its sources; correct it too if `context.verify` is "repair".
+
+    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In
+    the returned report, the keys of sources are these numbers as strings.
+    """
+    known = dict[str, Source]()
+    texts = dict[str, list[SourceText]]()
+    for number, source in sources.items():
+        key = str(number)
+        content_hash = text_hash(source.text)
+        texts[key] = [SourceText(content_hash, source.text)]
+        known[key] = Source(
+            key=key,
+            title=source.title,
+            location=key,
+            address=key,
+            kind="document",
+            date=source.date,
+            content_hash=content_hash,
+            number=number,
+        )
+    keys = {number: str(number) for number in sources}
+    run = await asyncio.to_thread(run_for_check, text, context)
+    check = await begin_check(text, keys, known, texts_at_hand(texts), run, context)
+    return await check.report()

@@ -46,8 +46,6 @@ from langgraph.errors import GraphBubbleUp
 
 from .masking import masked
 
-RESEARCHER_TIME_OVER = "its time was over (researcher_seconds_hard)"
-"""Reason of a researcher that was stopped, worded for the reader."""
 _CHARACTERS = 500
 """Maximum length of an error's text in the log."""
 _WITHHELD = "its text is logged at the level DEBUG"

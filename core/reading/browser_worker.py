@@ -18,11 +18,11 @@ import sys
 import threading
 from contextlib import suppress
 from tempfile import mkdtemp
-from typing import IO, Any
+from typing import Any
 
 from playwright.async_api import Error, Route, async_playwright
 
-from .documents.worker import receive, send
+from .documents.worker import MessagePipe
 
 _SWITCHES = (
     "--proxy-server=http://nowhere.invalid:9",
@@ -46,10 +46,10 @@ class Visit:
     `options` contains its address and charset, the browser's command, and the limits.
     """
 
-    def __init__(self, options: dict[str, Any], page: bytes, answers: IO[bytes]) -> None:
+    def __init__(self, options: dict[str, Any], page: bytes, pipe: MessagePipe) -> None:
         self._options = options
         self._page = page
-        self._answers = answers
+        self._pipe = pipe
         self._requests = 0
         """Number of requests so far."""
         self._browser = 0
@@ -87,9 +87,9 @@ class Visit:
                     await page.wait_for_function(_HAS_TEXT)
                     await page.wait_for_load_state("networkidle")
                 html = (await page.content()).encode(errors="replace")
-            send(self._answers, {}, html[: self._options["max_page_bytes"]])
+            self._pipe.send({}, html[: self._options["max_page_bytes"]])
         except (Error, ValueError) as error:
-            send(self._answers, {"error": str(error)})
+            self._pipe.send({"error": str(error)})
         await asyncio.Event().wait()
 
     async def _answer(self, route: Route) -> None:
@@ -111,7 +111,7 @@ class Visit:
             await route.fulfill(body="", content_type="text/css")
         elif is_wanted and number <= _MOST_REQUESTS:
             self._waiting[number] = asyncio.get_running_loop().create_future()
-            send(self._answers, {"number": number, "address": request.url})
+            self._pipe.send({"number": number, "address": request.url})
             header, data = await self._waiting[number]
             if "headers" in header:
                 await route.fulfill(body=data, headers=header["headers"])
@@ -127,7 +127,7 @@ class Visit:
         Then kill the browser and this process.
         """
         while True:
-            message = receive(sys.stdin.buffer)
+            message = self._pipe.receive()
             if message is None:
                 break
             header, _ = message
@@ -143,14 +143,14 @@ class Visit:
 
 def main() -> None:
     """Render the page from standard input."""
-    answers = os.fdopen(os.dup(1), "wb")
+    pipe = MessagePipe(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
     # Keep libraries' output out of the responses.
     os.dup2(2, 1)
     os.environ["TMPDIR"] = os.environ["TEMP"] = mkdtemp(prefix="browser")
-    message = receive(sys.stdin.buffer)
+    message = pipe.receive()
     if message:
         options, page = message
-        asyncio.run(Visit(options, page, answers).run())
+        asyncio.run(Visit(options, page, pipe).run())
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from ..settings.limits import Limits
 from .addresses import RefusalCode, Unread, doi_in, parse_address
 from .documents.pool import Parser, start_child
 from .documents.records import Extract, Unreadable
-from .documents.worker import receive, send
+from .documents.worker import MessagePipe
 from .fetch import Fetched, Fetcher, Resolver
 
 _EMPTY_CHARACTERS = 50
@@ -205,9 +205,8 @@ async def _rendered(
 
     Returns the child's last message: the HTML, or a header with the key `error`.
     """
-    stdin = child.stdin
-    stdout = child.stdout
-    assert stdin and stdout
+    assert child.stdin and child.stdout
+    pipe = MessagePipe(child.stdout, child.stdin)
     slots = asyncio.Semaphore(_PARALLEL)
     sender = Threads("browser", 1)
     loads = set[asyncio.Task[None]]()
@@ -222,14 +221,14 @@ async def _rendered(
             bytes_left -= len(data)
             if bytes_left >= 0:
                 response["headers"] = headers
-        await sender.run(send, stdin, response, data)
+        await sender.run(pipe.send, response, data)
 
     try:
         # A child that failed to start has closed its pipe.
         with suppress(OSError):
-            await sender.run(send, stdin, options, page)
+            await sender.run(pipe.send, options, page)
         while True:
-            message = await in_thread(receive, stdout)
+            message = await in_thread(pipe.receive)
             if message is None:
                 return {"error": "it ended early"}, b""
             request, _ = message

@@ -24,7 +24,7 @@ from ...concurrency import Threads
 from .decode import clean_text
 from .recognition import PAGES
 from .records import DocumentKind, Extract, PageLink, Unreadable
-from .worker import SCANS, receive, send
+from .worker import SCANS, MessagePipe
 
 _WORKER = "deep_research.core.reading.documents.worker"
 _WORKERS = 2
@@ -217,6 +217,7 @@ class _Worker:
         process = self._process or start_child(_WORKER, str(self._idle_seconds))
         self._process = process
         assert process.stdin and process.stdout
+        pipe = MessagePipe(process.stdout, process.stdin)
         size = sum(len(file.data) for file in files)
         seconds = self._seconds * (1 + size // _TIMED_BYTES)
         scan_seconds = _SCAN_FACTOR * seconds
@@ -229,9 +230,9 @@ class _Worker:
         self._is_late = False
         timer = self._started_timer(seconds)
         try:
-            send(process.stdin, request, b"".join(file.data for file in files))
+            pipe.send(request, b"".join(file.data for file in files))
             while len(answers) < len(files):
-                message = receive(process.stdout)
+                message = pipe.receive()
                 if message is None:
                     break
                 answer, _ = message
