@@ -14,8 +14,8 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 from ..core.errors import DeepResearchError, StateUnreadable, ThreadBusy, UserMistake, log_failure
 from ..core.settings.context import Context
 from ..core.settings.limits import DATABASE, ENVIRONMENT_PREFIX, Limits, nearest
+from ..core.settings.server_settings import ServerSettings
 from .progress import PacketLines
-from .server.users import ServerSettings
 from .settings import RunName
 from .terminal import Output, ReaderGone, is_terminal, print_error, say
 from .words import BUSY, FAILED, INTERRUPTED, NOTHING_BEGAN, REFUSED, STRATEGY_VARIABLE

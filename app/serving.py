@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..core.errors import ExtraMissing
 from ..core.records.research import Strategy
 from ..core.settings.context import Context
-from ..core.settings.user_settings import SharedDocuments
+from ..core.settings.server_settings import SharedDocuments
 from .check_file import CheckedFile, check_file
 from .endings import reports_errors, run_interruptibly
 from .runs import RunBook, StoredRun

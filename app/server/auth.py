@@ -18,7 +18,7 @@ from ...core.dialogue.conversation import message_words
 from ...core.errors import UserMistake
 from ...core.library.attachments import messages_with_files, take_files
 from ...core.settings.context import Context
-from ...core.settings.user_settings import UserSettings
+from ...core.settings.server_settings import UserSettings
 from ...core.store.database import RunsLocation
 from ...core.store.pages import LOCAL_USER, OWNER, Pages
 from ..embed import NOT_WAITING, RECURSION_LIMIT

@@ -11,7 +11,7 @@ from langgraph.store.base import BaseStore
 
 from ...core.settings.context import Context
 from ...core.settings.installed import load_all
-from ...core.settings.user_settings import UserSettings
+from ...core.settings.server_settings import UserSettings
 from ...core.store.database import RunsLocation
 from ...tools.run_engines import load_engines
 from ..embed import compile_graph

@@ -26,7 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...core.errors import ThreadBusy, UserMistake
-from ...core.settings.user_settings import local_address
+from ...core.settings.server_settings import local_address
 from ...core.store.pages import LOCAL_USER
 from .mcp_endpoint import SESSIONS
 from .page_files import serve_page

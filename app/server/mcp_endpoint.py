@@ -22,7 +22,7 @@ from ...core.dialogue.conversation import check_question
 from ...core.errors import RunFailed, UserMistake
 from ...core.records.research import Strategy
 from ...core.settings.context import Context
-from ...core.settings.user_settings import SharedDocuments, UserSettings
+from ...core.settings.server_settings import SharedDocuments, UserSettings
 from ..check_file import CheckedFile
 from ..runs import RunBook, StoredRun
 from ..stream import read_packet

@@ -26,7 +26,7 @@ from ...core.events.log import LogTail, read_log
 from ...core.evidence.citations.labels import labels
 from ...core.evidence.citations.rendering import link_to, short_location, shown_title, time_line
 from ...core.settings.context import Context
-from ...core.settings.user_settings import UserSettings
+from ...core.settings.server_settings import UserSettings
 from ...core.store.pages import LOCAL_USER, Pages, thread_changes
 from ...core.writing.basis import source_texts
 from ...state import ResearchState

@@ -17,7 +17,7 @@ from ...core.library.library import Library
 from ...core.models.resolve import quotes_only
 from ...core.settings.context import ROLES, Context
 from ...core.settings.limits import ENVIRONMENT_PREFIX
-from ...core.settings.user_settings import SharedDocuments
+from ...core.settings.server_settings import SharedDocuments
 from ...core.store.pages import LOCAL_USER
 from .users import LOOPBACK, REQUIRE_TOKEN, server_settings, users
 

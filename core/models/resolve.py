@@ -27,7 +27,7 @@ from ..errors import (
 from ..records.research import Spent
 from ..settings.context import ROLES, Context, Price, Role
 from ..settings.network import usable_proxy
-from ..settings.user_settings import UserSettings
+from ..settings.server_settings import UserSettings
 from .extractive.chat import ExtractiveChatModel
 from .faults import host_in
 

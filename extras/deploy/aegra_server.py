@@ -28,7 +28,7 @@ from deep_research.core.records.research import Strategy
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.installed import load_all
 from deep_research.core.settings.limits import DATABASE
-from deep_research.core.settings.user_settings import UserSettings
+from deep_research.core.settings.server_settings import UserSettings
 from deep_research.core.store.database import RunsLocation
 from deep_research.core.store.saver import RunSaver
 from deep_research.tools.run_engines import load_engines

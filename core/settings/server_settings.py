@@ -1,4 +1,5 @@
-"""Settings that a user of the server may choose for a run, within what its operator allows."""
+"""Settings of the server: what its operator sets, and what a user may choose for a run within
+that."""
 
 from __future__ import annotations
 
@@ -9,14 +10,15 @@ from contextlib import suppress
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..errors import UnknownSetting
 from ..records.research import Depth
 from .context import ROLES, AnyEngine, Context, ReadableSettings, Role, engine_name
-from .limits import DEEP, Limits
+from .limits import DEEP, ENVIRONMENT_PREFIX, Limits
 
 _HIGHER_IS_NARROWER = frozenset({"min_window", "heartbeat_seconds"})
 """Limits that become stricter when raised."""
@@ -51,6 +53,39 @@ def local_address() -> str:
     server."""
     # The server listens on these addresses, but refuses them as the host of a request.
     return re.sub(r"//(0\.0\.0\.0|\[::\])", "//localhost", os.environ.get("LANGGRAPH_API_URL", ""))
+
+
+class ServerSettings(BaseSettings):
+    """Settings of the server, from environment variables `DEEP_RESEARCH_SERVER_<NAME>`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=f"{ENVIRONMENT_PREFIX}SERVER_", env_ignore_empty=True, frozen=True
+    )
+
+    tokens: Annotated[tuple[str, ...], NoDecode] = ()
+    """Users and their tokens, in the form `alice:TOKEN bob:TOKEN`."""
+    tokens_file: Path | None = None
+    """A file with one `USER:TOKEN` pair per line."""
+    hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Host names under which the server can be reached, in addition to localhost."""
+    origins: Annotated[tuple[str, ...], NoDecode] = ()
+    """Origins whose web pages may use the server, in addition to its own and LangGraph Studio's."""
+    webhook_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Hosts that webhooks may call when a run ends, written as in the URL, with any non-default
+    port."""
+    require_token: bool = False
+    """Whether even clients on this machine need a token."""
+    user_runs: int = Field(default=50, ge=1)
+    """Maximum number of concurrent runs per user."""
+    body_bytes: int = Field(default=64_000_000, ge=1)
+    """Maximum size of a request body, including attached files in base64."""
+
+    @field_validator("tokens", "hosts", "origins", "webhook_hosts", mode="before")
+    @classmethod
+    def _split_words(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return [word for word in re.split(r"[\s,]+", value) if word]
 
 
 class SharedDocuments(NamedTuple):
