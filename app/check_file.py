@@ -29,10 +29,9 @@ from ..core.records.report import Report, UnitVerdict
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
-from .endings import reports_errors, run_interruptibly
-from .progress import PlainLines
-from .settings import settings_from_options
-from .source_check import (
+from ._endings import reports_errors, run_interruptibly
+from ._settings import settings_from_options
+from ._source_check import (
     SourceReading,
     begin_check,
     current_texts,
@@ -40,7 +39,8 @@ from .source_check import (
     run_for_check,
     texts_at_hand,
 )
-from .terminal import check_output, deliver, say
+from ._terminal import check_output, deliver, say
+from .progress import PlainLines
 from .words import DONE, FAILED, counted
 
 CheckFormat = Literal["md", "html", "json"]

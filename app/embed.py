@@ -42,8 +42,8 @@ from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from ..nodes.answers import END_RUN
-from .edits import check_nothing_is_lost, read_values
-from .loops import aiterate, background_loop, hand_over, iterate, wait_for
+from ._edits import check_nothing_is_lost, read_values
+from ._loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .words import GRAPHS, STRATEGY_KEY, check_strategy
 
 RECURSION_LIMIT = 500

@@ -21,8 +21,8 @@ from ..core.records.report import Audit
 from ..core.records.research import Finding, Run, Spent
 from ..core.records.sources import Source
 from ..state import ResearchState
+from ._settings import RunName
 from .runs import StoredRun
-from .settings import RunName
 from .words import counted, counts_line, in_words
 
 _NOT_BEGUN = StepOutcome(step="")

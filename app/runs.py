@@ -37,10 +37,10 @@ from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..state import ResearchState
 from ..tools.offer import check_tools
+from ._endings import RESUMABLE
+from ._settings import RunName
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
-from .endings import RESUMABLE
 from .progress import ProgressView, usual_cost_line
-from .settings import RunName
 from .stream import apackets
 from .words import counts_line, default_strategy, strategy_of
 

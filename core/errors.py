@@ -34,8 +34,8 @@ DeepResearchError
 
 `UserMistake`, `StateUnreadable`, `RateLimited` and `SearchFailed` stop the whole run wherever they
 occur; inside a researcher or step, all others become a gap in the report. A few modules declare a
-subclass for their own use, such as `BranchNotSaved` in `store/saver.py` and `EditRefused` in
-`app/edits.py`.
+subclass for their own use, such as `BranchNotSaved` in `store/_saver.py` and `EditRefused` in
+`app/_edits.py`.
 """
 
 from __future__ import annotations

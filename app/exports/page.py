@@ -24,7 +24,7 @@ from ...core.evidence.citations.rendering import (
 from ...core.records.report import Report, UnitVerdict
 from ...core.records.sources import Source
 from ..words import EvidenceShown
-from .body import report_body
+from ._body import report_body
 from .finished import Finished, audit_figures, plain_words, quotes_of, readable
 
 _DEEPEST = 3

@@ -28,9 +28,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...core.errors import ThreadBusy, UserMistake
 from ...core.settings.server_settings import local_address
 from ...core.store.pages import LOCAL_USER
-from .mcp_endpoint import SESSIONS
-from .page_files import serve_page
-from .routes import BEGIN_SECONDS, ROUTES, opened_book
+from ._mcp_endpoint import SESSIONS
+from ._page_files import serve_page
+from ._routes import BEGIN_SECONDS, ROUTES, opened_book
 from .users import (
     LOOPBACK,
     STUDIO,

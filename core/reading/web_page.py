@@ -16,11 +16,11 @@ from urllib.parse import unquote
 from ..concurrency import Threads, in_thread, slot
 from ..settings.context import Context
 from ..settings.limits import Limits
+from ._fetch import Fetched, Fetcher, Resolver
 from .addresses import RefusalCode, Unread, doi_in, parse_address
 from .documents.pool import Parser, start_child
 from .documents.records import Extract, Unreadable
 from .documents.worker import MessagePipe
-from .fetch import Fetched, Fetcher, Resolver
 
 _EMPTY_CHARACTERS = 50
 """A page with less text than this counts as empty."""
@@ -55,7 +55,7 @@ _RENDER_BYTES = 20_000_000
 """Decompressed bytes that a rendered page may load in all; further requests fail."""
 _ENDING_SECONDS = 10.0
 """How long the child process may take to stop its browser before it is killed."""
-_WORKER = "deep_research.core.reading.browser_worker"
+_WORKER = "deep_research.core.reading._browser_worker"
 # Only shown where scripts do not run.
 _NOSCRIPT = re.compile(rb"<noscript\b.*?</noscript>", re.IGNORECASE | re.DOTALL)
 

@@ -25,9 +25,9 @@ from ..concurrency import in_thread
 from ..errors import DatabaseUnusable, ExtraMissing
 from ..settings.installed import code_version
 from ..settings.limits import DATABASE
-from .saver import RunSaver
-from .serializer import StrictSerializer
-from .sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable
+from ._saver import RunSaver
+from ._serializer import StrictSerializer
+from ._sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable
 
 FILE_NAME = "runs.sqlite"
 _POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
@@ -106,7 +106,7 @@ class RunsLocation(NamedTuple):
         """
         if isinstance(self.place, str):
             await asyncio.to_thread(_import_postgres)
-            from .postgres import open_postgres
+            from ._postgres import open_postgres
 
             async with open_postgres(self.place) as database:
                 yield Database(*database)
@@ -137,7 +137,7 @@ class RunsLocation(NamedTuple):
         """
         if isinstance(self.place, str):
             _import_postgres()
-            from .postgres import query_postgres
+            from ._postgres import query_postgres
 
             return query_postgres(self.place, query, parameters, seconds)
         if not self.place.exists():
@@ -159,7 +159,7 @@ class RunsLocation(NamedTuple):
 
 def _import_postgres() -> None:
     try:
-        from . import postgres  # noqa: F401 - its packages are an extra
+        from . import _postgres as postgres  # noqa: F401 - its packages are an extra
     except ImportError as error:
         raise ExtraMissing(
             f"{DATABASE} names a PostgreSQL database, which needs psycopg: "

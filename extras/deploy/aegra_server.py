@@ -30,7 +30,6 @@ from deep_research.core.settings.installed import load_all
 from deep_research.core.settings.limits import DATABASE
 from deep_research.core.settings.server_settings import UserSettings
 from deep_research.core.store.database import RunsLocation
-from deep_research.core.store.saver import RunSaver
 from deep_research.tools.run_engines import load_engines
 
 PLACE = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})
@@ -147,7 +146,7 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
                 f"{DATABASE}: name the PostgreSQL database that all processes use."
             )
         os.umask(0o077)
-        if not isinstance(db_manager._checkpointer, RunSaver):
+        if not hasattr(db_manager._checkpointer, "leases"):
             db_manager._checkpointer, db_manager._store = await opened.enter_async_context(
                 location.open()
             )

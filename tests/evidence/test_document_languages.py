@@ -25,8 +25,8 @@ from deep_research.core.evidence.text.stems import (
     unaccented_words,
     words_and_pieces,
 )
-from deep_research.core.library.candidates import terms_of
-from deep_research.core.library.index_file import stemmed_in
+from deep_research.core.library._candidates import terms_of
+from deep_research.core.library._index_file import stemmed_in
 from deep_research.core.library.library import Library
 
 TEXTS = {

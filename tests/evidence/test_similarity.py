@@ -19,7 +19,7 @@ from deep_research.core.evidence.text.similarity import (
 )
 from deep_research.core.evidence.text.stems import sought_words
 from deep_research.core.evidence.text.words import padded_stems, tokens
-from deep_research.core.library.candidates import possible_titles
+from deep_research.core.library._candidates import possible_titles
 
 WORDS = [f"word{number}" for number in range(200)]
 

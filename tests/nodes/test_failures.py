@@ -25,7 +25,7 @@ from kit.runs import (
 
 from deep_research.app.embed import build_graph
 from deep_research.core.errors import NoReport
-from deep_research.core.store.serializer import StrictSerializer
+from deep_research.core.store._serializer import StrictSerializer
 
 THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
 OTHERS = {

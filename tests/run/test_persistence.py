@@ -23,8 +23,8 @@ from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.errors import DatabaseUnusable, StateUnreadable
 from deep_research.core.records.research import Plan, Run, Strategy
 from deep_research.core.records.sources import Record
+from deep_research.core.store._serializer import StrictSerializer, record_types
 from deep_research.core.store.database import RunsLocation
-from deep_research.core.store.serializer import StrictSerializer, record_types
 
 VALUES = "SELECT checkpoint FROM checkpoints UNION ALL SELECT value FROM writes"
 

@@ -18,9 +18,9 @@ from langgraph.checkpoint.base import empty_checkpoint
 
 from deep_research.app.embed import build_graph, thread_config, thread_id
 from deep_research.core.errors import DatabaseUnusable, NotSaved, StopsTheRun
+from deep_research.core.store._sqlite import PageStore
 from deep_research.core.store.database import Database, RunsLocation
 from deep_research.core.store.pages import Pages
-from deep_research.core.store.sqlite import PageStore
 
 
 def rows(path: Path, table: str) -> int:

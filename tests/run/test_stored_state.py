@@ -20,8 +20,8 @@ from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.words import STRATEGIES
 from deep_research.core.errors import DatabaseUnusable, NewerVersion, RateLimited, StateUnreadable
 from deep_research.core.records.research import Plan, Run
+from deep_research.core.store._serializer import StrictSerializer
 from deep_research.core.store.database import FILE_NAME, LAYOUT, RunsLocation
-from deep_research.core.store.serializer import StrictSerializer
 
 RUN: dict[str, Any] = {
     "id": "q",

@@ -1,7 +1,11 @@
 """Parsers that turn the bytes of files and pages into text, in child processes.
 
-There is one `parse_<kind>` module per format.
+Public modules:
 
-Start with `pool`, which sends files to child processes, and `worker`, which chooses the parser in
-the child.
+- `pool`: sends files to child processes. Start here.
+- `records`: kinds of files, and the result of reading one.
+- `worker`: the child process, which chooses the parser, and its messages.
+- `decode`: text from bytes, without invisible characters.
+
+There is one private `_parse_<kind>` module for each format.
 """

@@ -22,10 +22,10 @@ from typing import IO, Any
 from ...evidence.dating import DAY, dated, period_of, statements
 from ...evidence.text.sentences import PAGE_END
 from ...settings.installed import PARSERS
+from ._parse_text import PARSED_TITLE_CHARACTERS, plain_title
+from ._raised import footnote_marks, resolve_raised
+from ._recognition import PAGES, WEB_PAGES, Recogniser
 from .decode import TEXT_BYTES, clean_text, decode
-from .parse_text import PARSED_TITLE_CHARACTERS, plain_title
-from .raised import footnote_marks, resolve_raised
-from .recognition import PAGES, WEB_PAGES, Recogniser
 from .records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
 
 _MEMORY_BYTES = 1_000_000_000
@@ -44,9 +44,9 @@ _TABLES: frozenset[DocumentKind] = frozenset({"csv", "xlsx"})
 """Kinds in which only the text above the first table is searched for the file's date."""
 
 _MODULES: dict[DocumentKind, str] = {
-    **dict.fromkeys(("csv", "markdown", "rst"), "parse_text"),
-    **dict.fromkeys(("jsonl", "notebook"), "parse_json"),
-    "image": "recognition",
+    **dict.fromkeys(("csv", "markdown", "rst"), "_parse_text"),
+    **dict.fromkeys(("jsonl", "notebook"), "_parse_json"),
+    "image": "_recognition",
 }
 """Parser modules of kinds that have no module of their own."""
 _LENGTHS = struct.Struct(">IQ")
@@ -105,7 +105,7 @@ def _kind_of(data: bytes, kind: DocumentKind | None) -> DocumentKind | None:
     if kind == "registered":
         return kind
     if data.startswith(b"PK\x03\x04"):
-        from .office import kind_of_archive
+        from ._office import kind_of_archive
 
         return kind_of_archive(data) or kind
     if data.startswith(b"%PDF-"):
@@ -142,7 +142,7 @@ def _document(extract: Extract, name: str, kind: DocumentKind, today: str) -> Ex
 
 def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     """Complete the title, date, period and links of a web page."""
-    from .parse_html import ordered_links
+    from ._parse_html import ordered_links
 
     title = " ".join(clean_text(extract.title).split())[:PARSED_TITLE_CHARACTERS]
     date = extract.date or _day_of_page(extract.text, today)
@@ -179,7 +179,7 @@ def _parse_kind(
         registered_parser = PARSERS.load(PurePath(name).suffix.lower()[1:])
         return Extract("", registered_parser(data))
     # Parsers are loaded on demand, so that a child process starts fast.
-    module = import_module(f".{_MODULES.get(kind, f'parse_{kind}')}", __package__)
+    module = import_module(f".{_MODULES.get(kind, f'_parse_{kind}')}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
     if kind in _BINARY:
         return parser(data)
