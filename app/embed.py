@@ -323,8 +323,8 @@ def build_graph(
     # Computed and cached now so that no run has to wait for it.
     code_version()
     if isinstance(checkpointer, str | Path):
-        place = RunsLocation.named(checkpointer).place
-        database = _opened(RunsLocation(place.resolve() if isinstance(place, Path) else place))
+        target = RunsLocation.named(checkpointer).target
+        database = _opened(RunsLocation(target.resolve() if isinstance(target, Path) else target))
         checkpointer = database.saver
         store = store or database.store
     elif isinstance(checkpointer, BaseCheckpointSaver):

@@ -53,7 +53,7 @@ class Database(NamedTuple):
 class RunsLocation(NamedTuple):
     """Where a database of runs is, or is to be created."""
 
-    place: Path | str
+    target: Path | str
     """The path of an SQLite file, or the address of a PostgreSQL database."""
 
     @classmethod
@@ -94,7 +94,7 @@ class RunsLocation(NamedTuple):
     @property
     def may_exist(self) -> bool:
         """Whether there may be a database; unknown for PostgreSQL."""
-        return isinstance(self.place, str) or self.place.exists()
+        return isinstance(self.target, str) or self.target.exists()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Database]:
@@ -104,30 +104,30 @@ class RunsLocation(NamedTuple):
         the database is unreachable, and `ExtraMissing` if the packages for PostgreSQL are not
         installed.
         """
-        if isinstance(self.place, str):
+        if isinstance(self.target, str):
             await asyncio.to_thread(_import_postgres)
             from ._postgres import open_postgres
 
-            async with open_postgres(self.place) as database:
+            async with open_postgres(self.target) as database:
                 yield Database(*database)
             return
-        await asyncio.to_thread(_prepare, self.place)
-        connection = aiosqlite.connect(self.place, timeout=BUSY_SECONDS)
+        await asyncio.to_thread(_prepare, self.target)
+        connection = aiosqlite.connect(self.target, timeout=BUSY_SECONDS)
         # A database that an app never closes must not keep the process alive.
         connection._thread.daemon = True
         try:
             async with connection, AsyncExitStack() as resources:
                 for pragma in ("trusted_schema = OFF", "journal_mode = WAL", "synchronous = FULL"):
                     await connection.execute(f"PRAGMA {pragma}")
-                store = await asyncio.to_thread(PageStore, self.place)
+                store = await asyncio.to_thread(PageStore, self.target)
                 resources.callback(store.close)
-                saver = SqliteRunSaver(connection, self.place)
+                saver = SqliteRunSaver(connection, self.target)
                 await saver.setup()
                 await saver.leases.setup()
                 resources.push_async_callback(saver.shielded.end)
                 yield Database(saver, store)
         except sqlite3.Error as error:
-            raise sqlite_unusable(self.place, error) from error
+            raise sqlite_unusable(self.target, error) from error
 
     def query(self, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
         """Return the rows of a query with `?` parameters, over a connection of its own; none if
@@ -135,26 +135,26 @@ class RunsLocation(NamedTuple):
 
         Raises `DatabaseUnusable`, also if the database stays busy for this many seconds.
         """
-        if isinstance(self.place, str):
+        if isinstance(self.target, str):
             _import_postgres()
             from ._postgres import query_postgres
 
-            return query_postgres(self.place, query, parameters, seconds)
-        if not self.place.exists():
+            return query_postgres(self.target, query, parameters, seconds)
+        if not self.target.exists():
             return []
         try:
-            address = f"{self.place.absolute().as_uri()}?mode=rw"
+            address = f"{self.target.absolute().as_uri()}?mode=rw"
             with closing(sqlite3.connect(address, uri=True, timeout=seconds)) as connection:
                 return connection.execute(query, parameters).fetchall()
         except _SQLITE_ERRORS as error:
-            raise sqlite_unusable(self.place, error) from error
+            raise sqlite_unusable(self.target, error) from error
 
     def check_whole(self) -> None:
         """Raise `DatabaseUnusable` if any part of an SQLite file is damaged."""
-        if isinstance(self.place, Path):
+        if isinstance(self.target, Path):
             [[found], *_] = self.query("PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
             if found != "ok":
-                raise sqlite_unusable(self.place, ValueError(found))
+                raise sqlite_unusable(self.target, ValueError(found))
 
 
 def _import_postgres() -> None:

@@ -141,7 +141,7 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
         # Resolve directories once, here.
         await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
         location = RunsLocation.of(Context().data_dir)
-        if not isinstance(location.place, str):
+        if not isinstance(location.target, str):
             raise UnknownSetting(
                 f"{DATABASE}: name the PostgreSQL database that all processes use."
             )

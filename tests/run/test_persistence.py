@@ -202,7 +202,7 @@ async def test_a_number_too_large_for_the_database_fails_nothing(tmp_path: Path)
     ],
 )
 def test_all_forms_of_a_postgresql_address_are_accepted(name: str, location: str) -> None:
-    assert RunsLocation.named(name).place == location
+    assert RunsLocation.named(name).target == location
 
 
 @pytest.mark.parametrize(
