@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .app.as_tool import deep_research_tool
-    from .app.check_report import SourceDocument, check_report
+    from .app.check_file import SourceDocument, check_report
     from .app.embed import Answer, ResearchGraph, aresearch, build_graph, research, thread_id
     from .app.stream import apackets, areplay_thread, packets, replay_thread
     from .core import errors
@@ -48,12 +48,12 @@ _MODULES = {
     "Limits": "core.settings.limits",
     "ResearchGraph": "app.embed",
     "Settings": "core.settings.context",
-    "SourceDocument": "app.check_report",
+    "SourceDocument": "app.check_file",
     "apackets": "app.stream",
     "aresearch": "app.embed",
     "areplay_thread": "app.stream",
     "build_graph": "app.embed",
-    "check_report": "app.check_report",
+    "check_report": "app.check_file",
     "deep_research_tool": "app.as_tool",
     "packets": "app.stream",
     "replay_thread": "app.stream",

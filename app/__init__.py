@@ -6,11 +6,19 @@ users give, exit codes, confirmations, lists of runs, text and JSON for terminal
 starting, resuming, reading and deleting runs, checking reports from elsewhere, reading the sources
 of a finished report again, and heartbeats and the last packet of a stream.
 
-Python API: `embed` (graphs, `research`), `stream` (packets), `as_tool`, `check_report`. Command
-line: start with `cli`, where each command calls the function that implements it; `runs` starts,
-resumes and reads stored runs, `check_file`, `audit` and `refresh` check a report against sources
-that it names, stored texts, or sources that are read again, all by `source_check`; `progress` and
-`output` format what the terminal shows, `loops` connects synchronous callers to the event loop.
-`exports` writes reports as files (`formats` lists the formats), `mcp` serves other agents, `server`
-extends LangGraph's server and contains the web page.
+Public modules:
+
+- `cli`: the command line; each command calls the function that implements it. Start here.
+- `commands`: the commands that research: `ask`, `resume` and `demo`.
+- `embed`: the graphs, `build_graph` and `research`.
+- `runs`: starts, resumes and reads the stored runs of a folder.
+- `stream`: the packets of a run.
+- `as_tool`: research as a tool of a LangChain agent.
+- `check_file`: checks reports from elsewhere.
+- `output`: stored runs as text and JSON.
+- `progress`: a run's progress as lines.
+- `words`: the wording of counts and times, and the names of strategies.
+
+Rooms below: `exports` writes reports as files, `mcp` serves other agents, `server` extends
+LangGraph's server and has the web page.
 """

@@ -27,8 +27,8 @@ from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.settings.context import Context, Settings
 from ..core.settings.limits import Limits
+from ._loops import wait_for
 from .embed import ResearchGraph, build_graph, thread_config
-from .loops import wait_for
 from .stream import apackets
 
 _DESCRIPTION = (

@@ -1,4 +1,5 @@
-"""The `check` command: checks a report from elsewhere against the sources it cites."""
+"""Checks reports from elsewhere: against the sources they cite (the `check` command), or against
+texts that an app passes (`check_report`)."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from urllib.parse import unquote
 from ..core.dialogue.conversation import safe_text
 from ..core.errors import ReportUnreadable
 from ..core.evidence.checking.proof import Known, not_stated
+from ..core.evidence.checking.source_text import SourceText
 from ..core.evidence.checking.units import ReportUnit, report_units
 from ..core.evidence.citations.labels import labels
 from ..core.evidence.citations.rendering import plain_line, write_document
@@ -22,16 +24,23 @@ from ..core.models.resolve import is_extractive
 from ..core.reading.documents.pool import Parser
 from ..core.reading.documents.records import Unreadable
 from ..core.records.report import Report, UnitVerdict
-from ..core.records.sources import Source
+from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.notes import source_notes
+from ._endings import reports_errors, run_interruptibly
 from ._foreign_report import Target, read_foreign
-from .endings import reports_errors, run_interruptibly
+from ._settings import settings_from_options
+from ._source_check import (
+    SourceReading,
+    begin_check,
+    current_texts,
+    load_verifier,
+    run_for_check,
+    texts_at_hand,
+)
+from ._terminal import check_output, deliver, say
 from .progress import PlainLines
-from .settings import settings_from_options
-from .source_check import SourceReading, begin_check, current_texts, load_verifier, run_for_check
-from .terminal import check_output, deliver, say
 from .words import DONE, FAILED, counted
 
 CheckFormat = Literal["md", "html", "json"]
@@ -55,6 +64,16 @@ found`: without a model, only its numbers and quotations were looked up in the s
 _WRONG = ("contradicted", "not in the source", "numbers not found")
 _FORMATS: Mapping[str, CheckFormat] = {".html": "html", ".htm": "html", ".json": "json"}
 """Output format by the suffix of the output file; otherwise Markdown."""
+
+
+class SourceDocument(NamedTuple):
+    """A source of a report."""
+
+    title: str
+    text: str
+    """The full text."""
+    date: str = ""
+    """An ISO date or the beginning of one, such as `2024-05`; may be empty."""
 
 
 class CheckedStatement(NamedTuple):
@@ -126,23 +145,10 @@ class CheckedFile(NamedTuple):
 
     def html(self, path: str) -> str:
         """Return the report as an HTML page, titled after its file (`-`: standard input)."""
-        from .exports.finished import Finished
-        from .exports.page import report_page
+        from .exports.page import unrun_page
 
         title = Path(path).stem if path != "-" else "Report"
-        finished = Finished(
-            title=title,
-            question=title,
-            date="",
-            language_code=self.language_code,
-            report=self.report,
-            cited=self.sources,
-            notes=self.notes,
-            contradictions=(),
-            was_researched=True,
-            sources={},
-        )
-        return report_page(finished)
+        return unrun_page(title, self.language_code, self.report, self.sources, self.notes)
 
     def data(self) -> dict[str, Any]:
         """Return the report and its verdicts as JSON data."""
@@ -307,3 +313,33 @@ def check_path(
     is_delivered = deliver(content, out)
     say(f"{checked.summary}.")
     return DONE if is_delivered and not checked.is_wrong else FAILED
+
+
+async def check_report(
+    text: str, sources: Mapping[int, SourceDocument], context: Context
+) -> Report:
+    """Check a report against its sources; correct it too if `context.verify` is "repair".
+
+    `text` is Markdown with citations `[n]`, without a list of sources; `sources` is keyed by n. In
+    the returned report, the keys of sources are these numbers as strings.
+    """
+    known = dict[str, Source]()
+    texts = dict[str, list[SourceText]]()
+    for number, source in sources.items():
+        key = str(number)
+        content_hash = text_hash(source.text)
+        texts[key] = [SourceText(content_hash, source.text)]
+        known[key] = Source(
+            key=key,
+            title=source.title,
+            location=key,
+            address=key,
+            kind="document",
+            date=source.date,
+            content_hash=content_hash,
+            number=number,
+        )
+    keys = {number: str(number) for number in sources}
+    run = await asyncio.to_thread(run_for_check, text, context)
+    check = await begin_check(text, keys, known, texts_at_hand(texts), run, context)
+    return await check.report()

@@ -327,7 +327,7 @@ def resume(
 @_DATA_DIR
 def runs(data_dir: Path | None) -> int:
     """List all runs, latest first."""
-    from .stored import list_runs
+    from ._stored import list_runs
 
     return list_runs(data_dir)
 
@@ -338,7 +338,7 @@ def runs(data_dir: Path | None) -> int:
 def search(words: str, data_dir: Path | None) -> int:
     """Search the pages that your finished runs have read, and print passages with their sources,
     best first."""
-    from .stored import search_runs
+    from ._stored import search_runs
 
     return search_runs(words, data_dir)
 
@@ -366,7 +366,7 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
         raise click.UsageError(
             "--json prints only packets: drop --format, or drop --json to get the run as data."
         )
-    from .stored import print_packets, show_run
+    from ._stored import print_packets, show_run
 
     return print_packets(thread, data_dir) if as_json else show_run(thread, output_format, data_dir)
 
@@ -398,7 +398,7 @@ def show(thread: str, output_format: Format, as_json: bool, data_dir: Path | Non
 def export(thread: str, out: Path | None, **options: Any) -> int:
     """Export a finished run: its report, its sources for a reference manager, or the whole run as
     data."""
-    from .stored import export_run
+    from ._stored import export_run
 
     return export_run(thread, path=out, **options)
 
@@ -408,7 +408,7 @@ def export(thread: str, out: Path | None, **options: Any) -> int:
 @_DATA_DIR
 def open_page(thread: str, data_dir: Path | None) -> int:
     """Open the report of a finished run in the browser, with the passage behind each citation."""
-    from .stored import open_run
+    from ._stored import open_run
 
     return open_run(thread, data_dir)
 
@@ -419,7 +419,7 @@ def open_page(thread: str, data_dir: Path | None) -> int:
 @_DATA_DIR
 def delete(thread: str, yes: bool, data_dir: Path | None) -> int:
     """Delete a run, including the stored texts of its sources."""
-    from .stored import delete_run
+    from ._stored import delete_run
 
     return delete_run(thread, data_dir, is_confirmed=yes)
 
@@ -438,7 +438,7 @@ def audit(thread: str, model: str | None, data_dir: Path | None) -> int:
     Exit codes: 0 every sentence is supported by its source or marked; 1 at least one is neither, or
     a stored text has changed.
     """
-    from .audit import audit_run
+    from ._audit import audit_run
 
     return audit_run(thread, model, data_dir)
 
@@ -513,7 +513,7 @@ def refresh(
     usage or setting. With --if-changed: 0 nothing new; 5 something new; 1 failed; 2 wrong usage or
     setting.
     """
-    from .refresh import refresh_run
+    from ._refresh import refresh_run
 
     return refresh_run(thread, data_dir, out, is_for_news=if_changed, **options)
 
@@ -524,8 +524,8 @@ def refresh(
 @_DATA_DIR
 def demo(out: Path | None, output_format: Format | None, data_dir: Path | None) -> int:
     """Run a demo on short articles about lighthouses; needs no key and no network."""
+    from ._terminal import Output
     from .commands import run_demo
-    from .terminal import Output
 
     return run_demo(data_dir, Output(out, output_format))
 
@@ -551,7 +551,7 @@ def serve(**options: Any) -> int:
     unless you have set tokens. The options apply to all runs on the server. Without --docs, the
     server searches the documents of `deep-research demo`, if you have run it.
     """
-    from .serving import run_server
+    from ._serving import run_server
 
     return run_server(**options)
 
@@ -559,7 +559,7 @@ def serve(**options: Any) -> int:
 @cli.command()
 def limits() -> int:
     """List all limits with their current values and meanings."""
-    from .doctor import list_limits
+    from ._doctor import list_limits
 
     return list_limits()
 
@@ -573,7 +573,7 @@ def mcp(**options: Any) -> int:
 
     `serve` offers the same over HTTP, at /mcp.
     """
-    from .serving import run_mcp
+    from ._serving import run_mcp
 
     return run_mcp(**options)
 
@@ -596,7 +596,7 @@ def doctor(is_trial: bool, **options: Any) -> int:
 
     Exit codes: 0 a run can start, 2 something must be fixed first.
     """
-    from .doctor import examine
+    from ._doctor import examine
 
     return examine(is_trial=is_trial, **options)
 
@@ -604,8 +604,8 @@ def doctor(is_trial: bool, **options: Any) -> int:
 def _outlet(out: Path | None, output_format: Format | None, as_json: bool) -> Outlet:
     """Return where the report or the packets go; raises `UsageError` for options that exclude each
     other."""
+    from ._terminal import Output
     from .progress import PacketLines
-    from .terminal import Output
 
     if not as_json:
         return Output(out, output_format)

@@ -13,14 +13,11 @@ from ..core.errors import UnknownSetting
 from ..core.records import tool_names
 from ..core.records.research import Strategy
 from ..core.settings.context import Context
-from .endings import exit_code_of, run_interruptibly
-from .live_view import progress_view
-from .output import end_line, report_json
-from .progress import PacketLines, PlainLines, ProgressView
-from .runs import RunBook, StoredRun
-from .settings import RunName, data_folder, expand_id, settings_from_options
-from .stored import chosen_format, export_content, read_packets
-from .terminal import (
+from ._endings import exit_code_of, run_interruptibly
+from ._live_view import progress_view
+from ._settings import RunName, data_folder, expand_id, settings_from_options
+from ._stored import chosen_format, export_content, read_packets
+from ._terminal import (
     Output,
     ask_at_terminal,
     can_ask,
@@ -32,6 +29,9 @@ from .terminal import (
     say,
     typed_lines,
 )
+from .output import end_line, report_json
+from .progress import PacketLines, PlainLines, ProgressView
+from .runs import RunBook, StoredRun
 from .words import DONE, FAILED, WAITING
 
 QUESTION = (
@@ -194,7 +194,7 @@ def _research(
         return _wait(name, "" if can_ask() else stored.asks)
     if outlet.format == "json":
         return _deliver(stored, report_json(stored), outlet)
-    return _deliver(stored, export_content(stored, export_format, name=name), outlet)
+    return _deliver(stored, export_content(stored, export_format, name), outlet)
 
 
 def _deliver(stored: StoredRun, content: str | bytes, outlet: Output) -> int:

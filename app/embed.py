@@ -34,17 +34,16 @@ from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.records.sources import Source
 from ..core.settings.context import Context, Settings
-from ..core.store.database import Database, open_database, resolve_location
+from ..core.settings.installed import code_version
+from ..core.store.database import Database, RunsLocation, usable_saver
 from ..core.store.lease import Lease, lease_for
 from ..core.store.pages import AttachedFiles, Pages
-from ..core.store.saver import usable_saver
-from ..core.store.serializer import code_version
 from ..graph.drawable import DrawableGraph
 from ..graph.orchestrated import build_orchestrated_graph
 from ..graph.planned import build_planned_graph
 from ..nodes.answers import END_RUN
-from .edits import check_nothing_is_lost, read_values
-from .loops import aiterate, background_loop, hand_over, iterate, wait_for
+from ._edits import check_nothing_is_lost, read_values
+from ._loops import aiterate, background_loop, hand_over, iterate, wait_for
 from .words import GRAPHS, STRATEGY_KEY, check_strategy
 
 RECURSION_LIMIT = 500
@@ -324,8 +323,8 @@ def build_graph(
     # Computed and cached now so that no run has to wait for it.
     code_version()
     if isinstance(checkpointer, str | Path):
-        location = resolve_location(checkpointer)
-        database = _opened(location.resolve() if isinstance(location, Path) else location)
+        target = RunsLocation.named(checkpointer).target
+        database = _opened(RunsLocation(target.resolve() if isinstance(target, Path) else target))
         checkpointer = database.saver
         store = store or database.store
     elif isinstance(checkpointer, BaseCheckpointSaver):
@@ -362,12 +361,12 @@ def thread_id(name: str) -> str:
 
 
 @cache
-def _opened(location: Path | str) -> Database:
+def _opened(location: RunsLocation) -> Database:
     """Return the database of a file or URL, opened once per process; closed only at exit, since
     graphs cannot be."""
     resources = AsyncExitStack()
     loop = background_loop()
-    database = wait_for(resources.enter_async_context(open_database(location)), loop)
+    database = wait_for(resources.enter_async_context(location.open()), loop)
     atexit.register(lambda: wait_for(resources.aclose(), loop))
     return database
 

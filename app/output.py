@@ -20,8 +20,8 @@ from ..core.records.research import Finding, Run, Spent
 from ..core.records.sources import Source
 from ..core.writing.notes import research_gaps, unanswered
 from ..state import ResearchState
+from ._settings import RunName
 from .runs import StoredRun
-from .settings import RunName
 from .words import counted, counts_line, in_words
 
 _NOT_BEGUN = StepOutcome(step="")

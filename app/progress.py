@@ -19,7 +19,7 @@ from ..core.models.request import pending_calls
 from ..core.records.research import UsualCost, Value
 from ..core.settings.context import Clock, SystemClock
 from ..state import ResearchState
-from .terminal import ReaderGone, print_output, say
+from ._terminal import ReaderGone, print_output, say
 from .words import counted, counts_line, in_words
 
 _WIDTH = 100

@@ -30,15 +30,16 @@ from ..core.records.report import Report
 from ..core.records.research import Strategy
 from ..core.settings.context import ROLES, Context
 from ..core.settings.limits import Limits
-from ..core.store.database import Database, open_database, runs_location
+from ..core.store.database import Database, RunsLocation
 from ..core.store.lease import Lease
 from ..core.store.pages import LOCAL_USER, OWNER, Pages
 from ..core.writing.basis import source_texts
 from ..core.writing.language import check_language
 from ..state import ResearchState
 from ..tools.offer import check_tools
+from ._endings import RESUMABLE
+from ._settings import RunName
 from .embed import ResearchGraph, build_graph, thread_config, thread_id
-from .endings import RESUMABLE
 from .progress import ProgressView, usual_cost_line
 from .stream import apackets
 from .words import counts_line, default_strategy, strategy_of
@@ -93,6 +94,10 @@ class ThreadNotes(NamedTuple):
 def _existing(stored: Mapping[str, Any], settings: type[BaseModel]) -> dict[str, Any]:
     """Return the stored settings whose names still exist in this version."""
     return {name: value for name, value in stored.items() if name in settings.model_fields}
+
+
+class NoReportYet(UserMistake):
+    """The run has no report yet."""
 
 
 class StoredRun(NamedTuple):
@@ -183,6 +188,25 @@ class StoredRun(NamedTuple):
             return ""
         return str(self.state.messages[-1].text)
 
+    def finished_report(self, name: RunName | None = None) -> Report:
+        """Return the report; raises `NoReportYet`, whose message says how to continue the run.
+
+        `name`: how the user named the run; without one, by its id.
+        """
+        if self.state.report:
+            return self.state.report
+        name = name or RunName(self.thread, None)
+        if self.status == "ended":
+            raise NoReportYet(
+                f"The run {name.thread!r} was closed without a report; ask it another question."
+            )
+        status = f"its status is {self.status!r}"
+        command = name.command("resume")
+        if self.asks:
+            status = "it is waiting for an answer"
+            command += " --answer TEXT"
+        raise NoReportYet(f"The run {name.thread!r} has no report yet: {status}. Resume: {command}")
+
     def message(self, words: str) -> Any:
         """Return the user's text as graph input: an answer, a hint, or a question; None for a hint
         already received."""
@@ -214,7 +238,7 @@ class RunBook(NamedTuple):
     @asynccontextmanager
     async def open(cls, data_dir: Path) -> AsyncIterator[RunBook]:
         """Open the runs of a data folder, or of the database set in the environment."""
-        async with open_database(runs_location(data_dir)) as database:
+        async with RunsLocation.of(data_dir).open() as database:
             graph = cache(partial(build_graph, checkpointer=database.saver, store=database.store))
             yield cls(graph, database, data_dir)
 
@@ -452,8 +476,7 @@ class RunBook(NamedTuple):
 def has_runs(data_dir: Path) -> bool:
     """Whether there may be runs; to be checked before `RunBook.open`, which creates a missing
     database."""
-    location = runs_location(data_dir)
-    return isinstance(location, str) or location.exists()
+    return RunsLocation.of(data_dir).may_exist
 
 
 def unknown_thread(thread: str) -> UnknownThread:

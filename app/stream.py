@@ -33,8 +33,8 @@ from ..core.records.research import Run
 from ..core.settings.context import Clock, Context, SystemClock
 from ..core.store.pages import Pages
 from ..state import ResearchState
+from ._loops import CANCEL_SECONDS, StreamEnd, iterate, pump
 from .embed import ResearchGraph, thread_config
-from .loops import CANCEL_SECONDS, StreamEnd, iterate, pump
 from .words import GRAPHS
 
 _ELAPSED_SECONDS = 1.0

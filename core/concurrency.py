@@ -1,4 +1,4 @@
-"""Concurrency: values per event loop, locks, threads, slots, deadlines."""
+"""Concurrency: values per event loop, locks, threads, slots, and work side by side."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Hashable, Iterable
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
-from langgraph.errors import GraphBubbleUp
-
-from .errors import RESEARCHER_TIME_OVER, failure_of, log_failure
 from .records.research import Value
 
 LoopValue = TypeVar("LoopValue")
@@ -127,39 +123,12 @@ def slot(name: str, most: int) -> asyncio.Semaphore:
 
 
 class Failed(NamedTuple):
-    """Returned by `attempt` instead of a result."""
+    """What a researcher or step has instead of a result; see `attempt` in `nodes/turn.py`."""
 
     reason: str
     """Reason for the failure, worded for the reader."""
     is_late: bool
     """Whether it ran out of time."""
-
-
-async def attempt(
-    work: Coroutine[Any, Any, Value], seconds: float, recording: AbstractAsyncContextManager[None]
-) -> Value | Failed:
-    """Return the result of the work of a researcher or step; `Failed` if it raises or takes more
-    than `seconds`.
-
-    Errors that stop the whole run (`GraphBubbleUp`) are raised. `recording`: entered during the
-    work; records its costs.
-    """
-    if seconds <= 0:
-        # An expired asyncio timeout takes effect only at the next await.
-        work.close()
-        return Failed(RESEARCHER_TIME_OVER, is_late=True)
-    clock = asyncio.timeout(seconds)
-    try:
-        async with recording, clock:
-            return await work
-    except GraphBubbleUp:
-        raise
-    except Exception as error:  # noqa: BLE001 - an error of a model ends only this researcher
-        reason = failure_of(error)
-        if clock.expired():
-            reason = RESEARCHER_TIME_OVER
-        log_failure(__name__, error, "A researcher goes on with what it has: %s", reason)
-        return Failed(reason, is_late=clock.expired())
 
 
 async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, Value]]) -> list[Value]:

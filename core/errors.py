@@ -34,8 +34,8 @@ DeepResearchError
 
 `UserMistake`, `StateUnreadable`, `RateLimited` and `SearchFailed` stop the whole run wherever they
 occur; inside a researcher or step, all others become a gap in the report. A few modules declare a
-subclass for their own use, such as `BranchNotSaved` in `store/saver.py` and `EditRefused` in
-`app/edits.py`.
+subclass for their own use, such as `BranchNotSaved` in `store/_saver.py` and `EditRefused` in
+`app/_edits.py`.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ from langgraph.errors import GraphBubbleUp
 
 from .masking import masked
 
-RESEARCHER_TIME_OVER = "its time was over (researcher_seconds_hard)"
-"""Reason of a researcher that was stopped, worded for the reader."""
 _CHARACTERS = 500
 """Maximum length of an error's text in the log."""
 _WITHHELD = "its text is logged at the level DEBUG"

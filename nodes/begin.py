@@ -38,8 +38,8 @@ from ..core.records.report import Brief
 from ..core.records.research import Entry, Progress, Run, Scope, Strategy
 from ..core.records.sources import Attached
 from ..core.settings.context import ROLES, Context, engine_name
+from ..core.settings.installed import code_version
 from ..core.store.pages import AttachedFiles, Pages
-from ..core.store.serializer import code_version
 from ..core.writing.language import check_language, decide_language
 from ..state import ResearchState, StateUpdate
 from ..tools.internal_search import documents_to_read

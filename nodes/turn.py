@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
@@ -10,12 +11,14 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from langchain_core.messages import AIMessageChunk, AnyMessage
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from ..core.accounts.ledger import UnsettledCosts, recorded, unsettled_costs
-from ..core.concurrency import Failed, attempt
+from ..core.concurrency import Failed
 from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules
+from ..core.errors import failure_of, log_failure
 from ..core.events.call import ActivityKind, CallEvents, SilentEvents, activity
 from ..core.events.log import Emitter, emitter
 from ..core.events.packets import Packet, Placement, placement_of
@@ -37,6 +40,8 @@ from ..tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the
 line."""
+_TIME_OVER = "its time was over (researcher_seconds_hard)"
+"""Reason of a researcher that was stopped, worded for the reader."""
 Events = TypeVar("Events", bound=CallEvents)
 MakeEvents = Callable[[Emitter, Placement], Events]
 """Creates the observer of a node's model calls, such as the class `CallEvents`."""
@@ -223,11 +228,26 @@ class BranchTurn(NodeTurn[Events]):
         )
 
     async def attempt(self, work: Coroutine[Any, Any, Value], seconds: float) -> Value | Failed:
-        """Await the work for at most `seconds`.
+        """Return the result of the work; `Failed` if it raises or takes more than `seconds`.
 
-        Return its result or `Failed`, raise errors that stop the whole run.
+        Its costs are recorded. Errors that stop the whole run (`GraphBubbleUp`) are raised.
         """
-        return await attempt(work, seconds, self.paid())
+        if seconds <= 0:
+            # An expired asyncio timeout takes effect only at the next await.
+            work.close()
+            return Failed(_TIME_OVER, is_late=True)
+        clock = asyncio.timeout(seconds)
+        try:
+            async with self.paid(), clock:
+                return await work
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001 - an error of a model ends only this researcher
+            reason = failure_of(error)
+            if clock.expired():
+                reason = _TIME_OVER
+            log_failure(__name__, error, "A researcher goes on with what it has: %s", reason)
+            return Failed(reason, is_late=clock.expired())
 
 
 class ResearcherTurn(BranchTurn[Events]):

@@ -21,11 +21,15 @@ from ..core.errors import SearchRefused
 from ..core.evidence.citations.citing import source_key
 from ..core.reading.addresses import Unread, parse_address
 from ..core.reading.documents.decode import clean_text, without_controls
-from ..core.reading.fetch import CONNECT_SHARE
 from ..core.reading.policy import Policy, domains_of
 from ..core.records.sources import Source, text_hash
 from ..core.settings.context import Context
-from ..core.settings.network import connection_problem, trusted_certificates, usable_proxy
+from ..core.settings.network import (
+    CONNECT_SHARE,
+    connection_problem,
+    trusted_certificates,
+    usable_proxy,
+)
 from .tool import Hit
 
 if TYPE_CHECKING:

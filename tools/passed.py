@@ -29,7 +29,7 @@ from ..core.reading.documents.decode import clean_text, without_controls
 from ..core.records import tool_names
 from ..core.records.sources import short_hash
 from ..core.settings.context import Context, Engine, engine_name
-from ..core.settings.registered import TOOLS
+from ..core.settings.installed import TOOLS
 from .engine import OVERSAMPLING, RETRIEVED, EngineFailed, Found, allowed_results, cleaned, hit_of
 from .results import shortened
 from .tool import Hit, Outcome, ToolFailed, plain_schema

@@ -18,8 +18,8 @@ from langchain_core.tools import BaseTool
 
 from ..core.concurrency import PerLoop
 from ..core.errors import SearchRefused, UnknownSetting, log_failure
-from ..core.settings.context import AnyEngine, Context, Engine, engine_name
-from ..core.settings.registered import ENGINES, is_dotted
+from ..core.settings.context import Context, Engine, engine_name
+from ..core.settings.installed import ENGINES, is_dotted
 from . import engines
 from .engine import (
     EngineBlocked,
@@ -185,7 +185,7 @@ def choose_engines(context: Context) -> tuple[SearchEngine, ...]:
 
     Raises `UnknownSetting` for an unknown name, and `SearchRefused` if an engine lacks its key.
     """
-    by_name: dict[str, AnyEngine] = {}
+    by_name: dict[str, str | BaseRetriever | BaseTool | Engine] = {}
     for engine in _default(context) if context.engines is None else context.engines:
         name = engine_name(engine)
         if by_name.setdefault(name, engine) is not engine and by_name[name] != engine:

@@ -89,7 +89,7 @@ FORMATS: tuple[ExportFormat, ...] = (
         "Word",
         (".docx",),
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        ".word:report_docx",
+        "._word:report_docx",
         evidence="short",
     ),
     ExportFormat(
@@ -102,14 +102,14 @@ FORMATS: tuple[ExportFormat, ...] = (
         check=".page:check_pdf",
     ),
     ExportFormat(
-        "bibtex", "BibTeX", (".bib",), "application/x-bibtex", ".bibliography:report_bibtex"
+        "bibtex", "BibTeX", (".bib",), "application/x-bibtex", "._bibliography:report_bibtex"
     ),
     ExportFormat(
         "csl-json",
         "Citations (CSL JSON)",
         (".csl.json",),
         "application/vnd.citationstyles.csl+json",
-        ".bibliography:report_csl_json",
+        "._bibliography:report_csl_json",
     ),
 )
 """Our formats, in the order in which they are offered; the first is the default."""
@@ -122,7 +122,7 @@ def export_formats() -> Mapping[str, ExportFormat]:
     A package cannot replace one of our formats.
     """
     # Imported here, like `mimetypes` below, because it would slow down `--help`.
-    from ...core.settings.registered import EXPORTERS
+    from ...core.settings.installed import EXPORTERS
 
     formats = {export_format.name: export_format for export_format in FORMATS}
     for name, entry in EXPORTERS.entries.items():

@@ -28,7 +28,7 @@ from ...core.library.library import Library
 from ...core.records.research import Depth, Strategy, Value
 from ...core.records.sources import Source
 from ...core.settings.context import Context
-from ...core.settings.user_settings import SharedDocuments
+from ...core.settings.server_settings import SharedDocuments
 from ..as_tool import CitedSource, cited_sources
 from ..check_file import CheckedFile, StatementOutcome
 from ..progress import PlainLines

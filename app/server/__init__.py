@@ -1,7 +1,6 @@
-"""Extends LangGraph's server with access control, our own routes, and the web page.
+"""Extends LangGraph's server with access control, our own routes, MCP, and the web page.
 
-Start with `guard`, which checks every request first. `users` manages users and tokens, `auth`
-decides what a user may do with threads and runs, `routes` and `offer` implement our API, `page`
-serves the web page. `graphs` provides the graphs, saver and store for `langgraph.json`, and `serve`
-implements the command.
+Public modules: `serve` runs the server; LangGraph loads the others as `langgraph.json` says.
+`guard`, the app, checks every request first (start here); `auth` decides what a user may do with
+threads and runs; `graphs` has the graphs, the saver and the store. `users` knows users and tokens.
 """

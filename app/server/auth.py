@@ -9,7 +9,6 @@ import reprlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any, NoReturn
 
 from langchain_core.messages import convert_to_messages
@@ -19,8 +18,8 @@ from ...core.dialogue.conversation import message_words
 from ...core.errors import UserMistake
 from ...core.library.attachments import messages_with_files, take_files
 from ...core.settings.context import Context
-from ...core.settings.user_settings import UserSettings
-from ...core.store.database import query_database, runs_location
+from ...core.settings.server_settings import UserSettings
+from ...core.store.database import RunsLocation
 from ...core.store.pages import LOCAL_USER, OWNER, Pages
 from ..embed import NOT_WAITING, RECURSION_LIMIT
 from ..runs import RunBook
@@ -260,16 +259,16 @@ async def check_unclaimed(user: str, value: Mapping[str, Any]) -> None:
 def owner_of_checkpoints(thread_id: str) -> str | None:
     """Return the owner of a thread's checkpoints; None if there are none."""
     query = "SELECT metadata FROM checkpoints WHERE thread_id = ? LIMIT 1"
-    for (metadata,) in query_database(_database(), query, thread_id, seconds=_BUSY_SECONDS):
+    for (metadata,) in _database().query(query, thread_id, seconds=_BUSY_SECONDS):
         known = metadata if isinstance(metadata, dict) else json.loads(metadata)
         return known.get(OWNER) or LOCAL_USER
     return None
 
 
 @cache
-def _database() -> Path | str:
+def _database() -> RunsLocation:
     # Cached because reading the settings takes longer than a query.
-    return runs_location(Context().data_dir)
+    return RunsLocation.of(Context().data_dir)
 
 
 async def _check_load(user: str, value: Mapping[str, Any]) -> None:

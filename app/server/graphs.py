@@ -10,9 +10,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from ...core.settings.context import Context
-from ...core.settings.registered import load_all
-from ...core.settings.user_settings import UserSettings
-from ...core.store.database import open_database, runs_location
+from ...core.settings.installed import load_all
+from ...core.settings.server_settings import UserSettings
+from ...core.store.database import RunsLocation
 from ...tools.run_engines import load_engines
 from ..embed import compile_graph
 
@@ -32,16 +32,14 @@ async def open_saver() -> AsyncIterator[BaseCheckpointSaver[str]]:
     environment."""
     # Resolves folders and imports engines now, since this would block the event loop during a run.
     await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
-    async with open_database(
-        await asyncio.to_thread(runs_location, Context().data_dir)
-    ) as database:
+    location = await asyncio.to_thread(RunsLocation.of, Context().data_dir)
+    async with location.open() as database:
         yield database.saver
 
 
 @asynccontextmanager
 async def open_store() -> AsyncIterator[BaseStore]:
     """Open the store in the same database."""
-    async with open_database(
-        await asyncio.to_thread(runs_location, Context().data_dir)
-    ) as database:
+    location = await asyncio.to_thread(RunsLocation.of, Context().data_dir)
+    async with location.open() as database:
         yield database.store

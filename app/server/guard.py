@@ -26,11 +26,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...core.errors import ThreadBusy, UserMistake
-from ...core.settings.user_settings import local_address
+from ...core.settings.server_settings import local_address
 from ...core.store.pages import LOCAL_USER
-from .mcp_endpoint import SESSIONS
-from .page import serve_page
-from .routes import BEGIN_SECONDS, ROUTES, opened_book
+from ._mcp_endpoint import SESSIONS
+from ._page_files import serve_page
+from ._routes import BEGIN_SECONDS, ROUTES, opened_book
 from .users import (
     LOOPBACK,
     STUDIO,

@@ -17,7 +17,7 @@ from ...core.library.library import Library
 from ...core.models.resolve import quotes_only
 from ...core.settings.context import ROLES, Context
 from ...core.settings.limits import ENVIRONMENT_PREFIX
-from ...core.settings.user_settings import USER_PLACEHOLDER
+from ...core.settings.server_settings import SharedDocuments
 from ...core.store.pages import LOCAL_USER
 from .users import LOOPBACK, REQUIRE_TOKEN, server_settings, users
 
@@ -47,10 +47,11 @@ def serve(
             "demo`."
         )
         docs = (demo,)
-    shared = tuple(path for path in docs if USER_PLACEHOLDER not in str(path))
     # Raises `DocumentsUnreadable` if one is missing; a single user's folder is opened when that
     # user asks.
-    Library(context.model_copy(update={"docs": shared})).check_documents()
+    Library(
+        context.model_copy(update={"docs": SharedDocuments(docs).of_all_users})
+    ).check_documents()
     limitation = quotes_only(ROLES, context)
     if limitation:
         on_notice(f"Note: {limitation}")

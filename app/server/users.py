@@ -9,16 +9,12 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
-from typing import Annotated, Any
 from urllib.parse import urlsplit
-
-from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ...core.errors import UnknownSetting
 from ...core.settings.context import Context
 from ...core.settings.limits import ENVIRONMENT_PREFIX
+from ...core.settings.server_settings import ServerSettings
 from ...core.store.pages import LOCAL_USER
 
 TOKEN_FILE = "server-token"  # noqa: S105 - a name
@@ -30,39 +26,6 @@ REQUIRE_TOKEN = f"{ENVIRONMENT_PREFIX}SERVER_REQUIRE_TOKEN"
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 _SHORTEST = 16
 """Minimum length of a token."""
-
-
-class ServerSettings(BaseSettings):
-    """Settings of the server, from environment variables `DEEP_RESEARCH_SERVER_<NAME>`."""
-
-    model_config = SettingsConfigDict(
-        env_prefix=f"{ENVIRONMENT_PREFIX}SERVER_", env_ignore_empty=True, frozen=True
-    )
-
-    tokens: Annotated[tuple[str, ...], NoDecode] = ()
-    """Users and their tokens, in the form `alice:TOKEN bob:TOKEN`."""
-    tokens_file: Path | None = None
-    """A file with one `USER:TOKEN` pair per line."""
-    hosts: Annotated[tuple[str, ...], NoDecode] = ()
-    """Host names under which the server can be reached, in addition to localhost."""
-    origins: Annotated[tuple[str, ...], NoDecode] = ()
-    """Origins whose web pages may use the server, in addition to its own and LangGraph Studio's."""
-    webhook_hosts: Annotated[tuple[str, ...], NoDecode] = ()
-    """Hosts that webhooks may call when a run ends, written as in the URL, with any non-default
-    port."""
-    require_token: bool = False
-    """Whether even clients on this machine need a token."""
-    user_runs: int = Field(default=50, ge=1)
-    """Maximum number of concurrent runs per user."""
-    body_bytes: int = Field(default=64_000_000, ge=1)
-    """Maximum size of a request body, including attached files in base64."""
-
-    @field_validator("tokens", "hosts", "origins", "webhook_hosts", mode="before")
-    @classmethod
-    def _split_words(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        return [word for word in re.split(r"[\s,]+", value) if word]
 
 
 @cache

@@ -3,9 +3,13 @@ date, and searched.
 
 Owns index files and folders (listing, hashing, locking, rebuilding, removing), full-text queries,
 the ranking of passages, the search for trails (passages that answer a question together, each
-linked to the ones before), the replacement of misspelt words in queries, the list of documents for
-prompts, files attached to messages (`attachments`), and the search of pages that the user's earlier
-runs have read (`earlier`).
+linked to the ones before) and the replacement of misspelt words in queries.
 
-Start with `library`; `upkeep` keeps the indexes up to date, `shelf` and `trails` rank passages.
+Public modules:
+
+- `library`: searches, reads and lists the documents, and brings their indexes up to date. Start
+  here.
+- `attachments`: files attached to messages.
+- `earlier`: pages that the user's earlier runs have read.
+- `outlines`: titles and headings of documents, without an index.
 """

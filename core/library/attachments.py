@@ -21,7 +21,7 @@ from ..records.sources import Attached
 from ..settings.context import Context
 from ..settings.limits import Limits
 from ..store.pages import AttachedFiles, Pages
-from .folder import NOT_IN_NAMES
+from ._folder import NOT_IN_NAMES
 
 INCOMING = "new"
 """`Attached.code` of a file that is stored, but not indexed yet."""

@@ -17,7 +17,7 @@ from ..evidence.text.similarity import distinct, interleave, rarity
 from ..records.sources import Source, text_hash
 from ..settings.context import Context
 from ..store.pages import LOCAL_USER, Pages
-from .candidates import terms_of
+from ._candidates import terms_of
 
 _READ = "read by the finished run"
 """Name of the note that lists the sources of a run."""

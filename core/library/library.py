@@ -19,15 +19,15 @@ from ..evidence.text.similarity import distinct, grouped, rarity, without_repeat
 from ..evidence.text.words import DRAFT_WORDS, GENERIC_WORDS, STOP_WORDS, sought_words, stem, tokens
 from ..records.sources import DOCUMENT_SCHEME, Source
 from ..settings.context import Context
+from ._candidates import LibraryPassage, terms_of
+from ._folder import PICTURE, PICTURES, LeftOut
+from ._index import Root, open_roots, unreadable
+from ._index_file import IndexedFile
+from ._index_search import PER_DOCUMENT, WORD, IndexReader, spread
+from ._shelf import IndexShelf
 from ._terms import index_term
-from .candidates import LibraryPassage, terms_of
-from .folder import PICTURE, PICTURES, LeftOut
-from .index import Root, open_roots, unreadable
-from .index_file import IndexedFile
-from .index_search import PER_DOCUMENT, WORD, IndexReader, spread
-from .shelf import IndexShelf
-from .trails import find_trails, passages_of
-from .upkeep import Upkeep
+from ._trails import find_trails, passages_of
+from ._upkeep import Upkeep
 
 _FILES_NAMED = 3
 """Maximum number of files named in the error if none can be read."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from ..reading.documents.records import Unreadable
 from ..settings.context import Context
-from .folder import FoundFile, read_file, scan_folder
-from .index import Root, open_roots
+from ._folder import FoundFile, read_file, scan_folder
+from ._index import Root, open_roots
 
 _FILES, _DOCUMENTS, _BYTES = 200, 12, 200_000
 """Limits in each folder: files considered, documents outlined, and bytes of a file that is read."""

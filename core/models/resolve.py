@@ -25,9 +25,9 @@ from ..errors import (
     log_failure,
 )
 from ..records.research import Spent
-from ..settings.context import ROLES, Context, Model, Price, Role
+from ..settings.context import ROLES, Context, Price, Role
 from ..settings.network import usable_proxy
-from ..settings.user_settings import UserSettings
+from ..settings.server_settings import UserSettings
 from .extractive.chat import ExtractiveChatModel
 from .faults import host_in
 
@@ -456,7 +456,7 @@ def quotes_only(roles: tuple[Role, ...], context: Context, notice: str = _QUOTES
     return f"{notice} {CHOOSE_MODEL}"
 
 
-def _chosen(role: Role, context: Context) -> Model:
+def _chosen(role: Role, context: Context) -> str | BaseChatModel:
     """Return a role's model, or its name: from the settings, else from the environment, else the
     extractive model."""
     given = _given(role, context)
@@ -465,7 +465,7 @@ def _chosen(role: Role, context: Context) -> Model:
     return given or EXTRACTIVE
 
 
-def _given(role: Role, context: Context) -> Model | None:
+def _given(role: Role, context: Context) -> str | BaseChatModel | None:
     """Return the model that the settings give a role; None if they give none."""
     models = context.models
     if not isinstance(models, dict):

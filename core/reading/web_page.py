@@ -16,11 +16,11 @@ from urllib.parse import unquote
 from ..concurrency import Threads, in_thread, slot
 from ..settings.context import Context
 from ..settings.limits import Limits
+from ._fetch import Fetched, Fetcher, Resolver
 from .addresses import RefusalCode, Unread, doi_in, parse_address
 from .documents.pool import Parser, start_child
 from .documents.records import Extract, Unreadable
-from .documents.worker import receive, send
-from .fetch import Fetched, Fetcher, Resolver
+from .documents.worker import MessagePipe
 
 _EMPTY_CHARACTERS = 50
 """A page with less text than this counts as empty."""
@@ -55,7 +55,7 @@ _RENDER_BYTES = 20_000_000
 """Decompressed bytes that a rendered page may load in all; further requests fail."""
 _ENDING_SECONDS = 10.0
 """How long the child process may take to stop its browser before it is killed."""
-_WORKER = "deep_research.core.reading.browser_worker"
+_WORKER = "deep_research.core.reading._browser_worker"
 # Only shown where scripts do not run.
 _NOSCRIPT = re.compile(rb"<noscript\b.*?</noscript>", re.IGNORECASE | re.DOTALL)
 
@@ -205,9 +205,8 @@ async def _rendered(
 
     Returns the child's last message: the HTML, or a header with the key `error`.
     """
-    stdin = child.stdin
-    stdout = child.stdout
-    assert stdin and stdout
+    assert child.stdin and child.stdout
+    pipe = MessagePipe(child.stdout, child.stdin)
     slots = asyncio.Semaphore(_PARALLEL)
     sender = Threads("browser", 1)
     loads = set[asyncio.Task[None]]()
@@ -222,14 +221,14 @@ async def _rendered(
             bytes_left -= len(data)
             if bytes_left >= 0:
                 response["headers"] = headers
-        await sender.run(send, stdin, response, data)
+        await sender.run(pipe.send, response, data)
 
     try:
         # A child that failed to start has closed its pipe.
         with suppress(OSError):
-            await sender.run(send, stdin, options, page)
+            await sender.run(pipe.send, options, page)
         while True:
-            message = await in_thread(receive, stdout)
+            message = await in_thread(pipe.receive)
             if message is None:
                 return {"error": "it ended early"}, b""
             request, _ = message

@@ -1,6 +1,11 @@
 """What a run is told from outside: settings, limits, the environment, and plugins.
 
-Begin with `context` (`Context`, and how settings are read) and `limits` (all numbers). `env_file`
-loads `.env`, `user_settings` says what a user of the server may choose, `network` reads proxies and
-certificates, `registered` finds plugins.
+Public modules:
+
+- `context`: `Context`, the settings of a run, and how they are read. Start here.
+- `limits`: all numeric limits.
+- `env_file`: loads `.env`.
+- `server_settings`: what the operator of the server sets, and what its users may choose.
+- `network`: proxies, certificates, and why a connection failed.
+- `installed`: the version of this package, and plugins of other packages.
 """

@@ -39,8 +39,8 @@ from typing_extensions import TypedDict, Unpack
 from ..errors import UnknownSetting
 from ..records.research import Depth, Scope
 from .env_file import load_env_file
+from .installed import is_dotted
 from .limits import ENVIRONMENT_PREFIX, KnownNames, Limits
-from .registered import is_dotted
 
 Role = Literal["clarifier", "planner", "orchestrator", "researcher", "writer", "verifier"]
 ROLES: tuple[Role, ...] = get_args(Role)

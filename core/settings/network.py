@@ -1,4 +1,5 @@
-"""The environment's proxies and certificate authorities, and why a connection failed.
+"""How connections are made: the environment's proxies and certificate authorities, the time to
+connect, and why a connection failed.
 
 Variables: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY; SSL_CERT_FILE and SSL_CERT_DIR.
 """
@@ -15,6 +16,9 @@ from urllib.request import getproxies, proxy_bypass
 
 from ..errors import UnknownSetting
 
+CONNECT_SHARE = 0.25
+"""Share of the time limit of a request for looking up the server's name, and as much again for
+connecting to it."""
 _CAUSES = 8
 """Number of chained causes of an error to examine: each HTTP library wraps the error of the one
 below it."""

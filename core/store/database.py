@@ -1,25 +1,33 @@
 """Opens the database of runs (checkpoints, texts and leases): an SQLite file or a PostgreSQL
-database."""
+database. `usable_saver` adapts a saver that an app passes instead."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import re
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiosqlite
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import BaseStore
 
+from ..concurrency import in_thread
 from ..errors import DatabaseUnusable, ExtraMissing
+from ..settings.installed import code_version
 from ..settings.limits import DATABASE
-from .saver import RunSaver
-from .serializer import code_version
-from .sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable
+from ._saver import RunSaver
+from ._serializer import StrictSerializer
+from ._sqlite import BUSY_SECONDS, PageStore, SqliteRunSaver, sqlite_unusable
 
 FILE_NAME = "runs.sqlite"
 _POSTGRESQL = re.compile(r"(?:postgresql|postgres)(?:\+\w+)?://", re.IGNORECASE)
@@ -42,111 +50,116 @@ class Database(NamedTuple):
     """Stores texts and notes; see `Pages`."""
 
 
-def runs_location(data_dir: Path) -> Path | str:
-    """Return the path or address of the database: what the environment names, else a file in the
-    data folder."""
-    name = os.environ.get(DATABASE)
-    if not name:
-        return data_dir / FILE_NAME
-    return resolve_location(name)
+class RunsLocation(NamedTuple):
+    """Where a database of runs is, or is to be created."""
 
+    target: Path | str
+    """The path of an SQLite file, or the address of a PostgreSQL database."""
 
-def resolve_location(name: str | Path) -> Path | str:
-    """Return the path of an SQLite file or the address of a PostgreSQL database, as the user gave
-    it in `name`.
+    @classmethod
+    def of(cls, data_dir: Path) -> RunsLocation:
+        """Return the location that the environment names, else a file in the data folder."""
+        name = os.environ.get(DATABASE)
+        if not name:
+            return cls(data_dir / FILE_NAME)
+        return cls.named(name)
 
-    Raises `DatabaseUnusable` for another kind of database, and for a path into a missing folder:
-    only the data folder is created, since any other path may be mistyped.
-    """
-    if isinstance(name, str):
-        postgresql = _POSTGRESQL.match(name)
-        if postgresql:
-            return f"postgresql://{name[postgresql.end() :]}"
-        scheme = _SCHEME.match(name)
-        if scheme:
-            # The rest may hold a password.
+    @classmethod
+    def named(cls, name: str | Path) -> RunsLocation:
+        """Return the location that the user gave as `name`.
+
+        Raises `DatabaseUnusable` for another kind of database, and for a path into a missing
+        folder: only the data folder is created, since any other path may be mistyped.
+        """
+        if isinstance(name, str):
+            postgresql = _POSTGRESQL.match(name)
+            if postgresql:
+                return cls(f"postgresql://{name[postgresql.end() :]}")
+            scheme = _SCHEME.match(name)
+            if scheme:
+                # The rest may hold a password.
+                raise DatabaseUnusable(
+                    f"A database at {scheme[1]}:// cannot be used: give the path of a file, which "
+                    "becomes an SQLite database, or postgresql://USER:PASSWORD@HOST/NAME (setting "
+                    f"{DATABASE})."
+                )
+        path = Path(name).expanduser()
+        if not path.parent.is_dir():
             raise DatabaseUnusable(
-                f"A database at {scheme[1]}:// cannot be used: give the path of a file, which "
-                "becomes an SQLite database, or postgresql://USER:PASSWORD@HOST/NAME (setting "
-                f"{DATABASE})."
+                f"The database {str(name)!r} cannot be opened: there is no folder "
+                f"{str(path.parent)!r}; create it, or correct the path."
             )
-    path = Path(name).expanduser()
-    if not path.parent.is_dir():
-        raise DatabaseUnusable(
-            f"The database {str(name)!r} cannot be opened: there is no folder "
-            f"{str(path.parent)!r}; create it, or correct the path."
-        )
-    return path
+        return cls(path)
 
+    @property
+    def may_exist(self) -> bool:
+        """Whether there may be a database; unknown for PostgreSQL."""
+        return isinstance(self.target, str) or self.target.exists()
 
-@asynccontextmanager
-async def open_database(location: Path | str) -> AsyncIterator[Database]:
-    """Open an SQLite file (a new one if it is missing) or a PostgreSQL database, for the running
-    event loop.
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Database]:
+        """Open the database (a new file if it is missing), for the running event loop.
 
-    Raises `DatabaseUnusable` if the file is corrupt, not one of ours, locked or read-only, or the
-    database is unreachable, and `ExtraMissing` if the packages for PostgreSQL are not installed.
-    """
-    if isinstance(location, str):
-        await asyncio.to_thread(_import_postgres)
-        from .postgres import open_postgres
+        Raises `DatabaseUnusable` if the file is corrupt, not one of ours, locked or read-only, or
+        the database is unreachable, and `ExtraMissing` if the packages for PostgreSQL are not
+        installed.
+        """
+        if isinstance(self.target, str):
+            await asyncio.to_thread(_import_postgres)
+            from ._postgres import open_postgres
 
-        async with open_postgres(location) as database:
-            yield Database(*database)
-        return
-    await asyncio.to_thread(_prepare, location)
-    connection = aiosqlite.connect(location, timeout=BUSY_SECONDS)
-    # A database that an app never closes must not keep the process alive.
-    connection._thread.daemon = True
-    try:
-        async with connection, AsyncExitStack() as resources:
-            for pragma in ("trusted_schema = OFF", "journal_mode = WAL", "synchronous = FULL"):
-                await connection.execute(f"PRAGMA {pragma}")
-            store = await asyncio.to_thread(PageStore, location)
-            resources.callback(store.close)
-            saver = SqliteRunSaver(connection, location)
-            await saver.setup()
-            await saver.leases.setup()
-            resources.push_async_callback(saver.shielded.end)
-            yield Database(saver, store)
-    except sqlite3.Error as error:
-        raise sqlite_unusable(location, error) from error
+            async with open_postgres(self.target) as database:
+                yield Database(*database)
+            return
+        await asyncio.to_thread(_prepare, self.target)
+        connection = aiosqlite.connect(self.target, timeout=BUSY_SECONDS)
+        # A database that an app never closes must not keep the process alive.
+        connection._thread.daemon = True
+        try:
+            async with connection, AsyncExitStack() as resources:
+                for pragma in ("trusted_schema = OFF", "journal_mode = WAL", "synchronous = FULL"):
+                    await connection.execute(f"PRAGMA {pragma}")
+                store = await asyncio.to_thread(PageStore, self.target)
+                resources.callback(store.close)
+                saver = SqliteRunSaver(connection, self.target)
+                await saver.setup()
+                await saver.leases.setup()
+                resources.push_async_callback(saver.shielded.end)
+                yield Database(saver, store)
+        except sqlite3.Error as error:
+            raise sqlite_unusable(self.target, error) from error
 
+    def query(self, query: str, *parameters: str, seconds: float) -> list[tuple[Any, ...]]:
+        """Return the rows of a query with `?` parameters, over a connection of its own; none if
+        there is no database yet.
 
-def query_database(
-    location: Path | str, query: str, *parameters: str, seconds: float
-) -> list[tuple[Any, ...]]:
-    """Return the rows of a query with `?` parameters, over a connection of its own; none if there
-    is no database yet.
+        Raises `DatabaseUnusable`, also if the database stays busy for this many seconds.
+        """
+        if isinstance(self.target, str):
+            _import_postgres()
+            from ._postgres import query_postgres
 
-    Raises `DatabaseUnusable`, also if the database stays busy for this many seconds.
-    """
-    if isinstance(location, str):
-        _import_postgres()
-        from .postgres import query_postgres
+            return query_postgres(self.target, query, parameters, seconds)
+        if not self.target.exists():
+            return []
+        try:
+            address = f"{self.target.absolute().as_uri()}?mode=rw"
+            with closing(sqlite3.connect(address, uri=True, timeout=seconds)) as connection:
+                return connection.execute(query, parameters).fetchall()
+        except _SQLITE_ERRORS as error:
+            raise sqlite_unusable(self.target, error) from error
 
-        return query_postgres(location, query, parameters, seconds)
-    if not location.exists():
-        return []
-    try:
-        file = location.absolute().as_uri()
-        with closing(sqlite3.connect(f"{file}?mode=rw", uri=True, timeout=seconds)) as connection:
-            return connection.execute(query, parameters).fetchall()
-    except _SQLITE_ERRORS as error:
-        raise sqlite_unusable(location, error) from error
-
-
-def check_whole(location: Path | str) -> None:
-    """Raise `DatabaseUnusable` if any part of an SQLite file is damaged."""
-    if isinstance(location, Path):
-        [[found], *_] = query_database(location, "PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
-        if found != "ok":
-            raise sqlite_unusable(location, ValueError(found))
+    def check_whole(self) -> None:
+        """Raise `DatabaseUnusable` if any part of an SQLite file is damaged."""
+        if isinstance(self.target, Path):
+            [[found], *_] = self.query("PRAGMA quick_check(1)", seconds=BUSY_SECONDS)
+            if found != "ok":
+                raise sqlite_unusable(self.target, ValueError(found))
 
 
 def _import_postgres() -> None:
     try:
-        from . import postgres  # noqa: F401 - its packages are an extra
+        from . import _postgres as postgres  # noqa: F401 - its packages are an extra
     except ImportError as error:
         raise ExtraMissing(
             f"{DATABASE} names a PostgreSQL database, which needs psycopg: "
@@ -194,3 +207,54 @@ def _prepare(path: Path) -> None:
             f"{code_version()} (layout {layout}; this one knows {LAYOUT}): {remedy}, or use "
             "another folder (setting data_dir)."
         )
+
+
+def usable_saver(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
+    """Return an app's saver, or an adapted copy of it: with our serializer instead of LangGraph's,
+    and async methods.
+
+    A serializer of the app's own is kept.
+    """
+    serde: Any = saver.serde
+    if isinstance(serde, EncryptedSerializer) and isinstance(serde.serde, JsonPlusSerializer):
+        serde = EncryptedSerializer(serde.cipher, StrictSerializer())
+    elif isinstance(serde, JsonPlusSerializer) and not isinstance(serde, StrictSerializer):
+        serde = StrictSerializer()
+    if serde is not saver.serde:
+        saver = copy.copy(saver)
+        saver.serde = serde
+    # SqliteSaver has async methods that raise.
+    has_no_async = type(saver).aget_tuple is BaseCheckpointSaver.aget_tuple
+    if has_no_async or isinstance(saver, SqliteSaver):
+        return ThreadedSaver(saver)
+    return saver
+
+
+def _in_thread(name: str) -> Callable[..., Any]:
+    """Return an async method that calls the sync method of this name in a thread."""
+
+    # LangGraph inspects the signature.
+    @wraps(getattr(BaseCheckpointSaver, f"a{name}"))
+    async def method(self: ThreadedSaver, *args: Any, **settings: Any) -> Any:
+        return await in_thread(getattr(self.saver, name), *args, **settings)
+
+    return method
+
+
+class ThreadedSaver(BaseCheckpointSaver[Any]):
+    """Gives a saver with sync methods the async ones, which run the sync ones in threads."""
+
+    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(serde=saver.serde)
+        self.saver = saver
+        self.get_next_version = saver.get_next_version  # type: ignore[method-assign]  # each saver has its own versions
+
+    aget_tuple = _in_thread("get_tuple")
+    aput = _in_thread("put")
+    aput_writes = _in_thread("put_writes")
+    adelete_thread = _in_thread("delete_thread")
+
+    async def alist(self, *args: Any, **filters: Any) -> AsyncIterator[CheckpointTuple]:
+        """Yield checkpoints, latest first."""
+        for checkpoint in await in_thread(lambda: list(self.saver.list(*args, **filters))):
+            yield checkpoint

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ThreadBusy
+from ._shielded import ShieldedTasks
 from .pages import thread_changes
-from .shielded import ShieldedTasks
 
 _RENEWAL_SECONDS = 5.0
 """Seconds between renewals of a lease."""

@@ -26,11 +26,10 @@ from deep_research.app.server.users import server_settings, user_of
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.records.research import Strategy
 from deep_research.core.settings.context import Context
+from deep_research.core.settings.installed import load_all
 from deep_research.core.settings.limits import DATABASE
-from deep_research.core.settings.registered import load_all
-from deep_research.core.settings.user_settings import UserSettings
-from deep_research.core.store.database import open_database, runs_location
-from deep_research.core.store.saver import RunSaver
+from deep_research.core.settings.server_settings import UserSettings
+from deep_research.core.store.database import RunsLocation
 from deep_research.tools.run_engines import load_engines
 
 PLACE = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})
@@ -141,15 +140,15 @@ def served(strategy: Strategy) -> Callable[[], Awaitable[Any]]:
     async def graph() -> Any:
         # Resolve directories once, here.
         await asyncio.to_thread(lambda: load_engines(UserSettings().operator))
-        path = runs_location(Context().data_dir)
-        if not isinstance(path, str):
+        location = RunsLocation.of(Context().data_dir)
+        if not isinstance(location.target, str):
             raise UnknownSetting(
                 f"{DATABASE}: name the PostgreSQL database that all processes use."
             )
         os.umask(0o077)
-        if not isinstance(db_manager._checkpointer, RunSaver):
+        if not hasattr(db_manager._checkpointer, "leases"):
             db_manager._checkpointer, db_manager._store = await opened.enter_async_context(
-                open_database(path)
+                location.open()
             )
         return ServedGraph.of(compile_graph(strategy), context_schema=UserSettings)
 

@@ -8,10 +8,10 @@ import pytest
 from kit.commands import Desk
 
 from deep_research.core.errors import UnknownSetting
-from deep_research.core.settings import user_settings
+from deep_research.core.settings import server_settings
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import DEEP, Limits
-from deep_research.core.settings.user_settings import UserSettings
+from deep_research.core.settings.server_settings import UserSettings
 
 SMALL = "When was the Skerry Light lit for the first time?"
 LARGE = "When was the Skerry Light lit, who kept it, and how high is the spring tide at Port Anlow?"
@@ -62,7 +62,7 @@ def test_the_deep_limits_are_wider_than_the_usual_ones() -> None:
 def test_users_go_as_deep_as_the_operator_allows(
     monkeypatch: pytest.MonkeyPatch, depth: str, cycles: int
 ) -> None:
-    user_settings._operator.cache_clear()
+    server_settings._operator.cache_clear()
     monkeypatch.setenv("DEEP_RESEARCH_DEPTH", depth)
     monkeypatch.setenv("DEEP_RESEARCH_MAX_ITERATIONS", "3")
     limits = UserSettings(depth="deep").context_of("").at_depth().limits
@@ -73,4 +73,4 @@ def test_users_go_as_deep_as_the_operator_allows(
     assert own.max_cycles == 2
     with pytest.raises(UnknownSetting, match="max_cycles: 15 is wider"):
         _ = UserSettings(depth="deep", limits=Limits(max_cycles=15)).context_of("")
-    user_settings._operator.cache_clear()
+    server_settings._operator.cache_clear()

@@ -16,7 +16,7 @@ from kit.engines import search_api
 from kit.openai_server import Received, Reply, fail, openai_server, say, use
 
 from deep_research import Context, Limits
-from deep_research.app.server.users import ServerSettings
+from deep_research.core.settings.server_settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")

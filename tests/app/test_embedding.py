@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import deep_research
 from deep_research import Context, Settings
-from deep_research.app.edits import EditRefused
+from deep_research.app._edits import EditRefused
 from deep_research.app.embed import build_graph, compile_graph, thread_config, thread_id
 from deep_research.core.errors import SyncCallRefused, UnknownSetting
 from deep_research.core.store.pages import page_namespace

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from deep_research.app.server.users import ADDRESS, is_open, server_settings, user_of, users
-from deep_research.core.settings.user_settings import local_address
+from deep_research.core.settings.server_settings import local_address
 
 HERE = "http://127.0.0.1:2024"
 

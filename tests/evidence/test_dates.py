@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deep_research.core.evidence.text.words import all_month_names, dates_in
 from deep_research.core.reading.documents._dating import dated
-from deep_research.core.reading.documents.parse_text import iso_date
+from deep_research.core.reading.documents._parse_text import iso_date
 from deep_research.core.reading.documents.worker import parse
 from deep_research.core.records.sources import time_of
 

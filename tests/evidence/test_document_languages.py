@@ -17,14 +17,14 @@ from deep_research.core.evidence.text.language import (
     language_of_text,
 )
 from deep_research.core.evidence.text.words import sought_words, words_and_pieces
+from deep_research.core.library._candidates import terms_of
+from deep_research.core.library._index_file import stemmed_in
 from deep_research.core.library._terms import (
     LANGUAGE_SEPARATOR,
     forms_of,
     index_terms,
     unaccented_words,
 )
-from deep_research.core.library.candidates import terms_of
-from deep_research.core.library.index_file import stemmed_in
 from deep_research.core.library.library import Library
 
 TEXTS = {

@@ -13,14 +13,14 @@ from deep_research.core.evidence.text.similarity import (
     without_repeated,
 )
 from deep_research.core.evidence.text.words import sought_words, tokens
-from deep_research.core.library.candidates import (
+from deep_research.core.library._candidates import (
     SUBJECT_ONLY,
     WHOLE_TITLE,
     padded_stems,
     possible_titles,
     title_match,
 )
-from deep_research.core.library.index_search import spread
+from deep_research.core.library._index_search import spread
 from deep_research.core.models.extractive.choosing import mentions
 
 WORDS = [f"word{number}" for number in range(200)]

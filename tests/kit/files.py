@@ -29,10 +29,10 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from pypdf import PdfReader, PdfWriter
 
-from deep_research.core.library.index_file import IndexedFile
+from deep_research.core.library._index_file import IndexedFile
 from deep_research.core.library.library import Library
+from deep_research.core.reading._fetch import Resolver
 from deep_research.core.reading.addresses import Unread
-from deep_research.core.reading.fetch import Resolver
 from deep_research.core.reading.web_page import WebReader
 from deep_research.core.records.sources import Source
 from deep_research.core.settings.context import Context

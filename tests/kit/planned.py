@@ -18,7 +18,7 @@ from typing_extensions import override
 from deep_research.app.embed import ResearchGraph, build_graph
 from deep_research.app.stream import read_packet
 from deep_research.core.settings.context import ROLES
-from deep_research.core.store.serializer import StrictSerializer
+from deep_research.core.store._serializer import StrictSerializer
 from deep_research.state import ResearchState
 from deep_research.tools.internal_search import OPENING
 from kit.models import ScriptedChatModel, call, calls

@@ -17,7 +17,7 @@ from langgraph.config import get_config
 from deep_research.app.server import graphs as server
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
 from deep_research.core.settings.context import Context, Role
-from deep_research.core.settings.user_settings import UserSettings
+from deep_research.core.settings.server_settings import UserSettings
 
 FOLDER = "SERVER_GRAPH_FOLDER"
 """Environment variable that names the folder of the notes and of the word to wait for."""

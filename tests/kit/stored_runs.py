@@ -24,7 +24,7 @@ from langchain_core.messages import AIMessage
 from deep_research.app.embed import build_graph, thread_id
 from deep_research.app.runs import ThreadNotes
 from deep_research.core.settings.limits import Limits
-from deep_research.core.store.database import FILE_NAME, Database, open_database
+from deep_research.core.store.database import FILE_NAME, Database, RunsLocation
 from kit.models import ScriptedChatModel, by_figures, call, calls
 from kit.planned import (
     RULES,
@@ -150,7 +150,7 @@ RUNS: dict[str, dict[str, Any]] = {
 async def _store(path: Path, name: str) -> None:
     """Store a run; before the first, three others of its kind finish, for its estimate, and are
     deleted."""
-    async with open_database(path) as database:
+    async with RunsLocation(path).open() as database:
         if name == "orchestrated-finished":
             for number in range(3):
                 await _ask(name, f"other {number}", database)

@@ -13,7 +13,7 @@ import pytest
 from kit.files import LONG, FixedClock, Papers
 
 from deep_research.core.errors import DatabaseUnusable
-from deep_research.core.library.index_file import PAGE_BYTES, exclusive, shared
+from deep_research.core.library._index_file import PAGE_BYTES, exclusive, shared
 from deep_research.core.library.library import Library
 
 AT_ONCE = 6

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from kit.files import Papers, source_of
 
 from deep_research.core.errors import DatabaseUnusable
+from deep_research.core.library._index import Index
+from deep_research.core.library._index_file import IndexedFile, connect
 from deep_research.core.library._passages import LONGEST_PASSAGE, split_passages
-from deep_research.core.library.index import Index
-from deep_research.core.library.index_file import IndexedFile, connect
 
 WORDS = st.lists(
     st.sampled_from(["harbour", "salt", "ship", "Velm", "the", "1893"]), min_size=1, max_size=12

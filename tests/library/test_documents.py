@@ -14,7 +14,7 @@ from kit.files import BRIDGE, HARBOUR, Papers, column, drawn, edited, pdf_of, re
 from pypdf import PdfReader, PdfWriter
 
 from deep_research.core.errors import DocumentsUnreadable
-from deep_research.core.library.folder import MOST_NAMED, LeftOut, read_file, scan_folder
+from deep_research.core.library._folder import MOST_NAMED, LeftOut, read_file, scan_folder
 from deep_research.core.library.library import Library
 from deep_research.core.reading.documents.records import Unreadable
 

@@ -23,10 +23,10 @@ from kit.commands import SECONDS, Desk
 from kit.files import Papers, source_of
 
 from deep_research.core.errors import DocumentsUnreadable
-from deep_research.core.library.candidates import possible_titles, terms_of
-from deep_research.core.library.index import Index
+from deep_research.core.library._candidates import possible_titles, terms_of
+from deep_research.core.library._index import Index
+from deep_research.core.library._upkeep import BATCH_FILES, MOST_TRIES, compare, update
 from deep_research.core.library.library import LibraryStatus
-from deep_research.core.library.upkeep import BATCH_FILES, MOST_TRIES, compare, update
 from deep_research.core.reading.documents.pool import Parser
 from deep_research.core.reading.documents.records import Extract, Unreadable
 from deep_research.core.settings.limits import Limits

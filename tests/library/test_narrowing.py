@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep_research.core.library.folder import FoundFile
-from deep_research.core.library.index_search import MOST_COMPARED, narrowed
-from deep_research.core.library.upkeep import (
+from deep_research.core.library._folder import FoundFile
+from deep_research.core.library._index_search import MOST_COMPARED, narrowed
+from deep_research.core.library._upkeep import (
     BATCH_BYTES,
     BATCH_FILES,
     GROUP_BYTES,

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit.files import Papers, source_of
 
-from deep_research.core.library.index import Index
-from deep_research.core.library.index_file import IndexedFile
-from deep_research.core.library.shelf import IndexShelf
-from deep_research.core.library.trails import (
+from deep_research.core.library._index import Index
+from deep_research.core.library._index_file import IndexedFile
+from deep_research.core.library._shelf import IndexShelf
+from deep_research.core.library._trails import (
     TRAIL_PASSAGES,
     distinctiveness,
     find_trails,

@@ -25,11 +25,11 @@ from kit.model_calls import Wire
 from kit.openai_server import openai_server, say
 from kit.web import hostile_web
 
-from deep_research.app.doctor import diagnose
+from deep_research.app._doctor import diagnose
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.models.faults import explain
+from deep_research.core.reading._fetch import Fetcher
 from deep_research.core.reading.addresses import Unread
-from deep_research.core.reading.fetch import Fetcher
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
 from deep_research.core.settings.network import usable_proxy

@@ -29,7 +29,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from deep_research.app.edits import EditRefused
+from deep_research.app._edits import EditRefused
 from deep_research.app.embed import ResearchGraph, thread_config
 from deep_research.core.dialogue.transcripts import findings_without_call, fit_window
 from deep_research.core.errors import QuestionRefused

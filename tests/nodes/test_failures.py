@@ -25,7 +25,7 @@ from kit.runs import (
 
 from deep_research.app.embed import build_graph
 from deep_research.core.errors import NoReport
-from deep_research.core.store.serializer import StrictSerializer
+from deep_research.core.store._serializer import StrictSerializer
 
 THREE = research("light task", "keeper task", "tide task", ids=("l", "k", "t"))
 OTHERS = {
@@ -91,7 +91,7 @@ async def test_an_empty_report_is_an_error_that_leaves_the_findings_and_can_be_r
     assert len(run.calls("researcher")) == 3
 
 
-@pytest.mark.fault("R19", logs="WARNING core.concurrency")
+@pytest.mark.fault("R19", logs="WARNING nodes.turn")
 @pytest.mark.behaviour("O-85")
 async def test_what_a_foreign_error_quotes_reaches_no_file(tmp_path: Path) -> None:
     graph = build_graph(checkpointer=tmp_path / "runs.sqlite")

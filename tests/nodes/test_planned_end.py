@@ -34,7 +34,7 @@ from deep_research.core.dialogue.plan_text import plan_text, read_steps
 from deep_research.core.dialogue.schedule import restore_skipped, skip_pending
 from deep_research.core.evidence.memory.observations import ResearchMemory, ThreadDisputes
 from deep_research.core.records.plan import FINAL_CHECK, PlanStep
-from deep_research.core.store.database import open_database
+from deep_research.core.store.database import RunsLocation
 from deep_research.core.store.pages import page_namespace
 from deep_research.nodes.write_report import write_report
 from deep_research.state import ResearchState
@@ -239,7 +239,7 @@ async def test_the_memory_holds_insights_gaps_and_contradictions_and_goes_with_i
         "record_insights": of_task(FIRST, noting, insights()),
         "give_verdict": verdict(True, "All is there."),
     }
-    async with open_database(tmp_path / "runs.sqlite") as (saver, store):
+    async with RunsLocation(tmp_path / "runs.sqlite").open() as (saver, store):
         graph = build_graph("planned", checkpointer=saver, store=store)
         first, other = (planned_lab(tmp_path, rules, graph=graph) for _ in range(2))
         first.thread, other.thread = "first", "other"

@@ -129,7 +129,7 @@ def with_format(folder: Path) -> Path:
     for name in ("__init__.py", "state.py", "core", "graph", "nodes", "prompts", "tools"):
         (package / name).symlink_to(ROOT / name)
     exports = package / "app" / "exports"
-    (exports / "ris.py").write_text(block(FORMAT), "utf-8")
+    (exports / "_ris.py").write_text(block(FORMAT), "utf-8")
     records = (exports / "formats.py").read_text("utf-8")
     before, end, after = records.partition("\n)\n")
     (exports / "formats.py").write_text(

@@ -47,7 +47,7 @@ FLOORS = {
 NOT_PACKAGES = {"extras", "tests", "notebooks", "docs", "build", "dist"}
 EXTRAS_OF = {
     **{"app.mcp": ("mcp", "serve"), "app.server": ("serve",)},
-    **{"core.reading.browser_worker": ("browser",), "core.store.postgres": ("postgres",)},
+    **{"core.reading._browser_worker": ("browser",), "core.store._postgres": ("postgres",)},
 }
 """Modules that are loaded only where an extra is installed; whatever the others import at once is
 always installed."""

@@ -18,8 +18,8 @@ from kit.files import pdf_of, reading
 from kit.web import PARAGRAPH, Web
 from pypdf import PdfReader, PdfWriter
 
+from deep_research.core.reading.documents._parse_text import plain_title
 from deep_research.core.reading.documents.decode import clean_text, decode
-from deep_research.core.reading.documents.parse_text import plain_title
 from deep_research.core.reading.documents.pool import Parser
 from deep_research.core.reading.documents.records import DocumentKind, Extract, Unreadable
 

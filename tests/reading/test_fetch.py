@@ -20,8 +20,8 @@ from kit import web as web_pages
 from kit.engines import own_authority
 from kit.web import Web, hostile_web
 
+from deep_research.core.reading._fetch import LOOKUPS, Fetcher, Resolver
 from deep_research.core.reading.addresses import Unread, parse_address
-from deep_research.core.reading.fetch import LOOKUPS, Fetcher, Resolver
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
 
@@ -163,7 +163,7 @@ async def test_domains_are_checked_on_every_hop(quiet: Web) -> None:
     assert len(quiet.requests) == 1
 
 
-@pytest.mark.fault(29, logs="INFO core.reading.fetch")
+@pytest.mark.fault(29, logs="INFO core.reading._fetch")
 @pytest.mark.parametrize(
     ("status", "code"),
     [

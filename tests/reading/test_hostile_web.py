@@ -71,7 +71,7 @@ async def live_loop() -> AsyncIterator[None]:
     ("path", "code"),
     [
         pytest.param(
-            "/redirect", "redirects", marks=pytest.mark.fault(30, logs="INFO core.reading.fetch")
+            "/redirect", "redirects", marks=pytest.mark.fault(30, logs="INFO core.reading._fetch")
         ),
         *(("/hops?5", ""), ("/hops?6", "redirects"), ("/redirect?http://10.0.0.1/", "private")),
         *(("/redirect?http://[::1]/", "private"), ("/redirect?//127.0.0.2/", "private")),
@@ -94,7 +94,7 @@ async def test_redirects_are_followed_one_by_one_and_not_everywhere(
     [
         pytest.param(
             *("/large-headers?70000", "too large"),
-            marks=pytest.mark.fault(31, logs="INFO core.reading.fetch"),
+            marks=pytest.mark.fault(31, logs="INFO core.reading._fetch"),
         ),
         *(
             ("/bomb?gzip", ""),
@@ -137,7 +137,7 @@ async def test_compressed_content_within_the_limit_is_read(web: Web, reader: Web
     assert len({page.text for page in pages}) == 1
 
 
-@pytest.mark.fault(32, logs="INFO core.reading.fetch")
+@pytest.mark.fault(32, logs="INFO core.reading._fetch")
 @pytest.mark.parametrize("path", ["/drip-headers", "/drip-body", "/silence", "/crumbs", "/interim"])
 @pytest.mark.fault("R5")
 async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str) -> None:
@@ -154,7 +154,7 @@ async def test_a_slow_server_has_one_deadline_for_everything(web: Web, path: str
     [
         pytest.param(
             *(web_pages.EXE, "text/html", "not text"),
-            marks=pytest.mark.fault(33, logs="INFO core.reading.fetch"),
+            marks=pytest.mark.fault(33, logs="INFO core.reading._fetch"),
         ),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00", "text/plain", "not text"),
         (

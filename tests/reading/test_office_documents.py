@@ -27,7 +27,7 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from deep_research.core.reading.documents.office import UNPACKED_BYTES
+from deep_research.core.reading.documents._office import UNPACKED_BYTES
 from deep_research.core.reading.documents.records import Extract, Unreadable
 from deep_research.core.reading.documents.worker import parse
 

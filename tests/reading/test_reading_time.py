@@ -10,11 +10,11 @@ from functools import partial
 import lxml.html
 import pytest
 
+from deep_research.core.reading._fetch import body_kind, charset_of
 from deep_research.core.reading.addresses import Unread, join_address, parse_address
-from deep_research.core.reading.documents.parse_html import signs_of
+from deep_research.core.reading.documents._parse_html import signs_of
 from deep_research.core.reading.documents.records import Unreadable
 from deep_research.core.reading.documents.worker import parse
-from deep_research.core.reading.fetch import body_kind, charset_of
 from deep_research.core.reading.policy import Robots
 
 pytestmark = pytest.mark.slow

@@ -23,8 +23,8 @@ from pypdf import PdfReader, PdfWriter, Transformation
 from pypdf.generic import RectangleObject
 
 from deep_research.core.evidence.text.sentences import PAGE_END
+from deep_research.core.reading.documents._recognition import PAGES, Recogniser
 from deep_research.core.reading.documents.pool import Parser
-from deep_research.core.reading.documents.recognition import PAGES, Recogniser
 from deep_research.core.reading.documents.records import Extract, Unreadable
 
 if not has_fonts():

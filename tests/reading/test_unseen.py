@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kit import web as web_pages
 
-from deep_research.core.reading.documents.parse_html import parse_html
+from deep_research.core.reading.documents._parse_html import parse_html
 
 HIDING = ("hidden", "popover", "inert", "aria-hidden='TRUE'", "hidden=until-found")
 UNSEEN_TAGS = ("noframes", "noembed", "datalist", "rp", "meter", "script", "noscript")

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 from deep_research.core.accounts.spending import limit_reached, shared_task_fields, total
 from deep_research.core.records.research import NO_RUN, Spent
-from deep_research.core.settings import user_settings
+from deep_research.core.settings import server_settings
 from deep_research.core.settings.context import ROLES, Context
 from deep_research.core.settings.limits import Limits
-from deep_research.core.settings.user_settings import UserSettings
+from deep_research.core.settings.server_settings import UserSettings
 
 
 @pytest.mark.parametrize("settings", [Limits, Context])
@@ -125,8 +125,8 @@ def test_a_role_for_which_a_user_chooses_no_model_has_that_of_the_operator(
         "DEEP_RESEARCH_MODELS", operator if isinstance(operator, str) else json.dumps(operator)
     )
     monkeypatch.setenv("DEEP_RESEARCH_ALLOW_MODELS", OTHER)
-    user_settings._operator.cache_clear()
+    server_settings._operator.cache_clear()
     try:
         assert UserSettings(models={"writer": OTHER}).context_of("").models == models
     finally:
-        user_settings._operator.cache_clear()
+        server_settings._operator.cache_clear()

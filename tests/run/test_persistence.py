@@ -23,8 +23,8 @@ from deep_research.app.embed import build_graph, thread_config
 from deep_research.core.errors import DatabaseUnusable, StateUnreadable
 from deep_research.core.records.research import Plan, Run, Strategy
 from deep_research.core.records.sources import Record
-from deep_research.core.store.database import open_database, resolve_location, runs_location
-from deep_research.core.store.serializer import StrictSerializer, record_types
+from deep_research.core.store._serializer import StrictSerializer, record_types
+from deep_research.core.store.database import RunsLocation
 
 VALUES = "SELECT checkpoint FROM checkpoints UNION ALL SELECT value FROM writes"
 
@@ -43,7 +43,8 @@ async def test_every_record_is_read_back_unchanged_from_a_file_that_is_private_a
     class KeyedModel(ScriptedChatModel):
         api_key: str = canary
 
-    async with open_database(path := runs_location(folder)) as database:
+    location = RunsLocation.of(folder)
+    async with location.open() as database:
         run = lab(tmp_path, graph=build_graph(checkpointer=database.saver, store=database.store))
         model: Any = run.models["writer"]
         run.models["writer"] = KeyedModel(replies=model.replies, profile=model.profile)
@@ -51,7 +52,7 @@ async def test_every_record_is_read_back_unchanged_from_a_file_that_is_private_a
         assert run.calls("writer")
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
-    async with open_database(path) as database:
+    async with location.open() as database:
         reread = build_graph(checkpointer=database.saver, store=database.store)
         values = (await reread.aget_state(thread_config(run.thread))).values
     for name in (
@@ -78,7 +79,7 @@ def test_a_mistyped_path_makes_no_folder(tmp_path: Path, monkeypatch: pytest.Mon
         build_graph(checkpointer=wrong)
     monkeypatch.setenv("DEEP_RESEARCH_DATABASE", str(wrong))
     with pytest.raises(DatabaseUnusable, match=message):
-        runs_location(tmp_path)
+        RunsLocation.of(tmp_path)
     assert [*tmp_path.iterdir()] == []
 
 
@@ -201,7 +202,7 @@ async def test_a_number_too_large_for_the_database_fails_nothing(tmp_path: Path)
     ],
 )
 def test_all_forms_of_a_postgresql_address_are_accepted(name: str, location: str) -> None:
-    assert resolve_location(name) == location
+    assert RunsLocation.named(name).target == location
 
 
 @pytest.mark.parametrize(
@@ -211,5 +212,5 @@ def test_an_address_of_another_database_is_refused_without_its_password(name: st
     with pytest.raises(
         DatabaseUnusable, match=r"the path of a file.*postgresql://.*DEEP_RESEARCH_DATABASE"
     ) as caught:
-        resolve_location(name)
+        RunsLocation.named(name)
     assert "secret" not in str(caught.value)

@@ -31,7 +31,7 @@ POISON = "POISON"
 BLOCKED = fail(400, "Filtered due to the content management policy", code="content_filter")
 
 
-@pytest.mark.fault(8, logs="WARNING core.concurrency")
+@pytest.mark.fault(8, logs="WARNING nodes.turn")
 @pytest.mark.fault(9, 10, logs="WARNING core.models.ask")
 async def test_researchers_that_fall_silent_or_refuse_leave_gaps_with_reasons_and_the_others_go_on(
     wires: Wires,

@@ -21,7 +21,7 @@ from deep_research.app.embed import aresearch, build_graph
 from deep_research.core.errors import NoSearchTool, UnknownSetting
 from deep_research.core.records.research import Scope
 from deep_research.core.settings.context import Context
-from deep_research.core.settings.user_settings import UserSettings
+from deep_research.core.settings.server_settings import UserSettings
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools, researcher_tools
 from deep_research.tools.passed import passed_schema

@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 from langgraph.store.memory import InMemoryStore
 
 from deep_research.app.embed import aresearch
-from deep_research.app.exports.bibliography import bibtex
+from deep_research.app.exports._bibliography import bibtex
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.records.sources import merge_sources
 from deep_research.core.settings.context import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ...core.reading.fetch import CONNECT_SHARE
+from ...core.settings.network import CONNECT_SHARE
 from ..engine import (
     USER_AGENT,
     ApiEngine,

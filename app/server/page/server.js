@@ -1,4 +1,4 @@
-// The server's API, which any client may use: LangGraph's threads and runs, and the routes of `app/server/routes.py`.
+// The server's API, which any client may use: LangGraph's threads and runs, and the routes of `app/server/_routes.py`.
 
 import { h } from "./dom.js";
 

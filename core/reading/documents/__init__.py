@@ -1,8 +1,12 @@
 """Parsers that turn the bytes of files and pages into text, in child processes.
 
-There is one `parse_<kind>` module per format. `standing` reads from a parsed text whether the
-document is a draft, superseded, or not yet in force.
+Public modules:
 
-Start with `pool`, which sends files to child processes, and `worker`, which chooses the parser in
-the child.
+- `pool`: sends files to child processes. Start here.
+- `records`: kinds of files, and the result of reading one.
+- `worker`: the child process, which chooses the parser, and its messages.
+- `decode`: text from bytes, without invisible characters.
+- `standing`: whether a text says of itself that it is a draft, superseded, or not yet in force.
+
+There is one private `_parse_<kind>` module for each format.
 """

@@ -21,15 +21,15 @@ from functools import cache
 from typing import Any, NamedTuple, Self
 
 from ...concurrency import Threads
+from ._recognition import PAGES
 from .decode import clean_text
-from .recognition import PAGES
 from .records import DocumentKind, Extract, PageLink, Unreadable
-from .worker import SCANS, receive, send
+from .worker import SCANS, MessagePipe
 
 _WORKER = "deep_research.core.reading.documents.worker"
-_WORKERS = 2
+_FILE_CHILDREN = 2
 """Number of child processes that parse the user's files at the same time."""
-_CHILDREN = 4
+_PAGE_CHILDREN = 4
 """Maximum number of child processes for web pages; several, since hostile pages may occupy some."""
 _IDLE_SECONDS = 60.0
 """How long an idle child process is kept; starting one takes as long as parsing thirty pages."""
@@ -52,7 +52,7 @@ _SAMPLE = b"<html><body>%b</body></html>" % (
 )
 
 
-_PAGE_THREADS = Threads("parse", _CHILDREN)
+_PAGE_THREADS = Threads("parse", _PAGE_CHILDREN)
 """Threads that wait for child processes which parse web pages."""
 
 
@@ -73,7 +73,7 @@ class Parser:
         self,
         seconds: float,
         max_bytes: int,
-        workers: int = _WORKERS,
+        workers: int = _FILE_CHILDREN,
         today: str = "",
         idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
@@ -93,7 +93,7 @@ class Parser:
     @cache
     def shared(cls, seconds: float, max_bytes: int) -> Parser:
         """Return this process's shared parser for pages with these limits."""
-        parser = cls(seconds, max_bytes, _CHILDREN)
+        parser = cls(seconds, max_bytes, _PAGE_CHILDREN)
         atexit.register(parser.close)
         return parser
 
@@ -217,6 +217,7 @@ class _Worker:
         process = self._process or start_child(_WORKER, str(self._idle_seconds))
         self._process = process
         assert process.stdin and process.stdout
+        pipe = MessagePipe(process.stdout, process.stdin)
         size = sum(len(file.data) for file in files)
         seconds = self._seconds * (1 + size // _TIMED_BYTES)
         scan_seconds = _SCAN_FACTOR * seconds
@@ -229,9 +230,9 @@ class _Worker:
         self._is_late = False
         timer = self._started_timer(seconds)
         try:
-            send(process.stdin, request, b"".join(file.data for file in files))
+            pipe.send(request, b"".join(file.data for file in files))
             while len(answers) < len(files):
-                message = receive(process.stdout)
+                message = pipe.receive()
                 if message is None:
                     break
                 answer, _ = message

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from zlib import crc32
 
-from ...settings.registered import PARSERS
+from ...settings.installed import PARSERS
 
 if TYPE_CHECKING:
     from ...records.sources import DateKind, Origin

@@ -17,15 +17,15 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import PurePath
 from traceback import format_tb
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 from ...evidence.text.sentences import PAGE_END
-from ...settings.registered import PARSERS
+from ...settings.installed import PARSERS
 from ._dating import DAY, dated, period_of, statements
+from ._parse_text import PARSED_TITLE_CHARACTERS, plain_title
+from ._raised import footnote_marks, resolve_raised
+from ._recognition import PAGES, WEB_PAGES, Recogniser
 from .decode import TEXT_BYTES, clean_text, decode
-from .parse_text import PARSED_TITLE_CHARACTERS, plain_title
-from .raised import footnote_marks, resolve_raised
-from .recognition import PAGES, WEB_PAGES, Recogniser
 from .records import TEXT_CHARACTERS, DocumentKind, Extract, Unreadable, kind_of_file
 
 _MEMORY_BYTES = 1_000_000_000
@@ -44,9 +44,9 @@ _TABLES: frozenset[DocumentKind] = frozenset({"csv", "xlsx"})
 """Kinds in which only the text above the first table is searched for the file's date."""
 
 _MODULES: dict[DocumentKind, str] = {
-    **dict.fromkeys(("csv", "markdown", "rst"), "parse_text"),
-    **dict.fromkeys(("jsonl", "notebook"), "parse_json"),
-    "image": "recognition",
+    **dict.fromkeys(("csv", "markdown", "rst"), "_parse_text"),
+    **dict.fromkeys(("jsonl", "notebook"), "_parse_json"),
+    "image": "_recognition",
 }
 """Parser modules of kinds that have no module of their own."""
 _LENGTHS = struct.Struct(">IQ")
@@ -105,7 +105,7 @@ def _kind_of(data: bytes, kind: DocumentKind | None) -> DocumentKind | None:
     if kind == "registered":
         return kind
     if data.startswith(b"PK\x03\x04"):
-        from .office import kind_of_archive
+        from ._office import kind_of_archive
 
         return kind_of_archive(data) or kind
     if data.startswith(b"%PDF-"):
@@ -142,7 +142,7 @@ def _document(extract: Extract, name: str, kind: DocumentKind, today: str) -> Ex
 
 def _page(extract: Extract, name: str, address: str, today: str) -> Extract:
     """Complete the title, date, period and links of a web page."""
-    from .parse_html import ordered_links
+    from ._parse_html import ordered_links
 
     title = " ".join(clean_text(extract.title).split())[:PARSED_TITLE_CHARACTERS]
     date = extract.date or _day_of_page(extract.text, today)
@@ -179,7 +179,7 @@ def _parse_kind(
         registered_parser = PARSERS.load(PurePath(name).suffix.lower()[1:])
         return Extract("", registered_parser(data))
     # Parsers are loaded on demand, so that a child process starts fast.
-    module = import_module(f".{_MODULES.get(kind, f'parse_{kind}')}", __package__)
+    module = import_module(f".{_MODULES.get(kind, f'_parse_{kind}')}", __package__)
     parser: Callable[..., Extract] = getattr(module, f"parse_{kind}")
     if kind in _BINARY:
         return parser(data)
@@ -203,35 +203,40 @@ def _name_in_words(name: str) -> str:
     return (words or name)[:PARSED_TITLE_CHARACTERS]
 
 
-def send(stream: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
-    """Write a message: a JSON header and bytes, each with its length."""
-    encoded = json.dumps(header).encode("ascii")
-    stream.write(_LENGTHS.pack(len(encoded), len(body)))
-    stream.write(encoded)
-    stream.write(body)
-    stream.flush()
+class MessagePipe:
+    """Messages between a process and its child: a JSON header and bytes, each with its length."""
 
+    def __init__(self, received: IO[bytes], sent: IO[bytes]) -> None:
+        self._received = received
+        self._sent = sent
 
-def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
-    """Read a message; None if the other side has closed the stream."""
-    lengths = stream.read(_LENGTHS.size)
-    if len(lengths) < _LENGTHS.size:
-        return None
-    header_length, body_length = _LENGTHS.unpack(lengths)
-    header = stream.read(header_length)
-    body = stream.read(body_length)
-    if len(header) < header_length or len(body) < body_length:
-        return None
-    return json.loads(header), body
+    def send(self, header: dict[str, Any], body: bytes = b"") -> None:
+        """Write a message."""
+        encoded = json.dumps(header).encode("ascii")
+        self._sent.write(_LENGTHS.pack(len(encoded), len(body)))
+        self._sent.write(encoded)
+        self._sent.write(body)
+        self._sent.flush()
+
+    def receive(self) -> tuple[dict[str, Any], bytes] | None:
+        """Read a message; None if the other side has closed the stream."""
+        lengths = self._received.read(_LENGTHS.size)
+        if len(lengths) < _LENGTHS.size:
+            return None
+        header_length, body_length = _LENGTHS.unpack(lengths)
+        header = self._received.read(header_length)
+        body = self._received.read(body_length)
+        if len(header) < header_length or len(body) < body_length:
+            return None
+        return json.loads(header), body
 
 
 def main() -> None:
     """Answer requests from standard input until it is closed or idle for too long."""
     # Ctrl-C reaches the whole process group, but the parent decides when this process stops.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests = sys.stdin.buffer
     # Keep libraries' output out of the responses.
-    answers = os.fdopen(os.dup(1), "wb")
+    pipe = MessagePipe(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)
     # Windows and macOS have no such limit; the parent's timeout still applies.
     with suppress(ImportError, ValueError, OSError):
@@ -245,7 +250,7 @@ def main() -> None:
         idle = threading.Timer(idle_seconds, os._exit, (0,))
         idle.daemon = True
         idle.start()
-        request = receive(requests)
+        request = pipe.receive()
         idle.cancel()
         if request is None:
             return
@@ -254,11 +259,11 @@ def main() -> None:
         start = 0
         for file in header["files"]:
             stop = start + file["data"]
-            _answer(answers, file, data[start:stop], header["scan_seconds"])
+            _answer(pipe, file, data[start:stop], header["scan_seconds"])
             start = stop
 
 
-def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds: float) -> None:
+def _answer(pipe: MessagePipe, header: dict[str, Any], data: bytes, scan_seconds: float) -> None:
     """Parse one file and send its text, or the reason why it has none.
 
     `header` holds the arguments of `parse`.
@@ -266,21 +271,21 @@ def _answer(answers: BinaryIO, header: dict[str, Any], data: bytes, scan_seconds
 
     def on_scan() -> None:
         _limit_time(scan_seconds)
-        send(answers, {SCANS: True})
+        pipe.send({SCANS: True})
 
     try:
         extract = parse(**{**header, "data": data}, on_scan=on_scan)
     except Unreadable as error:
-        send(answers, {"reason": error.reason, "message": str(error)})
+        pipe.send({"reason": error.reason, "message": str(error)})
     except MemoryError:
-        send(answers, {"reason": "too large", "message": "reading it takes too much memory"})
+        pipe.send({"reason": "too large", "message": "reading it takes too much memory"})
     except Exception as error:  # noqa: BLE001 - parsers may raise anything on untrusted bytes
         # The error message may quote the file.
         message = f"it cannot be parsed ({type(error).__name__})"
         trace = "".join(format_tb(error.__traceback__))
-        send(answers, {"reason": "broken", "message": message, "trace": trace})
+        pipe.send({"reason": "broken", "message": message, "trace": trace})
     else:
-        send(answers, extract._asdict())
+        pipe.send(extract._asdict())
 
 
 def _limit_time(seconds: float) -> None:

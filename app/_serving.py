@@ -1,0 +1,97 @@
+"""The commands that serve other programs until they are stopped: `serve` and `mcp`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..core.errors import ExtraMissing
+from ..core.records.research import Strategy
+from ..core.settings.context import Context
+from ..core.settings.server_settings import SharedDocuments
+from ._endings import reports_errors, run_interruptibly
+from ._settings import settings_from_options
+from ._terminal import say
+from .check_file import CheckedFile, check_file
+from .runs import RunBook, StoredRun
+from .words import DONE
+
+if TYPE_CHECKING:
+    from .progress import PlainLines
+
+
+@reports_errors
+def run_server(*, host: str, port: int | None, data_dir: Path | None, **options: Any) -> int:
+    """Run LangGraph's server with the web page."""
+    from .server.serve import serve
+
+    # Absolute, because the server runs in another working directory.
+    folder = data_dir and data_dir.absolute()
+    serve(settings_from_options(data_dir=folder, **options), host, port, say)
+    return DONE
+
+
+@reports_errors
+def run_mcp(*, data_dir: Path | None, **options: Any) -> int:
+    """Serve MCP over standard input and output until the caller closes them."""
+    given = settings_from_options(data_dir=data_dir, **options)
+    settings = Context.read(given).with_absolute_paths()
+    try:
+        import mcp.server  # noqa: F401
+    except ImportError:
+        raise ExtraMissing(
+            'The MCP server needs a package that is not installed: run pip install ".[mcp]" in the '
+            "checkout of deep_research."
+        ) from None
+
+    async def serve() -> None:
+        from .mcp.research_server import ResearchServer
+
+        async with RunBook.open(settings.data_dir) as book:
+            runs = LocalRuns(book, given, settings)
+            await ResearchServer(lambda _: runs, settings).run_stdio_async()
+
+    run_interruptibly(serve())
+    return DONE
+
+
+class LocalRuns(NamedTuple):
+    """Implements `Runs`: runs are executed in this process and stored with those of the command
+    line."""
+
+    book: RunBook
+    given: Mapping[str, Any]
+    """Settings from the command-line options of the operator."""
+    settings: Context
+    """All of the operator's settings, with absolute document paths."""
+
+    async def begin(
+        self,
+        thread: str,
+        question: str,
+        strategy: Strategy | None,
+        given: dict[str, Any],
+        view: PlainLines,
+    ) -> StoredRun:
+        """See `Runs.begin`."""
+        if "docs" in given:
+            given["docs"] = await asyncio.to_thread(
+                SharedDocuments(self.settings.docs).paths, given["docs"]
+            )
+        return await self.book.ask(thread, question, {**self.given, **given}, view, strategy)
+
+    async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
+        """See `Runs.go_on`."""
+        # An unknown thread must not be created.
+        await self.book.read(thread)
+        given = {name: value for name, value in self.given.items() if name != "docs"}
+        return await self.book.ask(thread, words, given, view)
+
+    async def check(
+        self, report: bytes, name: str, on_notice: Callable[[str], None]
+    ) -> CheckedFile:
+        """See `Runs.check`."""
+        settings = self.settings.model_copy(update={"verify": "check"})
+        return await check_file(report, name, settings, on_notice)

@@ -1,0 +1,258 @@
+"""The commands for stored runs: `runs`, `search`, `show`, `export`, `open` and `delete`."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import click
+
+from ..core.dialogue.conversation import safe_text
+from ..core.errors import StateUnreadable, UnknownSetting
+from ..core.events.packets import AnyPacket
+from ._endings import exit_code_of, reports_errors, run_interruptibly
+from ._rechecking import faults_of
+from ._settings import SHOWN_ID_CHARACTERS, RunName, data_folder, expand_id
+from ._terminal import OutputUnusable, can_ask, check_output, deliver, print_output, say
+from .embed import thread_id
+from .exports.formats import FORMATS, ExportFormat, export_formats
+from .output import run_json, run_line, run_page
+from .progress import PacketLines
+from .runs import RunBook, StoredRun, has_runs, unknown_thread
+from .stream import replay
+from .words import DONE, FAILED, EvidenceShown, Format
+
+
+@reports_errors
+def list_runs(data_dir: Path | None) -> int:
+    """Print one line per run, latest first."""
+
+    async def lines() -> list[str]:
+        folder = data_folder(data_dir)
+        if not has_runs(folder):
+            return []
+        async with RunBook.open(folder) as book:
+            ids = await book.database.saver.thread_ids()
+            # The shortest beginnings that are unique.
+            length = SHOWN_ID_CHARACTERS
+            while len({thread[:length] for thread in ids}) < len(ids):
+                length += 1
+            return [await _line(book, thread, thread[:length]) for thread in ids]
+
+    run_lines = run_interruptibly(lines())
+    if run_lines:
+        print_output("\n".join(run_lines))
+    else:
+        say('No runs yet; start one: deep-research ask "…" --docs FOLDER')
+    return DONE
+
+
+@reports_errors
+def search_runs(words: str, data_dir: Path | None) -> int:
+    """Print the best-matching passages from pages that finished runs have read."""
+    folder = data_folder(data_dir)
+
+    async def search() -> list[str]:
+        async with RunBook.open(folder) as book:
+            results = list[str]()
+            for source, thread, _, passage in await book.search(words):
+                read = f"read on {source.read_at[:10]} by {thread[:SHOWN_ID_CHARACTERS]}"
+                results.append(f"{source.title} ({read})\n{source.location}\n{passage}")
+            return results
+
+    results = run_interruptibly(search()) if has_runs(folder) else []
+    if results:
+        print_output(safe_text("\n\n".join(results)))
+    else:
+        say("No finished run has read anything about that.")
+    return DONE
+
+
+@reports_errors
+def show_run(thread: str, output_format: Format, data_dir: Path | None) -> int:
+    """Print a run with its plan, research and report."""
+    name = RunName(thread, data_dir)
+    stored = run_interruptibly(_read(name))
+    print_output(run_json(stored) if output_format == "json" else run_page(stored, name))
+    return DONE
+
+
+def print_packets(thread: str, data_dir: Path | None) -> int:
+    """Print the packets of a run's latest question as JSON lines."""
+    lines = PacketLines()
+
+    def work() -> int:
+        for packet in read_packets(thread, data_dir):
+            lines(packet)
+        return DONE
+
+    return exit_code_of(work, outlet=lines)
+
+
+@reports_errors
+def export_run(
+    thread: str,
+    data_dir: Path | None,
+    path: Path | None,
+    export_format: str | None,
+    evidence: EvidenceShown | None,
+) -> int:
+    """Write a run's report, or the whole run as data, to a file or standard output."""
+    chosen = chosen_format(export_format, path)
+    check_output(path)
+    name = RunName(safe_text(thread), data_dir)
+    stored, is_as_checked = run_interruptibly(_read_for_export(name))
+    content = export_content(stored, chosen, name, evidence)
+    if path is None and isinstance(content, bytes):
+        raise OutputUnusable(
+            f"--format {chosen.name} cannot be printed: name a file with --out "
+            f"FILE{chosen.suffixes[0]}"
+        )
+    if not is_as_checked:
+        say(
+            "Warning: a source text of this report is gone or has changed since the check: "
+            f"{name.command('audit')}"
+        )
+    return DONE if deliver(content, path) else FAILED
+
+
+def chosen_format(wanted: str | None, path: Path | None) -> ExportFormat:
+    """Return the format named `wanted`, or else the one for the suffix of the file; without both,
+    the default.
+
+    Raises `OutputUnusable` for an unknown suffix.
+    """
+    if wanted:
+        return export_formats()[wanted]
+    if path is None or not path.suffix:
+        return FORMATS[0]
+    chosen = _format_of_file(path.name)
+    if chosen:
+        return chosen
+    known = list[str]()
+    for export_format in export_formats().values():
+        known += export_format.suffixes
+    raise OutputUnusable(
+        f"--out {str(path)!r}: unknown suffix; use one of {', '.join(known)}, or choose the format "
+        "with --format"
+    )
+
+
+def _format_of_file(file_name: str) -> ExportFormat | None:
+    """Return the format for the ending of a file name, the longest if several fit; None if none
+    fits."""
+    formats = dict[str, ExportFormat]()
+    for export_format in export_formats().values():
+        for suffix in export_format.suffixes:
+            formats.setdefault(suffix, export_format)
+    endings = [suffix for suffix in formats if file_name.lower().endswith(suffix)]
+    return formats[max(endings, key=len)] if endings else None
+
+
+def export_content(
+    stored: StoredRun,
+    export_format: ExportFormat,
+    name: RunName,
+    evidence: EvidenceShown | None = None,
+) -> str | bytes:
+    """Return a run's report, or the whole run, in an export format; raises `NoReportYet` or
+    `ExtraMissing`.
+
+    `evidence` replaces the format's default amount of verdicts.
+    """
+    stored.finished_report(name)
+    return export_format.write(stored, evidence)
+
+
+@reports_errors
+def open_run(thread: str, data_dir: Path | None) -> int:
+    """Write a run's report to the data folder as an HTML page, and open it in the browser."""
+    name = RunName(safe_text(thread), data_dir)
+    stored = run_interruptibly(_read(name))
+    content = export_content(stored, export_formats()["html"], name)
+    page = data_folder(data_dir) / "pages" / f"{stored.thread}.html"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(str(content), encoding="utf-8")
+    if webbrowser.open(page.as_uri()):
+        say(f"Opened {page}")
+    else:
+        say(f"No browser was found; open it yourself: {page}")
+    return DONE
+
+
+@reports_errors
+def delete_run(thread: str, data_dir: Path | None, *, is_confirmed: bool) -> int:
+    """Delete a run, even if its stored data cannot be read; asks for confirmation unless
+    `is_confirmed`."""
+    name = RunName(safe_text(thread), data_dir)
+    stored = run_interruptibly(_read_if_readable(name))
+    if stored:
+        shown = stored.name or RunName(stored.thread, None).shown
+        about = f': "{stored.question[:80]}"'
+    else:
+        shown = name.shown
+        about = ", which cannot be read"
+    if not is_confirmed:
+        if not can_ask():
+            raise UnknownSetting(
+                "Deleting a run needs confirmation, but there is no terminal to ask on: use --yes."
+            )
+        if not click.confirm(f"Delete {shown}{about}?", err=True):
+            return DONE
+
+    async def delete() -> None:
+        async with RunBook.open(data_folder(data_dir)) as book:
+            await book.delete(thread_id(expand_id(name.thread, data_dir)))
+
+    run_interruptibly(delete())
+    say(f"Deleted {shown}.")
+    return DONE
+
+
+@asynccontextmanager
+async def open_stored_run(name: RunName) -> AsyncIterator[tuple[RunBook, StoredRun]]:
+    """Open the data folder of a run and yield its runs, and the run itself; raises
+    `UnknownThread`."""
+    folder = data_folder(name.data_dir)
+    if not has_runs(folder):
+        raise unknown_thread(name.thread)
+    async with RunBook.open(folder) as book:
+        yield book, await book.read(expand_id(safe_text(name.thread), name.data_dir))
+
+
+async def _read_if_readable(name: RunName) -> StoredRun | None:
+    try:
+        return await _read(name)
+    except StateUnreadable:
+        return None
+
+
+async def _read(name: RunName) -> StoredRun:
+    async with open_stored_run(name) as (_, stored):
+        return stored
+
+
+def read_packets(thread: str, data_dir: Path | None) -> list[AnyPacket]:
+    """Return the packets of a stored run's latest question, in order."""
+
+    async def packets() -> list[AnyPacket]:
+        async with open_stored_run(RunName(thread, data_dir)) as (book, stored):
+            return await replay(book.database.store, stored.thread, stored.state)
+
+    return run_interruptibly(packets())
+
+
+async def _read_for_export(name: RunName) -> tuple[StoredRun, bool]:
+    """Return a run, and whether its source texts are unchanged since its report was checked."""
+    async with open_stored_run(name) as (book, stored):
+        report = stored.state.report
+        return stored, report is None or not faults_of(report, await book.texts(stored, report))
+
+
+async def _line(book: RunBook, thread: str, shown: str) -> str:
+    try:
+        return run_line(await book.read(thread), shown)
+    except Exception as error:  # noqa: BLE001 - an unreadable run must not hide the others
+        return safe_text(f"{shown}  cannot be read: {' '.join(str(error).split())}")

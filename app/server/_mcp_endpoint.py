@@ -1,0 +1,202 @@
+"""MCP over HTTP: the endpoint `/mcp`, and access to a user's runs on LangGraph's server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
+from langchain_core.messages import HumanMessage
+from langgraph.types import Command
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import APIError
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from ...core.dialogue.conversation import check_question
+from ...core.errors import RunFailed, UserMistake
+from ...core.records.research import Strategy
+from ...core.settings.context import Context
+from ...core.settings.server_settings import SharedDocuments, UserSettings
+from ..check_file import CheckedFile
+from ..runs import RunBook, StoredRun
+from ..stream import read_packet
+from ..words import GRAPHS, default_strategy
+from ._routes import check_for
+from .auth import opened_books
+from .users import token_in, user_of
+
+if TYPE_CHECKING:
+    from ..mcp.research_server import ResearchServer
+    from ..progress import PlainLines
+
+
+class Sessions:
+    """The ASGI app at `/mcp`; a session belongs to the user who started it."""
+
+    path = "/mcp"
+
+    def __init__(self) -> None:
+        self._manager: Any = None
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Serve MCP while this context is active, if the MCP package is installed."""
+        # Imports and settings read files, which would block the event loop.
+        server = await asyncio.to_thread(_server)
+        if server is None:
+            yield
+            return
+        # The SDK logs a traceback for each client that disconnects.
+        logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
+        # Creates the session manager.
+        server.streamable_http_app()
+        self._manager = server.session_manager
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that has passed `Guard`."""
+        if self._manager is None:
+            words = 'MCP needs a package that is not installed: run pip install ".[mcp]".'
+            await JSONResponse({"detail": words}, status_code=404)(scope, receive, send)
+            return
+        from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+        from mcp.server.auth.provider import AccessToken
+
+        headers = Headers(scope=scope)
+        client, *_ = scope.get("client") or ("",)
+        user = user_of(headers, client) or ""
+        owner = AuthenticatedUser(AccessToken(token=token_in(headers), client_id=user, scopes=[]))
+        await self._manager.handle_request({**scope, "user": owner}, receive, send)
+
+
+SESSIONS = Sessions()
+"""The MCP sessions of this process."""
+
+
+def _server() -> ResearchServer | None:
+    if find_spec("mcp") is None:
+        return None
+    from ..mcp.research_server import ResearchServer
+
+    return ResearchServer(
+        lambda request: ServedRuns(request.user.username, request.user.access_token.token),
+        UserSettings().operator,
+    )
+
+
+class ServedRuns(NamedTuple):
+    """Implements `Runs` for a user of LangGraph's server, through its API, so that access rules and
+    limits apply."""
+
+    user: str
+    token: str
+
+    @property
+    def settings(self) -> Context:
+        """The operator's settings, with the caller's documents."""
+        return UserSettings().context_of(self.user)
+
+    @property
+    def book(self) -> RunBook:
+        """The user's stored runs, in the server's open database."""
+        return opened_books[-1]._replace(user=self.user)
+
+    async def begin(
+        self,
+        thread: str,
+        question: str,
+        strategy: Strategy | None,
+        given: dict[str, Any],
+        view: PlainLines,
+    ) -> StoredRun:
+        """See `Runs.begin`."""
+        return await self._run(
+            thread,
+            strategy or default_strategy(),
+            question,
+            view,
+            input=_said(question),
+            context=given,
+        )
+
+    async def go_on(self, thread: str, words: str, view: PlainLines) -> StoredRun:
+        """See `Runs.go_on`."""
+        stored = await self.book.read(thread)
+        run = stored.state.run
+        context = dict[str, Any]()
+        if run.id:
+            # A follow-up does not inherit the documents of the earlier question by itself.
+            context["docs"] = SharedDocuments(self.settings.docs).names(run.scope.docs)
+        # Converts the message to arguments of LangGraph's API.
+        message = stored.message(words)
+        sent: dict[str, Any] = {"input": _said(words)}
+        if message is None:
+            sent = {"input": None}
+        elif isinstance(message, Command) and message.resume:
+            sent = {"command": {"resume": words}}
+        elif isinstance(message, Command):
+            sent = {"command": {"update": _said(words)}}
+        return await self._run(thread, stored.strategy, words, view, context=context, **sent)
+
+    async def check(
+        self, report: bytes, name: str, on_notice: Callable[[str], None]
+    ) -> CheckedFile:
+        """See `Runs.check`."""
+        return await check_for(self.user, report, name, on_notice)
+
+    async def _run(
+        self, thread: str, strategy: Strategy, words: str, view: PlainLines, **sent: Any
+    ) -> StoredRun:
+        from langgraph_api.asgi_transport import ASGITransport
+        from langgraph_api.server import app
+
+        check_question([HumanMessage(words)], self.settings.limits.question_characters)
+        view.begin()
+        # Calls the server in this process, with the user's token.
+        http = httpx.AsyncClient(
+            transport=ASGITransport(app),
+            base_url="http://localhost",
+            headers={"x-api-key": self.token},
+            timeout=httpx.Timeout(None),
+        )
+        runs = list[str]()
+        async with LangGraphClient(http) as client:
+            try:
+                stream = client.runs.stream(
+                    thread,
+                    GRAPHS[strategy],
+                    **sent,
+                    stream_mode="custom",
+                    stream_subgraphs=True,
+                    if_not_exists="create",
+                    multitask_strategy="reject",
+                    durability="sync",
+                    on_run_created=lambda run: runs.append(run["run_id"]),
+                )
+                # A run can be cancelled only after it has sent its first part.
+                first = asyncio.ensure_future(anext(stream))
+                await asyncio.shield(first)
+                async for part in stream:
+                    if part.event == "error":
+                        raise RunFailed(str(part.data.get("message") or part.data.get("error")))
+                    if part.event.partition("|")[0] == "custom":
+                        view(read_packet(part.data))
+            except APIError as error:
+                raise UserMistake(error.message) from error
+            except asyncio.CancelledError:
+                await asyncio.gather(first, return_exceptions=True)
+                for run in runs:
+                    await client.runs.cancel(thread, run, wait=True)
+                raise
+        return await self.book.read(thread)
+
+
+def _said(words: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": words}]}

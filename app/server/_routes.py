@@ -1,0 +1,518 @@
+"""Our routes in addition to LangGraph's: runs with their packets, exports and sources, and checks
+of reports."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, get_args
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph_sdk import get_client
+from langgraph_sdk.errors import NotFoundError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from ...core.accounts.ledger import check_account
+from ...core.accounts.spending import total
+from ...core.dialogue.conversation import DRAFT, attached_to, clean_nested, mark_of, safe_text
+from ...core.errors import DeepResearchError, UnknownThread, UserMistake, log_failure
+from ...core.events.log import LogTail, read_log
+from ...core.evidence.citations.labels import labels
+from ...core.evidence.citations.rendering import link_to
+from ...core.settings.context import Context
+from ...core.settings.server_settings import UserSettings
+from ...core.store.pages import LOCAL_USER, Pages, thread_changes
+from ...core.writing.basis import source_texts
+from ...state import ResearchState
+from ..check_file import CheckedFile, check_file
+from ..exports.formats import FORMATS, export_formats
+from ..runs import RunBook, StoredRun
+from ..words import GRAPHS, EvidenceShown
+from ._offer import offer_to, usual_costs
+from .auth import opened_books, owner_of_checkpoints
+from .users import user_of
+
+_LISTED = 50
+"""Maximum number of listed runs; the latest are listed."""
+_LABEL_CHARACTERS = 200
+"""Maximum length of a run's name."""
+BEGIN_SECONDS = 30
+"""Seconds that a packet stream waits for a run to start."""
+_GAP_SECONDS, _OTHERS_SECONDS = 0.3, 1.0
+"""Minimum seconds between two reads of a run, and seconds between two polls for changes by other
+processes."""
+_HEARTBEAT_SECONDS = 15.0
+"""Seconds of silence after which a comment keeps the stream of a check open."""
+_LINE = (
+    "thread", "name", "label", "title", "first_title", "question", "asked", "graph", "status",
+    "changed",
+)  # fmt: skip
+"""Data of a run (`run_data`) that the list of runs shows."""
+_REPORT_SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm", ".docx")
+"""Suffixes of reports that can be checked."""
+
+
+@asynccontextmanager
+async def opened_book() -> AsyncIterator[None]:
+    """Open the runs of the data folder for the routes while this context is active."""
+    async with RunBook.open(Context().data_dir) as book:
+        for strategy in GRAPHS:
+            # Compiling a graph would block the server.
+            await asyncio.to_thread(book.graph, strategy)
+        opened_books.append(book)
+        watching = asyncio.create_task(_watch_others(book))
+        yield
+        opened_books.remove(book)
+        watching.cancel()
+
+
+async def offer(request: Request) -> Response:
+    """Return the strategies, documents, engines, models and formats that the user may choose, and
+    usual costs."""
+    user = _user(request)
+    context = await asyncio.to_thread(UserSettings().context_of, user)
+    offered = await asyncio.to_thread(offer_to, user, context)
+    costs = await usual_costs(Pages(opened_books[-1].database.store, "", user), context)
+    return JSONResponse(clean_nested({**offered, "costs": costs}))
+
+
+async def list_runs(request: Request) -> Response:
+    """List the user's latest runs, newest first; `search` limits them to runs that contain all its
+    words."""
+    book = opened_books[-1]
+    user = _user(request)
+    words = request.query_params.get("search", "").casefold().split()
+    listed = list[dict[str, Any]]()
+    for thread in await book.database.saver.thread_ids():
+        if await asyncio.to_thread(owner_of_checkpoints, thread) != user:
+            continue
+        line = await _line(book, thread)
+        texts = [str(line.get(name, "")) for name in ("label", "title", "question", "asked")]
+        searched = " ".join(texts).casefold()
+        if all(word in searched for word in words):
+            listed.append(line)
+        if len(listed) == _LISTED:
+            break
+    return JSONResponse(listed)
+
+
+async def rename_run(request: Request) -> Response:
+    """Set the label of a run to the `label` in the body; an empty label shows the question
+    again."""
+    stored = await _run(request)
+    try:
+        label = (await request.json())["label"]
+    except (ValueError, TypeError, KeyError):
+        label = None
+    if not isinstance(label, str) or len(label) > _LABEL_CHARACTERS:
+        raise HTTPException(
+            422, f'label: send {{"label": "..."}} with at most {_LABEL_CHARACTERS} characters.'
+        )
+    await opened_books[-1].rename(stored, label)
+    return JSONResponse({"label": label})
+
+
+async def delete_run(request: Request) -> Response:
+    """Stop a run if it is active, and delete its thread, checkpoints and stored texts."""
+    thread = request.path_params["thread"]
+    # The run itself is not read, so that damaged runs can be deleted too.
+    if await asyncio.to_thread(owner_of_checkpoints, thread) != _user(request):
+        raise _no_run(thread)
+    client = get_client()
+    with suppress(NotFoundError):
+        for status in ("pending", "running"):
+            for run in await client.runs.list(thread, status=status):
+                await client.runs.cancel(thread, run["run_id"], wait=True, action="interrupt")
+    await opened_books[-1].delete(thread)
+    with suppress(NotFoundError):
+        # A run of the command line is not among the server's threads.
+        await client.threads.delete(thread)
+    return Response(status_code=204)
+
+
+async def list_earlier(request: Request) -> Response:
+    """Return the thread's earlier questions, oldest first, each with its final state and
+    packets."""
+    book = opened_books[-1]
+    stored = await _run(request)
+    pages = Pages(book.database.store, stored.thread)
+    earlier = list[dict[str, Any]]()
+    for run in await book.earlier(stored):
+        data = run_data(run)
+        data["messages"] = []
+        data["packets"] = await read_log(pages, run.state.run.id)
+        earlier.append(data)
+    return JSONResponse(clean_nested(earlier), headers={"Cache-Control": "no-store"})
+
+
+async def stream_packets(request: Request) -> Response:
+    """Stream the status and packets of a run's latest question, first from its log, then live.
+
+    Waits up to `BEGIN_SECONDS` for a run on the thread. An event `run` contains the status and the
+    conversation. An event `packets` contains new packets of the question `question_id`; keep the
+    first `held` packets of this stream and replace the rest with them. An event `refused` says why
+    the stream ends.
+    """
+    thread = request.path_params["thread"]
+    user = _user(request)
+    if await asyncio.to_thread(owner_of_checkpoints, thread) not in (None, user):
+        raise _no_run(thread)
+    return _stream(_packet_events(opened_books[-1], thread, user))
+
+
+async def check_report(request: Request) -> Response:
+    """Check a report and stream events, `notice` for progress, then `checked` or `refused`.
+
+    The body is JSON with the `name` of the file, whose suffix determines the format, and its
+    content as `base64`.
+    """
+    try:
+        sent = await request.json()
+        name = str(sent["name"])
+        data = base64.b64decode(sent["base64"], validate=True)
+    except (ValueError, TypeError, KeyError):
+        raise HTTPException(422, 'Send {"name": "report.md", "base64": "..."}.') from None
+    if not name.lower().endswith(_REPORT_SUFFIXES):
+        raise HTTPException(
+            422, f"{name}: a report must be Markdown, HTML or Word ({', '.join(_REPORT_SUFFIXES)})."
+        )
+    return _stream(_check_events(_user(request), data, name))
+
+
+async def check_for(
+    user: str, report: bytes, name: str, on_notice: Callable[[str], None]
+) -> CheckedFile:
+    """Check a report with a user's settings, one at a time, and charge the user's account; see
+    `check_file`."""
+    settings = await asyncio.to_thread(UserSettings().context_of, user)
+    account = Pages(opened_books[-1].database.store, "", user)
+    async with account.lock(f"check of {user}"):
+        await check_account(account, settings)
+        settings = settings.model_copy(update={"verify": "check"})
+        return await check_file(report, name, settings, on_notice, account)
+
+
+async def export_run(request: Request) -> Response:
+    """Return a run's report in a format of `deep-research export`; `question` selects an earlier
+    question by id."""
+    formats = await asyncio.to_thread(export_formats)
+    wanted = request.query_params.get("format", FORMATS[0].name)
+    export_format = formats.get(wanted)
+    if export_format is None:
+        raise HTTPException(
+            422, f"format: unknown format {wanted!r}; choose from {', '.join(formats)}."
+        )
+    evidence: Any = request.query_params.get("evidence")
+    if evidence not in get_args(EvidenceShown):
+        evidence = None
+    stored = await _run(request)
+    try:
+        stored.finished_report()
+        content = await asyncio.to_thread(export_format.write, stored, evidence)
+    except UserMistake as error:
+        raise HTTPException(409, str(error)) from error
+    file = f"report-{stored.thread[:8]}{export_format.suffixes[0]}"
+    headers = {
+        "Content-Disposition": f'attachment; filename="{file}"',
+        "Content-Security-Policy": "sandbox",
+        "Cache-Control": "no-store",
+    }
+    return Response(content, media_type=export_format.media_type, headers=headers)
+
+
+async def show_source(request: Request) -> Response:
+    """Return a source of a run by number, with title, link, the text that was read, and the quoted
+    passages.
+
+    The number is the one in the latest report, or in the report on the earlier question with the id
+    `question`; with `of=thread`, it is the number in the thread, where uncited sources have numbers
+    too.
+    """
+    stored = await _run(request)
+    number = request.path_params["number"]
+    report = stored.state.report
+    sources = stored.state.sources
+    keys = report.keys if report else {}
+    if request.query_params.get("of") == "thread":
+        in_thread = {source.number: key for key, source in sources.items() if source.number}
+        key = in_thread.get(number)
+    else:
+        key = keys.get(number)
+    if key is None:
+        raise HTTPException(404, f"Source {number} does not exist.")
+    pages = Pages(opened_books[-1].database.store, stored.thread)
+    texts = await source_texts(sources, [key], pages)
+    number_in_report = 0
+    for cited_number, cited_key in keys.items():
+        if cited_key == key:
+            number_in_report = cited_number
+            break
+    quotes = list[str]()
+    for claim in report.claims if report else ():
+        for passage in claim.passages:
+            if passage.source == key and passage.quote:
+                quotes.append(passage.quote)
+    source = sources[key]
+    link = link_to(source)
+    if not link.startswith(("http://", "https://")):
+        # Browsers do not open local files from a web page.
+        link = ""
+    data = {
+        "number": number_in_report,
+        "title": source.shown_title,
+        "quotes": quotes,
+        "link": link,
+        "read_at": source.read_at,
+        "texts": [text.text for text in texts.get(key, ())],
+    }
+    return JSONResponse(clean_nested(data), headers={"Cache-Control": "no-store"})
+
+
+ROUTES: Sequence[Route] = (
+    Route("/research/offer", offer),
+    Route("/research/check", check_report, methods=["POST"]),
+    Route("/research/runs", list_runs),
+    Route("/research/runs/{thread}", rename_run, methods=["PATCH"]),
+    Route("/research/runs/{thread}", delete_run, methods=["DELETE"]),
+    Route("/research/runs/{thread}/earlier", list_earlier),
+    Route("/research/runs/{thread}/packets", stream_packets),
+    Route("/research/runs/{thread}/export", export_run),
+    Route("/research/runs/{thread}/sources/{number:int}", show_source),
+)
+"""All our routes; each requires a user's token."""
+
+
+def run_data(stored: StoredRun) -> dict[str, Any]:
+    """Return the status and conversation of a run, as JSON data for clients."""
+    state = stored.state
+    run = state.run
+    depth: str = run.depth or "standard"
+    if run.is_recalled:
+        depth = "recalled"
+    elif run.is_quick:
+        depth = "quick"
+    messages = list[dict[str, Any]]()
+    for message in state.messages:
+        if mark_of(message) == DRAFT:
+            continue
+        messages.append(
+            {
+                "role": "user" if isinstance(message, HumanMessage) else "assistant",
+                "kind": mark_of(message),
+                "text": message.text,
+                "attached": [attachment.model_dump() for attachment in attached_to(message)],
+            }
+        )
+    spent = total(state.spending)
+    audit = state.report.audit if state.report else None
+    data = {
+        "thread": stored.thread,
+        "name": stored.name,
+        "label": stored.label,
+        "title": stored.title,
+        "question": stored.question,
+        "asked": _first_question(state.messages),
+        "graph": GRAPHS[stored.strategy],
+        "status": stored.status,
+        "is_unfinished": stored.is_unfinished,
+        "waiting": dict(stored.waiting),
+        "changed": stored.changed,
+        "failure": stored.failure,
+        "question_id": run.id,
+        "first_title": run.first_title,
+        "depth": depth,
+        "plan": state.plan.text if state.plan else "",
+        "seconds": run.active_seconds,
+        "stop_reason": run.stop_reason,
+        "estimate": stored.estimate,
+        "spent": {
+            "calls": spent.calls,
+            "tokens": spent.input_tokens + spent.output_tokens,
+            "usd": spent.usd,
+        },
+        "has_report": state.report is not None,
+        "sources": _sources(state),
+        "checked": stored.checked,
+        "open_gaps": list(audit.open_gaps) if audit else [],
+        "messages": messages,
+    }
+    return clean_nested(data)
+
+
+def _first_question(messages: Sequence[BaseMessage]) -> str:
+    """Return the first message of the user; empty if there is none."""
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            return safe_text(message.text)
+    return ""
+
+
+def _sources(state: ResearchState) -> list[dict[str, Any]]:
+    """Return what the page shows of each cited source."""
+    if not state.report:
+        return []
+    words = labels(state.run.language_code)
+    cards = list[dict[str, Any]]()
+    for source in state.report.cited(state.sources):
+        facts = [source.shown_time, words.remark(source)]
+        if source.kind == "web":
+            facts.insert(0, words.origin(source))
+        cards.append(
+            {
+                "number": source.number,
+                "title": source.shown_title,
+                "kind": source.kind,
+                "extent": source.extent,
+                "place": source.short_location,
+                "facts": list(filter(None, facts)),
+            }
+        )
+    return cards
+
+
+async def _watch_others(book: RunBook) -> None:
+    """Notify all streams of changes by other processes; runs in this process send their own
+    notifications."""
+    known = dict[str, tuple[Any, ...]]()
+    while True:
+        await asyncio.sleep(_OTHERS_SECONDS)
+        try:
+            threads = thread_changes.followed()
+            versions = await book.database.saver.versions(threads) if threads else {}
+        except Exception as error:  # noqa: BLE001 - the database may be readable again later
+            log_failure(__name__, error, "Changes by other processes cannot be read")
+            continue
+        for thread in known.keys() | versions.keys():
+            version = versions.get(thread, (None,))
+            owner = version[-1]
+            if owner or version != known.get(thread):
+                thread_changes.announce(thread)
+        known = versions
+
+
+async def _packet_events(book: RunBook, thread: str, user: str) -> AsyncIterator[str]:
+    yield ": nothing yet\n\n"
+    owner: str | None = None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(BEGIN_SECONDS):
+            change = thread_changes.next(thread)
+            while not (owner := await asyncio.to_thread(owner_of_checkpoints, thread)):
+                await change.wait()
+                change = thread_changes.next(thread)
+    if owner != user:
+        # Another user may have started a run on this thread in the meantime.
+        words = f"No run has started on thread {thread} within {BEGIN_SECONDS} s."
+        if owner:
+            words = _no_run(thread).detail
+        yield _event("refused", {"detail": words})
+        return
+    question_id = ""
+    tail = LogTail(Pages(book.database.store, thread), question_id)
+    last = ""
+    while True:
+        change = thread_changes.next(thread)
+        try:
+            stored = await book.read(thread)
+        except DeepResearchError as error:
+            # The run was deleted or is damaged.
+            yield _refusal(error)
+            return
+        data = run_data(stored)
+        if data["question_id"] != question_id:
+            question_id = data["question_id"]
+            tail = LogTail(Pages(book.database.store, thread), question_id)
+        held, packets = await tail.read_new()
+        text = json.dumps(data)
+        if text != last:
+            yield _event("run", data)
+            last = text
+        if packets:
+            yield _event("packets", {"question_id": question_id, "held": held, "packets": packets})
+        await asyncio.sleep(_GAP_SECONDS)
+        await change.wait()
+
+
+async def _check_events(user: str, data: bytes, name: str) -> AsyncIterator[str]:
+    notices = asyncio.Queue[str]()
+    check = asyncio.create_task(check_for(user, data, name, notices.put_nowait))
+    check.add_done_callback(lambda _: notices.put_nowait(""))
+    try:
+        while not check.done():
+            try:
+                async with asyncio.timeout(_HEARTBEAT_SECONDS):
+                    words = await notices.get()
+            except TimeoutError:
+                yield ": still checking\n\n"
+            else:
+                yield _event("notice", {"words": words}) if words else ""
+        checked = await check
+        html = await asyncio.to_thread(checked.html, name)
+        yield _event("checked", {"summary": checked.summary, "html": html})
+    except DeepResearchError as error:
+        yield _refusal(error)
+    finally:
+        # The client may have disconnected.
+        check.cancel()
+
+
+def _stream(events: AsyncIterator[str]) -> Response:
+    return StreamingResponse(
+        events, media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+    )
+
+
+def _refusal(error: DeepResearchError) -> str:
+    return _event("refused", {"detail": " ".join(str(error).split())})
+
+
+def _event(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+async def _line(book: RunBook, thread: str) -> dict[str, Any]:
+    try:
+        stored = await book.read(thread)
+    except Exception as error:  # noqa: BLE001 - an unreadable run must not hide others
+        log_failure(__name__, error, "The run %s cannot be read", thread)
+        return {
+            "thread": thread,
+            "status": "unreadable",
+            "title": "",
+            "question": safe_text(" ".join(str(error).split())),
+        }
+    data = run_data(stored)
+    line = {name: data[name] for name in _LINE}
+    line["open"] = len(data["open_gaps"])
+    return line
+
+
+async def _run(request: Request) -> StoredRun:
+    """Return the requested run of the user, at the requested question; raises status 404."""
+    thread = request.path_params["thread"]
+    question = request.query_params.get("question")
+    book = opened_books[-1]._replace(user=_user(request))
+    try:
+        stored = await book.read(thread)
+    except UnknownThread:
+        raise _no_run(thread) from None
+    if question in (None, stored.state.run.id):
+        return stored
+    for earlier in await book.earlier(stored):
+        if earlier.state.run.id == question:
+            return earlier
+    raise HTTPException(404, f"Run {thread} has no question {question}.")
+
+
+def _no_run(thread: str) -> HTTPException:
+    return HTTPException(404, f"Run {thread} does not exist.")
+
+
+def _user(request: Request) -> str:
+    client = request.client.host if request.client else ""
+    return user_of(request.headers, client) or LOCAL_USER

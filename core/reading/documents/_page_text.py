@@ -1,0 +1,232 @@
+"""Converts an HTML tree to text with headings, paragraphs, lists and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain
+
+from lxml import etree
+
+from ._raised import END, LOWERED, NOTE, RAISED
+from ._tables import Cell, cell_text, tables_of_cells
+
+_LONG_CELL = 1000
+"""A table with a longer cell, in characters, does not show data but arranges parts of a page."""
+
+_BLOCKS = (
+    "address", "article", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt",
+    "figcaption", "figure", "form", "header", "hr", "li", "main", "ol", "p", "pre", "section",
+    "table", "tr", "ul",
+)  # fmt: skip
+_LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "summary": 6}
+"""Heading levels by tag; the summary of a collapsible section counts as a heading."""
+_PARAGRAPH, _LINE, _ITEM = "\u2029", "\ufdd4", "\ufdd5"
+"""Characters put into the tree for the end of a paragraph, for the end of a line within a
+paragraph, and before and after the marker of a list item."""
+_MARK = f"{_ITEM}[^{_ITEM}]*{_ITEM}"
+_BEFORE_ITEM = re.compile(rf"({_MARK})[\s{_PARAGRAPH}]+")
+_OUTER_ITEMS = re.compile(rf"(?:{_MARK})+(?={_ITEM})")
+_SHIFT = re.compile(r"vertical-align\s*:\s*(super|sub)\b")
+_NOTE_NAMES = re.compile(
+    r"(?:^|[\s-])(?:reference|noteref|foot-?note\w*|fn|end-?note\w*)(?=$|[\s-])", re.IGNORECASE
+)
+_NOTE_WORDS = re.compile(r"\s*[\[(]?(?:\d{1,3}|[a-z]|[*†‡§]{1,3})[\])]?\s*")
+
+
+def write_links(root: etree._Element) -> None:
+    """Replace the links of a tree with Markdown text.
+
+    A link or button whose text is a number becomes `[n]`.
+    """
+    for link in list(root.iter("a", "button")):
+        words = " ".join("".join(link.itertext()).split())
+        bare = words.strip("[]")
+        address = link.get("href", "")
+        is_web = address.startswith(("http://", "https://"))
+        if not bare.isdigit() and not (bare and is_web):
+            continue
+        del link[:]
+        link.tag = "span"
+        if is_web and address in words:
+            link.text = words
+        elif is_web:
+            link.text = f"[{bare}]({address})"
+        else:
+            link.text = f"[{bare}]"
+
+
+def mark_raised(root: etree._Element) -> None:
+    """Enclose superscripts, subscripts and references to notes in control characters.
+
+    See `raised`.
+    """
+    for formula in root.iter("msup", "msub", "mfrac"):
+        if len(formula) == 2 and formula.tag == "mfrac":
+            formula[0].tail = "/"
+        elif len(formula) == 2:
+            formula[1].tag = str(formula.tag).removeprefix("m")
+    for element in root.iter("sup", "sub", "a"):
+        if element.tag == "sub":
+            enclose(element, LOWERED)
+        elif element.tag == "sup":
+            enclose(element, NOTE if _is_note(element) else RAISED)
+        # Style sheets usually show such a link as a superscript.
+        elif _leads_within(element) and _NOTE_WORDS.fullmatch("".join(element.itertext())):
+            enclose(element, NOTE)
+    for element in root.xpath("//*[contains(@style, 'vertical-align')]"):
+        shift = _SHIFT.search(element.get("style", ""))
+        if shift and element.tag not in ("sup", "sub"):
+            enclose(element, RAISED if shift[1] == "super" else LOWERED)
+
+
+def _is_note(superscript: etree._Element) -> bool:
+    """Whether the markup says that a superscript refers to a note."""
+    names = f"{superscript.get('class', '')} {superscript.get('role', '')}"
+    if _NOTE_NAMES.search(names):
+        return True
+    return any("#" in link.get("href", "") for link in superscript.iter("a"))
+
+
+def _leads_within(link: etree._Element) -> bool:
+    address: str = link.get("href", "")
+    return address.startswith("#")
+
+
+def enclose(element: etree._Element, sign: str, end: str = END) -> None:
+    """Put `sign` before and `end` after the content of an element."""
+    element.text = f"{sign}{element.text or ''}"
+    if len(element):
+        element[-1].tail = f"{element[-1].tail or ''}{end}"
+    else:
+        element.text += end
+
+
+def tree_text(root: etree._Element) -> str:
+    """Return the text of an HTML tree as Markdown, with the control characters of superscripts.
+
+    Modifies the tree.
+    """
+    for part in root.iter("pre"):
+        for element in part.iter(etree.Element):
+            element.text = (element.text or "").replace("\n", _LINE)
+            if element is not part:
+                element.tail = (element.tail or "").replace("\n", _LINE)
+    # Inner tables first.
+    for table in reversed(list(root.iter("table"))):
+        _write_table(table)
+    for items in root.iter("ul", "ol"):
+        _write_markers(items)
+    for element in root.iter(*_BLOCKS, *_LEVELS):
+        text = element.text or ""
+        level = _LEVELS.get(str(element.tag), 0)
+        if level:
+            text = f"{'#' * level} {' '.join(text.split())}"
+        element.text = f"{_PARAGRAPH}{text}"
+        element.tail = f"{_PARAGRAPH}{element.tail or ''}"
+    for element in root.iter("br"):
+        element.tail = f"{_PARAGRAPH}{element.tail or ''}"
+    return _joined_blocks("".join(map(str, root.itertext())))
+
+
+def _write_markers(items: etree._Element) -> None:
+    """Put the markers of a list before its items."""
+    kind = ""
+    if items.tag == "ol":
+        kind = items.get("type", "1")
+    first = _whole_number(items.get("start", "1"))
+    for number, item in enumerate(items.iterchildren("li"), first):
+        marker = "-"
+        if kind == "1":
+            marker = f"{number}."
+        elif kind in ("a", "A") and number <= 26:
+            marker = f"{chr(ord(kind) + number - 1)}."
+        item.text = f"{_ITEM}{marker} {_ITEM}{item.text or ''}"
+
+
+def _joined_blocks(content: str) -> str:
+    """Return the paragraphs of a text.
+
+    There is a blank line between two of them, unless both are list items.
+    """
+    blocks = list[str]()
+    was_item = False
+    for part in _BEFORE_ITEM.sub(r"\1", content).split(_PARAGRAPH):
+        is_item = _ITEM in part
+        if is_item:
+            part = _OUTER_ITEMS.sub("", part)
+        lines = [" ".join(line.split()) for line in part.split(_LINE)]
+        text = "\n".join(filter(None, lines))
+        if not text.rpartition(_ITEM)[2].strip("# "):
+            continue
+        blocks.append("\n" if was_item and is_item else "\n\n")
+        blocks.append(text.replace(_ITEM, ""))
+        was_item = is_item
+    return "".join(blocks).strip("\n")
+
+
+def _write_table(table: etree._Element) -> None:
+    """Replace the content of a table with its Markdown.
+
+    Each cell of a layout table becomes a block instead.
+    """
+    rows = list[list[etree._Element]]()
+    for row in table.xpath("./tr | ./*/tr"):
+        rows.append([cell for cell in row if cell.tag in ("td", "th")])
+    if _is_layout(table, rows):
+        for cell in chain.from_iterable(rows):
+            cell.tag = "div"
+        return
+    heads = set(table.xpath("./thead//td"))
+    cell_rows = list[list[Cell]]()
+    for row in rows:
+        cell_rows.append([_cell(cell, cell.tag == "th" or cell in heads) for cell in row])
+    title = ""
+    caption = table.find("caption")
+    if caption is not None:
+        title = cell_text(_lines(caption))
+    blocks = [title]
+    for block in tables_of_cells(cell_rows):
+        blocks.append(block.replace("\n", _LINE))
+    for child in list(table):
+        table.remove(child)
+    table.text = _PARAGRAPH.join(blocks)
+
+
+def _is_layout(table: etree._Element, rows: Sequence[Sequence[etree._Element]]) -> bool:
+    """Whether a table only arranges parts of a page.
+
+    It has a single column, or contains headings, tables, forms, or long texts.
+    """
+    if table.get("role") in ("presentation", "none") or max(map(len, rows), default=0) < 2:
+        return True
+    parts = table.iterdescendants(*_LEVELS, "table", "form", "article", "section")
+    if next(parts, None) is not None:
+        return True
+    cells = chain.from_iterable(rows)
+    return any(len("".join(cell.itertext())) > _LONG_CELL for cell in cells)
+
+
+def _cell(cell: etree._Element, is_heading: bool) -> Cell:
+    columns = _whole_number(cell.get("colspan", "1").strip())
+    rows = _whole_number(cell.get("rowspan", "1").strip())
+    if not rows:
+        # rowspan=0 reaches to the end of the table.
+        rows = len(cell.getparent().getparent())
+    return Cell(cell_text(_lines(cell)), columns, rows, is_heading)
+
+
+def _whole_number(value: str) -> int:
+    """Return the number in an attribute; 1 if it is none or too large."""
+    if value.isdecimal() and len(value) < 6:
+        return int(value)
+    return 1
+
+
+def _lines(cell: etree._Element) -> str:
+    """Return the text of a cell, one line per block."""
+    for element in cell.iter(*_BLOCKS, "br"):
+        element.text = f"\n{element.text or ''}"
+        if element is not cell:
+            element.tail = f"\n{element.tail or ''}"
+    return "".join(map(str, cell.itertext())).replace(_LINE, "\n")
