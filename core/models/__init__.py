@@ -1,14 +1,17 @@
 """Calling models: everything between a role of a run (such as the planner) and the answer from its
 chat model.
 
-Owns the choice of each role's model, with its window, price and abilities; requests, streaming,
-timeouts, retries and costs of a call; the errors of model servers and their messages to the user;
-tool results that a provider refuses to process; parsing of thoughts and tool calls; and the model
-that works without a server (`extractive`).
+Start with `ask`: `ask_model` takes a `Request` and returns a `Reply`. A call passes through three
+chat models, each of which wraps the next: the one that calls tools with any model (`compatible`),
+the role's model, which waits, retries and pays (`_role_model`), and a provider's class or our own
+client for OpenAI-compatible servers (`_openai_chat`).
 
-Start with `ask.ask_model`, which takes a `Request` and returns a `Reply`. `resolve` finds a role's
-model and a run's settings; `caller` makes one call and reports its cost; `retries` repeats it;
-`faults` classifies errors; `repetition` finds endless repetition in an answer. `openai_chat`,
-`deltas` and `quirks` talk to servers; `abilities` and `ladder` (from native tool calls down to
-tagged text) help models that are weak at calling tools.
+Public modules:
+
+- `ask`: calls a role's model for one answer
+- `request`: what to ask, with the run's data from which the prompt was built
+- `resolve`: each role's model, its window and price, and the settings of the current run
+- `abilities`: what a role's model can do: trials, and the result in words
+- `faults`: classifies the errors of model servers, and words them for the user
+- `wrapping`: what chat models that wrap another one share
 """

@@ -11,13 +11,13 @@ from ..errors import UserMistake, log_failure
 from ..events.call import CallEvents
 from ..events.packets import Activity
 from ..settings.context import Context, Role
+from ._quirks import describe_traits
+from ._retries import RetryBudget, retry_budget_of
+from ._role_model import RoleModel
 from .compatible.chat import CompatibleChatModel
 from .faults import explain
-from .quirks import describe_traits
 from .request import Request
 from .resolve import CHOOSE_MODEL, is_extractive, is_named, profile_of, resolve_model
-from .retries import RetryBudget, retry_budget_of
-from .role_model import RoleModel
 
 _FOUND = {
     "native": "Tools are called through the API.",

@@ -188,7 +188,7 @@ def _variable(name: str) -> str:
 
 def _of_openai(model: str, server: Server, context: Context) -> BaseChatModel:
     """Return a new model at an OpenAI-compatible server."""
-    from .openai_chat import TIMEOUT, LoopClient, OpenAIChat
+    from ._openai_chat import TIMEOUT, LoopClient, OpenAIChat
 
     async def key() -> str:
         """Return the key; a function, so that printing the model does not reveal it."""

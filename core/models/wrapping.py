@@ -76,8 +76,8 @@ class WrappingChatModel(BaseChatModel):
     """A chat model that calls another one.
 
     `astream` and `ainvoke` open no run for callbacks and tracers: the run is that of the wrapped
-    model, so a call is one run however many models are wrapped around it (LangChain's runs of chat
-    models cannot have children). It can only be called asynchronously.
+    model, so a call is one run however many models are wrapped around it. LangChain's other ways to
+    call a model open a run of their own. It can only be called asynchronously.
     """
 
     bound: dict[str, Any] = Field(default_factory=dict)

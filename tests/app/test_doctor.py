@@ -95,7 +95,7 @@ def test_the_example_env_file_has_every_variable_with_a_valid_value(
     } <= Limits.model_fields.keys()
     source = "".join(
         (ROOT / path).read_text("utf-8")
-        for path in ("core/models/resolve.py", "core/models/openai_chat.py")
+        for path in ("core/models/resolve.py", "core/models/_openai_chat.py")
     )
     source += (ROOT / "tools" / "engines" / "tavily.py").read_text("utf-8")
     assert set(re.findall(r'"((?:OPENAI|TAVILY|SSL)_[A-Z_]+)"', source)) <= named.keys()

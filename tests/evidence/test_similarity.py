@@ -21,7 +21,7 @@ from deep_research.core.library._candidates import (
     title_match,
 )
 from deep_research.core.library._index_search import spread
-from deep_research.core.models.extractive.choosing import mentions
+from deep_research.core.models.extractive._choosing import mentions
 
 WORDS = [f"word{number}" for number in range(200)]
 

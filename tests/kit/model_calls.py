@@ -23,14 +23,14 @@ from deep_research.core.errors import DeepResearchError
 from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
+from deep_research.core.models._retries import retry_budget_of
+from deep_research.core.models._role_model import RoleModel
 from deep_research.core.models.abilities import chat_model_for
+from deep_research.core.models.compatible._reply import read_reply
 from deep_research.core.models.compatible.chat import CompatibleChatModel
-from deep_research.core.models.compatible.reply import read_reply
 from deep_research.core.models.faults import explain
 from deep_research.core.models.request import Request
 from deep_research.core.models.resolve import resolve_model
-from deep_research.core.models.retries import retry_budget_of
-from deep_research.core.models.role_model import RoleModel
 from deep_research.core.settings.context import Context, Role
 from kit.models import TOOLS, Asked
 from kit.openai_server import OpenAIServer, Received, Reply, Script, openai_server

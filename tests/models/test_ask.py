@@ -28,10 +28,11 @@ from deep_research.core.errors import ContentRefused, PromptTooLong
 from deep_research.core.events.call import CallEvents
 from deep_research.core.events.log import Emitter
 from deep_research.core.events.packets import Placement
+from deep_research.core.models._binding import bind_call
+from deep_research.core.models._deltas import MOST_BYTES
+from deep_research.core.models._role_model import MOST_CHARACTERS_PER_TOKEN
 from deep_research.core.models.ask import ask_model
-from deep_research.core.models.deltas import MOST_BYTES
 from deep_research.core.models.request import Request
-from deep_research.core.models.role_model import MOST_CHARACTERS_PER_TOKEN, bind_call
 from deep_research.core.models.wrapping import reasoning_of
 from deep_research.core.settings.context import Context
 
@@ -166,7 +167,7 @@ class Endless(str):
         return f"{key.start:7} "
 
 
-@pytest.mark.fault(18, logs="WARNING core.models.role_model")
+@pytest.mark.fault(18, logs="WARNING core.models._role_model")
 @pytest.mark.parametrize(
     "reply",
     [

@@ -68,7 +68,7 @@ async def test_the_time_of_a_call_that_was_cut_is_counted(tmp_path: Path) -> Non
     assert state.run and state.run.active_seconds >= finding.seconds
 
 
-@pytest.mark.fault(7, logs="INFO core.models.retries")
+@pytest.mark.fault(7, logs="INFO core.models._retries")
 async def test_a_model_that_falls_silent_is_asked_once_more_and_ends_a_run_that_can_be_resumed(
     tmp_path: Path,
 ) -> None:

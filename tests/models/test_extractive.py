@@ -13,9 +13,9 @@ from kit import models as handed_in
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deep_research.core.evidence.text.words import sought_words, tokens
+from deep_research.core.models.extractive._roles import laid_out, quotes_in, with_quotes
+from deep_research.core.models.extractive._units import QuotableUnit, quotable_units
 from deep_research.core.models.extractive.chat import ExtractiveChatModel
-from deep_research.core.models.extractive.roles import laid_out, quotes_in, with_quotes
-from deep_research.core.models.extractive.units import QuotableUnit, quotable_units
 from deep_research.core.models.request import Facts, ShownDocument, ShownLearning, TaskFinding
 from deep_research.core.records import tool_names
 from deep_research.core.settings.context import Role

@@ -28,7 +28,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import invalid_tool_call
 
 from deep_research.core.dialogue.transcripts import read_calls
-from deep_research.core.models.compatible.reply import read_reply
+from deep_research.core.models.compatible._reply import read_reply
 from deep_research.core.writing.forms import MakePlan, RecordRound
 from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 

@@ -15,9 +15,9 @@ from langgraph.types import Send
 from openai import APIStatusError
 from typing_extensions import TypedDict
 
+from deep_research.core.models._retries import RetryBudget, retry_budget_of
 from deep_research.core.models.faults import AnswerBroken, AnswerSilent
 from deep_research.core.models.resolve import resolve_model
-from deep_research.core.models.retries import RetryBudget, retry_budget_of
 from deep_research.core.settings.limits import Limits
 
 Start = Callable[[], AsyncGenerator[AIMessage, None]]
@@ -59,7 +59,7 @@ def to(model: Model) -> Start:
     return lambda: called.astream("What is known?")
 
 
-@pytest.mark.fault(1, logs="INFO core.models.retries")
+@pytest.mark.fault(1, logs="INFO core.models._retries")
 async def test_a_call_waits_as_long_as_the_server_asks_and_the_wait_is_shown(wire: Wire) -> None:
     run, model = Run(), wire([fail(429, retry_after=7), say("Yes.")])
     assert await run(to(model)) == "Yes."
@@ -105,7 +105,7 @@ async def test_calls_of_another_model_do_not_wait() -> None:
     assert list(await asyncio.gather(run(slow), run(quick, model="fake-2"))) == ["One.", "Two."]
 
 
-@pytest.mark.fault(3, logs="INFO core.models.retries")
+@pytest.mark.fault(3, logs="INFO core.models._retries")
 async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(wire: Wire) -> None:
     run, model = Run(retry_seconds=20), wire(lambda _: fail(429))
     results = await asyncio.gather(*(run(to(model)) for _ in range(3)), return_exceptions=True)
@@ -115,7 +115,7 @@ async def test_a_server_that_stays_rate_limited_uses_up_the_budget_and_no_more(w
 
 
 @pytest.mark.fault(4)
-@pytest.mark.fault(4, logs="INFO core.models.retries")
+@pytest.mark.fault(4, logs="INFO core.models._retries")
 async def test_a_failing_server_is_called_again_twice(wire: Wire) -> None:
     run, model = Run(), wire([fail(503), fail(500), say("Yes.")])
     assert await run(to(model)) == "Yes."

@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from deep_research.core.dialogue.conversation import clean_nested
 from deep_research.core.dialogue.transcripts import read_calls
-from deep_research.core.models.compatible.reply import read_reply
-from deep_research.core.models.compatible.rungs import RungName, prepare
+from deep_research.core.models.compatible._reply import read_reply
+from deep_research.core.models.compatible._rungs import RungName, prepare
 from deep_research.core.writing.forms import Form, MakePlan, RecordAnalysis, form_name
 from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 

@@ -8,7 +8,7 @@ import pytest
 from kit.runs import answer, ask
 
 from deep_research.core.evidence.citations.labels import labels
-from deep_research.core.models.extractive.parts import split_request
+from deep_research.core.models.extractive._parts import split_request
 from deep_research.core.records.research import Strategy
 
 BOTH = pytest.mark.parametrize(

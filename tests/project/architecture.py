@@ -185,7 +185,7 @@ def circles(modules: Iterable[Module]) -> list[list[str]]:
     return [[name, *sorted(targets)] for name, targets in sorted(graph.items())]
 
 
-NAMESAKES = ("app.cli", "app.server._routes", "core.models.extractive.roles")
+NAMESAKES = ("app.cli", "app.server._routes", "core.models.extractive._roles")
 """Commands, routes and roles: their functions bear the names of what they stand for."""
 
 

@@ -174,7 +174,7 @@ HTML = send("<html>Sign in</html>", content_type="text/html")
 
 
 @pytest.mark.slow
-@pytest.mark.fault(5, 6, 22, logs="INFO core.models.retries")
+@pytest.mark.fault(5, 6, 22, logs="INFO core.models._retries")
 @pytest.mark.behaviour("O-83")
 async def test_broken_answers_are_requested_again_and_never_used(wires: Wires) -> None:
     endings: dict[str, Any] = {"light": "reset", "keeper": "cut", "harbour": "broken"}

@@ -1,7 +1,11 @@
-"""Tool calling for models that are weak at it, in one of three ways ("rungs"): API, JSON with a
-schema, tagged text.
+"""A chat model that calls tools with any other one, in one of three ways ("rungs"): through its
+API, as JSON with a schema, or as tagged text.
 
-`rungs` converts a request to the form of a rung. `reply` parses the answer into thoughts (including
-those leaked into the text), text and tool calls; `written_calls` finds calls in text, and `lenient`
-repairs broken JSON. `core/models/abilities.py` finds out by trial calls which rung a model can use.
+Trial calls (`_trial`) find out which way a model can use, and `models.json` keeps the result
+(`_memory`). `_rungs` converts a request to the form of a rung, and `_reply` parses the answer.
+
+Public modules:
+
+- `chat`: the chat model; read it first
+- `thoughts`: separates the thoughts that models write into their text from the answer
 """

@@ -19,12 +19,12 @@ from ...dialogue.transcripts import REASONING
 from ...errors import ToolsMissing, log_failure
 from ..faults import fault_kind
 from ..wrapping import AnswerPart, WrappingChatModel, reasoning_of
-from .memory import Ability, ModelMemory
-from .reply import read_reply
-from .rungs import RungName, TextKey, prepare
+from ._memory import Ability, ModelMemory
+from ._reply import read_reply
+from ._rungs import RungName, TextKey, prepare
+from ._trial import find_ability
+from ._written_calls import CallGuard
 from .thoughts import Piece, ThoughtFilter, split_thoughts
-from .trial import find_ability
-from .written_calls import CallGuard
 
 _TEMPERATURE = 0.1
 """Temperature for models that write calls as text, unless the model has one set."""

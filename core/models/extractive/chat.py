@@ -20,9 +20,9 @@ from typing_extensions import override
 from ...records import tool_names
 from ...settings.context import Role
 from ..request import Facts
-from . import roles
-from .parts import title_of
-from .roles import ExtractiveCall, ToolArguments
+from . import _roles as roles
+from ._parts import title_of
+from ._roles import ExtractiveCall, ToolArguments
 
 _TITLE_CHARACTERS = 60
 """Maximum characters of the title of a plan's step."""

@@ -12,9 +12,9 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from ...dialogue.transcripts import was_cut_off
 from ..faults import fault_kind, message_of
 from ..wrapping import reasoning_of
-from .memory import Ability
-from .reply import read_reply
-from .rungs import LADDER, RungName, prepare
+from ._memory import Ability
+from ._reply import read_reply
+from ._rungs import LADDER, RungName, prepare
 from .thoughts import split_thoughts
 
 _TRIAL_TOKENS = (200, 2000)

@@ -22,9 +22,9 @@ from typing_extensions import override
 from ..dialogue.conversation import clean_nested
 from ..dialogue.transcripts import REASONING, message_from_chunks
 from ..settings.network import trusted_certificates
-from .deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
+from ._deltas import MOST_BYTES, Deltas, as_chunk, parse_answer, sse_data
+from ._quirks import OUTPUT_LIMITS, ModelTraits, adapt, room_in, traits_in
 from .faults import BROKE_OFF, AnswerBroken, AnswerRefused
-from .quirks import OUTPUT_LIMITS, ModelTraits, adapt, room_in, traits_in
 
 _RAW_RESPONSE = {"X-Stainless-Raw-Response": "true"}
 """Header that makes OpenAI's client return raw responses."""

@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Sequence
 from ...evidence.text.similarity import bare_title, rarity
 from ...evidence.text.words import DRAFT_WORDS, STOP_WORDS, dates_in, stem, tokens
 from ..request import ShownDocument
-from .editions import newest_editions, versions_in
-from .parts import Part
-from .units import QuotableUnit, quotable_units
+from ._editions import newest_editions, versions_in
+from ._parts import Part
+from ._units import QuotableUnit, quotable_units
 
 _MOST_DOCUMENTS = 12
 """Number of search results from which units are chosen."""

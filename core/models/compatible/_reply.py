@@ -11,10 +11,10 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 
 from ...dialogue.conversation import clean_nested
 from ...dialogue.transcripts import UNREAD_FORM, was_cut_off
-from .lenient import object_in
-from .rungs import Offer, coerce, how_to_tag
+from ._lenient import object_in
+from ._rungs import Offer, coerce, how_to_tag
+from ._written_calls import CallInText, CallSpan, answer_in, find_calls
 from .thoughts import split_thoughts
-from .written_calls import CallInText, CallSpan, answer_in, find_calls
 
 _WRAPPING = re.compile(
     r"```\w*\s*(?:```|\Z)|<[|｜][^<>|｜]*[|｜]>|\[/?TOOL_CALLS\]|</?(?:tool_calls?|tool|function|parameter)>"

@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 
 from ...concurrency import Locks
 from ..resolve import notes
-from .rungs import RungName
+from ._rungs import RungName
 
 _known: dict[ModelMemory, Ability | None] = {}
 """The abilities that this process has read or found; None: not stored."""

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, get_args
 
 from ...records import tool_names
-from .lenient import json_at, object_in
-from .rungs import Offer, TextKey, Tool, coerce
+from ._lenient import json_at, object_in
+from ._rungs import Offer, TextKey, Tool, coerce
 
 _MOST_ATTEMPTS = 200
 """Number of JSON values without a call after which the search stops."""

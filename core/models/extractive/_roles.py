@@ -18,9 +18,9 @@ from ...evidence.citations.labels import Labels, labels_of_named
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, dates_in, tokens
 from ...records import tool_names
 from ..request import Facts, TaskFinding
-from .choosing import Chooser
-from .parts import Part, split_request, title_of
-from .units import QuotableUnit, has_pronoun
+from ._choosing import Chooser
+from ._parts import Part, split_request, title_of
+from ._units import QuotableUnit, has_pronoun
 
 ToolArguments: TypeAlias = dict[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...evidence.text.words import GENERIC_WORDS, STOP_WORDS, tokens
-from .units import split_sentences
+from ._units import split_sentences
 
 PASTED = 100
 """A longer request (in words) without points or a final question is one topic, such as a pasted
