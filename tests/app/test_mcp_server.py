@@ -39,9 +39,12 @@ def no_other_test_hears_of_the_pipes() -> Iterator[None]:
         gc.collect()
 
 
-async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(
+async def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line_knows_the_run(
     desk: Desk,
 ) -> None:
+    (desk.folder / "secret.md").write_text("It cost 900 pounds.", "utf-8")
+    body = "<p>The light was lit in 1844 [1]. It cost 900 pounds [2].</p>"
+    page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {desk.folder}/secret.md</li></ol>"
     async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
         listed = (await peer.session.list_tools()).tools
         assert [tool.name for tool in listed] == TOOLS
@@ -72,16 +75,8 @@ async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_
         [passage] = found["passages"]
         assert (passage["title"], passage["path"]) == ("Ada Moran", "keeper.md")
         assert "Tralee" in passage["text"] and passage["location"].endswith("/keeper.md")
-    assert thread[:6] in desk.run("runs").out
 
-
-async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_the_user(
-    desk: Desk,
-) -> None:
-    (desk.folder / "secret.md").write_text("It cost 900 pounds.", "utf-8")
-    body = "<p>The light was lit in 1844 [1]. It cost 900 pounds [2].</p>"
-    page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {desk.folder}/secret.md</li></ol>"
-    async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
+        # A check reads no file but those of the user.
         checked = await peer.call("check_report", report=page, form="html")
         assert checked.structuredContent is not None
         assert checked.structuredContent["counts"] == {
@@ -99,6 +94,7 @@ async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_th
         assert "reading 2 sources" in peer.progress
         assert "at most 100000 characters" in await peer.fault("check_report", report="a" * 100_001)
         assert "the file contains no text" in await peer.fault("check_report", report=" ")
+    assert thread[:6] in desk.run("runs").out
 
 
 @pytest.mark.slow
