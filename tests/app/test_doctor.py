@@ -160,7 +160,7 @@ def test_a_bare_machine_lists_what_could_be_set_and_shows_no_password(desk: Desk
         (("--docs", "nowhere", "--try"), "nowhere"),
     ],
 )
-def test_what_is_missing_is_named_with_its_setting(
+def test_doctor_names_the_setting_of_a_missing_part(
     desk: Desk, options: tuple[str, ...], words: str
 ) -> None:
     ended = desk.call("doctor", *options)

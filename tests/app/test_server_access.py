@@ -343,7 +343,7 @@ async def test_the_state_of_a_thread_is_not_written(
 
 
 @pytest.mark.fault("R28")
-async def test_a_user_has_so_many_runs_at_once(alice: LangGraphClient) -> None:
+async def test_the_number_of_parallel_runs_of_a_user_is_limited(alice: LangGraphClient) -> None:
     talks = [await Conversation(alice).create() for _ in range(3)]
     runs = [
         await alice.runs.create(talk.thread, GRAPH, input=said(QUESTION), after_seconds=60)
@@ -435,7 +435,7 @@ async def answered(server: Server, sent: str, again: str = "") -> str:
 
 
 @pytest.mark.fault("R27")
-async def test_the_head_of_a_request_has_a_size(server: Server) -> None:
+async def test_the_size_of_request_headers_is_limited(server: Server) -> None:
     whole = "GET /ok HTTP/1.1\r\nHOST\r\nConnection: close\r\nX-Long: {}\r\n\r\n"
     assert (await answered(server, whole.format("a" * 60_000))).startswith("HTTP/1.1 200")
     too_long = await answered(server, whole.format("a" * 70_000))
@@ -449,7 +449,7 @@ async def test_the_head_of_a_request_has_a_size(server: Server) -> None:
 
 @pytest.mark.slow
 @pytest.mark.fault("R27")
-async def test_no_request_that_is_sent_by_half_stays_open(server: Server) -> None:
+async def test_incomplete_requests_are_closed(server: Server) -> None:
     complained = len(server.complaints())
     head = "POST /threads HTTP/1.1\r\nHOST\r\nContent-Length: 100000\r\n"
     nothing, half, slow, second, body = await asyncio.gather(

@@ -79,7 +79,7 @@ def rows_of(server: Server, thread: str) -> int:
         )
 
 
-async def test_a_run_is_listed_found_renamed_shown_with_its_earlier_report_and_deleted_without_a_trace(
+async def test_a_run_is_listed_found_renamed_shown_with_earlier_reports_and_deleted_completely(
     server: Server, web: httpx.AsyncClient, alice: LangGraphClient
 ) -> None:
     talk = await Conversation(alice).create()
