@@ -17,10 +17,13 @@ from deep_research.core.errors import ExtraMissing
 
 pytestmark = pytest.mark.slow
 
-try:
-    import weasyprint  # noqa: F401
-except (ImportError, OSError):
-    pytest.skip("WeasyPrint or its library is missing", allow_module_level=True)
+
+@pytest.fixture(scope="module", autouse=True)
+def weasyprint_is_usable() -> None:
+    try:
+        import weasyprint  # noqa: F401
+    except (ImportError, OSError):
+        pytest.skip("WeasyPrint or its library is missing")
 
 
 def test_the_file_holds_the_report_its_quotes_and_its_links() -> None:

@@ -135,6 +135,7 @@ def test_an_installed_wheel_runs_outside_the_repository(wheel: Path, tmp_path: P
         "pip",
         "install",
         "--quiet",
+        "--no-compile",
         "--no-deps",
         "--no-index",
         "--target",
