@@ -111,8 +111,15 @@ def texts(value: Any) -> list[str]:
     return [message.text for message in messages]
 
 
-@pytest.mark.parametrize("way", ["node", "called", "entrypoint"])
-@pytest.mark.parametrize(("is_sync", "has_store"), [(False, True), (True, False)])
+@pytest.mark.parametrize(
+    ("way", "is_sync", "has_store"),
+    [
+        ("node", False, True),
+        ("node", True, False),
+        ("called", True, False),
+        ("entrypoint", False, True),
+    ],
+)
 async def test_the_graph_takes_turns_inside_another_graph(
     tmp_path: Path, way: Way, is_sync: bool, has_store: bool
 ) -> None:

@@ -142,7 +142,10 @@ def test_without_a_model_numbers_are_looked_up_in_the_sources(tmp_path: Path) ->
     assert "The light was lit in 1844" in (tmp_path / "checked.html").read_text("utf-8")
 
 
-def test_a_report_that_cannot_be_read_is_refused_as_wrong_usage(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_read_is_refused_as_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     desk = Desk(tmp_path)
     (tmp_path / "empty.md").write_text(" ")
     (tmp_path / "broken.docx").write_text("no archive")
@@ -151,10 +154,14 @@ def test_a_report_that_cannot_be_read_is_refused_as_wrong_usage(tmp_path: Path) 
         "empty.md": "no text",
         "broken.docx": "cannot be read",
     }.items():
-        ended = desk.run("check", name, "--model", "extractive")
+        ended = desk.call("check", name, "--model", "extractive")
         assert (ended.code, words in ended.err, "Traceback" in ended.err) == (2, True, False), (
             ended.err
         )
+
+
+def test_a_report_is_read_from_a_pipe(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
     piped = desk.run("check", "-", "--model", "extractive", stdin=None, input="It was lit in 1844.")
     assert piped.code == 0 and "It was lit in 1844." in piped.out
 

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from kit.commands import Desk, Ended, Terminal
 from kit.packets import faults, merged
 from kit.runs import DOCUMENTS, QUESTION
 
+from deep_research.app.cli import cli
 from deep_research.app.stream import read_packet
 from deep_research.core.events.packets import AnyPacket
 from deep_research.core.settings.limits import Limits
@@ -60,9 +62,18 @@ def test_standard_output_gets_only_the_report_and_standard_error_the_progress(de
     assert re.fullmatch(done, lines[-1])
 
 
-def test_a_terminal_shows_the_report_with_links_and_each_source_once(library: Desk) -> None:
-    terminal = Terminal(library, "ask", QUESTION, "--docs", "docs", "--model", "extractive")
+def test_a_terminal_takes_an_edited_plan_and_shows_links_and_each_source_once(
+    library: Desk,
+) -> None:
+    options = ("--docs", "docs", "--model", "extractive", "--review-plan")
+    terminal = Terminal(library, "ask", QUESTION, *options)
+    terminal.wait_for("Your answer: ")
+    # A plan is edited as a list of several lines.
+    terminal.write("1. When was the Skerry Light lit?\n2. Where is Port Anlow?\n\n")
     assert terminal.end() == 0
+    after = terminal.seen.partition("Your answer: ")[2]
+    assert "Port Anlow is the harbour next to the Skerry Light." in after
+    assert "Your answer: " not in after
     report = terminal.raw[terminal.raw.rindex("\x1b[?25h") :]
     link = (library.docs / "lighthouse.md").as_uri()
     assert f";{link}\x1b\\" in report
@@ -164,20 +175,6 @@ def test_on_a_terminal_a_clarifying_question_is_answered_at_the_prompt(desk: Des
     )
 
 
-def test_on_a_terminal_a_plan_is_edited_as_a_list_of_several_lines(desk: Desk) -> None:
-    terminal = Terminal(
-        desk, "ask", QUESTION, "--docs", "docs", "--model", "extractive", "--review-plan"
-    )
-    terminal.wait_for("Your answer: ")
-    terminal.write("1. When was the Skerry Light lit?\n2. Where is Port Anlow?\n\n")
-    assert terminal.end() == 0
-    assert (
-        "Port Anlow is the harbour next to the Skerry Light."
-        in terminal.seen.partition("Your answer: ")[2]
-    )
-    assert "Your answer: " not in terminal.seen.partition("Your answer: ")[2]
-
-
 @pytest.mark.fault(51, "R17")
 def test_control_characters_never_reach_the_terminal(desk: Desk) -> None:
     # A lone surrogate stands for an argument that is no valid UTF-8.
@@ -244,12 +241,10 @@ def packets_of(out: str) -> list[AnyPacket]:
         (["show", "light", "--json", "--format", "json"], "drop --format"),
     ],
 )
-def test_options_that_exclude_each_other_are_refused(
-    library: Desk, arguments: list[str], words: str
-) -> None:
-    ended = library.run(*arguments)
-    assert (ended.code, ended.out) == (2, "")
-    assert words in ended.err
+def test_options_that_exclude_each_other_are_refused(arguments: list[str], words: str) -> None:
+    ended = CliRunner().invoke(cli, arguments)
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert words in ended.stderr
 
 
 def rebuilt(lines: str) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def complaint(ended: Ended) -> str:
         ),
     ],
 )
-def test_a_wrong_call_gets_one_line_and_leaves_no_run(
+def test_wrong_arguments_are_reported_in_one_line_and_leave_no_run(
     desk: Desk, arguments: list[str], words: str
 ) -> None:
     (desk.folder / "empty").mkdir()

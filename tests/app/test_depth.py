@@ -59,7 +59,7 @@ def test_the_deep_limits_are_wider_than_the_usual_ones() -> None:
 
 
 @pytest.mark.parametrize(("depth", "cycles"), [("standard", 8), ("deep", 14)])
-def test_users_go_as_deep_as_the_operator_allows(
+def test_users_cannot_exceed_the_limits_that_the_operator_set_for_a_depth(
     monkeypatch: pytest.MonkeyPatch, depth: str, cycles: int
 ) -> None:
     server_settings._operator.cache_clear()

@@ -25,6 +25,7 @@ OPENAI_API_KEY=sk-CANARY
 export OPENAI_BASE_URL='http://127.0.0.1:9/v1' # ours
 DEEP_RESEARCH_LANGUAGE=German
 DEEP_RESEARCH_MAX_CYCLES=5
+DEEP_RESEARCH_MAX_PAGES=6
 """
 SCRIPT = """
 import os
@@ -45,16 +46,32 @@ def environment(desk: Desk) -> dict[str, str]:
 def test_the_command_reads_the_env_file_of_its_working_directory_and_the_environment_wins(
     desk: Desk,
 ) -> None:
-    (desk.folder / ".env").write_text(FROM_FILE)
-    ours = environment(desk)
+    work = desk.folder / "work"
+    work.mkdir()
+    (work / ".env").write_text(FROM_FILE)
     # `.env` files in the parent folder or the documents' folder are not read.
-    assert re.search(r"^max_cycles +8 ", desk.run("limits", env=ours, cwd=desk.docs).out)
-    (desk.docs / ".env").write_text("TAVILY_API_KEY=tvly-CANARY\n")
-    found = desk.run(
-        "doctor", "--docs", "docs", env={**ours, "DEEP_RESEARCH_LANGUAGE": "French"}
-    ).out
-    assert "models: gpt-5-mini at 127.0.0.1:9" in found and "language: French" in found
-    assert "avily" not in found and "CANARY" not in found
+    (desk.folder / ".env").write_text("DEEP_RESEARCH_MAX_CYCLES_REASONING=77\n")
+    (desk.docs / ".env").write_text("DEEP_RESEARCH_MAX_CYCLES_REASONING=77\n")
+    ours = {
+        **environment(desk),
+        "DEEP_RESEARCH_DOCS": str(desk.docs),
+        "DEEP_RESEARCH_MAX_PAGES": "7",
+    }
+    shown = desk.run("limits", env=ours, cwd=work).out
+    values = dict(line.split()[:2] for line in shown.splitlines())
+    names = ("max_cycles", "max_pages", "max_cycles_reasoning")
+    assert [values[name] for name in names] == ["5", "7", "4"]
+
+
+def test_the_address_of_the_models_is_shown_and_no_key(desk: Desk) -> None:
+    settings = {
+        "OPENAI_API_KEY": "sk-CANARY",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "DEEP_RESEARCH_LANGUAGE": "French",
+    }
+    found = desk.call("doctor", "--docs", str(desk.docs), **settings)
+    assert "models: gpt-5-mini at 127.0.0.1:9" in found.out and "language: French" in found.out
+    assert "CANARY" not in found.out + found.err
 
 
 @pytest.mark.parametrize("line", ["OPENAI_API_KEY: sk-CANARY", 'KEY="CANARY'])
@@ -143,7 +160,7 @@ def test_a_bare_machine_lists_what_could_be_set_and_shows_no_password(desk: Desk
         (("--docs", "nowhere", "--try"), "nowhere"),
     ],
 )
-def test_what_is_missing_is_named_with_its_setting(
+def test_doctor_names_the_setting_of_a_missing_part(
     desk: Desk, options: tuple[str, ...], words: str
 ) -> None:
     ended = desk.call("doctor", *options)

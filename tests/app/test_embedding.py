@@ -269,7 +269,9 @@ def test_context_and_configurable_must_not_contradict_each_other(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_an_app_passes_strict_type_checks_and_wrong_settings_are_found(tmp_path: Path) -> None:
+def test_an_app_passes_strict_type_checks_and_wrong_settings_are_found(
+    tmp_path: Path, cache: pytest.Cache
+) -> None:
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "wrong.py").write_text(WRONG)
     command = [
@@ -277,6 +279,8 @@ def test_an_app_passes_strict_type_checks_and_wrong_settings_are_found(tmp_path:
         "-m",
         "mypy",
         "--strict",
+        "--cache-dir",
+        str(cache.mkdir("mypy")),
         "--python-executable",
         sys.executable,
         "app.py",

@@ -95,7 +95,7 @@ def test_a_citation_opens_its_quote_in_place(browser: Browser, width: int) -> No
     ("language", "width", "scheme"),
     [("en", 1280, "light"), ("en", 390, "dark"), ("ar", 390, "light")],
 )
-def test_nobody_is_kept_from_reading(
+def test_an_exported_page_meets_the_accessibility_rules(
     browser: Browser,
     barriers_of: Callable[[Any], list[Any]],
     language: str,
@@ -112,9 +112,7 @@ def test_nobody_is_kept_from_reading(
 @pytest.mark.parametrize(
     "words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode()
 )
-def test_nothing_runs_and_nothing_breaks_whatever_the_fields_say(
-    browser: Browser, words: str
-) -> None:
+def test_hostile_fields_run_no_script_and_break_no_layout(browser: Browser, words: str) -> None:
     page = browser.open(harmful(words))
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})

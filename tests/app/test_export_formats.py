@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_printed_needs_a_name(
     )
 
 
-def test_show_tells_the_audit_in_words() -> None:
+def test_show_describes_the_audit_in_words() -> None:
     page = run_page(standing(), NAME)
     counted = "2 supported, 1 corrected, 1 marked, 1 not verified, 2 that need no source"
     assert f"\nAudit\n  7 statements checked: {counted}\n" in page

@@ -41,7 +41,7 @@ def article(page: Finished) -> lxml.html.HtmlElement:
 @pytest.mark.parametrize(
     "words", HARM, ids=lambda words: words[:20].encode("ascii", "replace").decode()
 )
-def test_a_page_holds_what_it_may_hold_and_a_document_can_be_made_whatever_the_fields_say(
+def test_hostile_fields_leave_the_page_safe_and_the_document_readable(
     words: str,
 ) -> None:
     for is_on_paper in (False, True):
@@ -51,7 +51,7 @@ def test_a_page_holds_what_it_may_hold_and_a_document_can_be_made_whatever_the_f
 
 @pytest.mark.fault("R16")
 @given(WORDS)
-def test_no_text_gets_anything_else_into_a_page(words: str) -> None:
+def test_no_text_injects_markup_into_a_page(words: str) -> None:
     assert list(faults(report_page(harmful(words)))) == []
 
 
@@ -81,7 +81,7 @@ def test_a_text_has_no_links_but_its_citations() -> None:
 
 
 @pytest.mark.fault(51)
-def test_what_turns_the_direction_of_text_is_left_out() -> None:
+def test_characters_that_change_the_direction_of_text_are_removed() -> None:
     page = report_page(
         finished(
             question=f"{QUESTION}\u202e\x1b",

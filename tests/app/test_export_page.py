@@ -197,7 +197,7 @@ def test_the_policy_names_the_one_style_and_pictures_within_the_page_and_nothing
     assert "style=" not in page and "<script" not in page
 
 
-def test_in_short_an_export_lists_what_was_corrected_marked_or_not_verified() -> None:
+def test_short_evidence_lists_corrected_marked_and_unverified_statements() -> None:
     page = lxml.html.document_fromstring(report_page(finished(), "short", is_on_paper=True))
     assert not page.xpath(
         "//*[@id='evidence'] | //*[contains(@class, 'legend')]"
@@ -282,7 +282,7 @@ def source(key: str) -> Source:
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_every_way_out_says_the_same_of_every_part(seed: int) -> None:
+async def test_all_exports_give_each_part_the_same_verdict(seed: int) -> None:
     # Judged by a model for even seeds, and by rules for odd ones.
     limits = Limits(max_opinions=0 if seed % 2 else 24)
     context = Context(

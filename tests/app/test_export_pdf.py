@@ -17,10 +17,13 @@ from deep_research.core.errors import ExtraMissing
 
 pytestmark = pytest.mark.slow
 
-try:
-    import weasyprint  # noqa: F401
-except (ImportError, OSError):
-    pytest.skip("WeasyPrint or its library is missing", allow_module_level=True)
+
+@pytest.fixture(scope="module", autouse=True)
+def weasyprint_is_usable() -> None:
+    try:
+        import weasyprint  # noqa: F401
+    except (ImportError, OSError):
+        pytest.skip("WeasyPrint or its library is missing")
 
 
 def test_the_file_holds_the_report_its_quotes_and_its_links() -> None:
@@ -37,7 +40,7 @@ def test_the_file_holds_the_report_its_quotes_and_its_links() -> None:
     assert "/StructTreeRoot" in reader.trailer["/Root"]  # type: ignore[operator]
 
 
-def test_nothing_is_asked_for_from_outside(caplog: pytest.LogCaptureFixture) -> None:
+def test_rendering_a_pdf_sends_no_request(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "weasyprint"):
         assert report_pdf(harmful("\n".join(HARM[:7]))).startswith(b"%PDF")
     assert "load" not in caplog.text

@@ -186,7 +186,7 @@ def test_a_yearly_table_has_a_chart_below_with_its_heading_citations_and_figures
         ([["Word"], ["2021"]], "en", None),
     ],
 )
-def test_only_what_is_plainly_one_series_is_drawn(rows: Any, language: str, lines: Any) -> None:
+def test_only_a_single_clear_series_becomes_a_chart(rows: Any, language: str, lines: Any) -> None:
     series = series_of(rows, "", language)
     assert (series.lines if series else None) == lines
 

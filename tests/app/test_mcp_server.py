@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kit.commands import Desk, wire_desk
+from kit.commands import COMMAND, Desk, wire_desk
 from kit.files import quotations, stands_in_its_file
 from kit.mcp import over_streams, text_of
 from kit.openai_server import fail, say
@@ -39,10 +39,22 @@ def no_other_test_hears_of_the_pipes() -> Iterator[None]:
         gc.collect()
 
 
-async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_the_run(
+def recorder(folder: Path) -> Path:
+    """A command that runs ours, and keeps a copy of its standard output in `out.txt`."""
+    script = folder / "recorder"
+    script.write_text(f'#!/bin/sh\n"{COMMAND}" "$@" | tee "{folder / "out.txt"}"\n', "utf-8")
+    script.chmod(0o755)
+    return script
+
+
+async def test_an_agent_researches_asks_on_reads_and_checks_and_the_command_line_knows_the_run(
     desk: Desk,
 ) -> None:
-    async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
+    (desk.folder / "secret.md").write_text("It cost 900 pounds.", "utf-8")
+    body = "<p>The light was lit in 1844 [1]. It cost 900 pounds [2].</p>"
+    page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {desk.folder}/secret.md</li></ol>"
+    command = str(recorder(desk.folder))
+    async with over_streams(desk, "--docs", "docs", *OFFLINE, command=command) as peer:
         listed = (await peer.session.list_tools()).tools
         assert [tool.name for tool in listed] == TOOLS
         for tool in listed:
@@ -72,16 +84,8 @@ async def test_an_agent_researches_asks_on_and_reads_and_the_command_line_knows_
         [passage] = found["passages"]
         assert (passage["title"], passage["path"]) == ("Ada Moran", "keeper.md")
         assert "Tralee" in passage["text"] and passage["location"].endswith("/keeper.md")
-    assert thread[:6] in desk.run("runs").out
 
-
-async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_the_user(
-    desk: Desk,
-) -> None:
-    (desk.folder / "secret.md").write_text("It cost 900 pounds.", "utf-8")
-    body = "<p>The light was lit in 1844 [1]. It cost 900 pounds [2].</p>"
-    page = f"{body}<h2>Sources</h2><ol><li>Light, lighthouse.md</li><li>Secret, {desk.folder}/secret.md</li></ol>"
-    async with over_streams(desk, "--docs", "docs", *OFFLINE) as peer:
+        # A check reads no file but those of the user.
         checked = await peer.call("check_report", report=page, form="html")
         assert checked.structuredContent is not None
         assert checked.structuredContent["counts"] == {
@@ -99,6 +103,12 @@ async def test_an_agent_has_a_report_checked_and_no_file_is_read_but_those_of_th
         assert "reading 2 sources" in peer.progress
         assert "at most 100000 characters" in await peer.fault("check_report", report="a" * 100_001)
         assert "the file contains no text" in await peer.fault("check_report", report=" ")
+    # Standard output is the protocol's alone.
+    sent = [json.loads(line) for line in (desk.folder / "out.txt").read_text("utf-8").splitlines()]
+    assert {message["jsonrpc"] for message in sent} == {"2.0"}
+    assert sent[0]["result"]["serverInfo"]["name"] == "deep-research"
+    assert (desk.folder / "mcp.log").read_text("utf-8") == ""
+    assert thread[:6] in desk.run("runs").out
 
 
 @pytest.mark.slow
@@ -114,16 +124,3 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(tmp_path: Pat
             assert (await peer.data("read_report", thread=thread))["status"] == "failed"
             report = await peer.data("follow_up", thread=thread, question="What is on the coast?")
             assert FACTS["light"] in report["report"]
-
-
-def test_standard_output_is_the_protocols_alone(desk: Desk) -> None:
-    start = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    sent = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start})
-    ended = desk.run("mcp", "--docs", "docs", stdin=None, input=f"{sent}\n")
-    assert (ended.code, ended.err) == (0, "")
-    [line] = ended.out.splitlines()
-    assert json.loads(line)["result"]["serverInfo"]["name"] == "deep-research"

@@ -101,8 +101,11 @@ class Reader:
     ) -> Iterator[Any]:
         """A page in a fresh browser context, opened at the address that the server prints."""
         self.said.clear()
+        # Without a graphics card, every picture of an animation is computed.
         context = self.browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            reduced_motion="reduce",
         )
         context.set_default_timeout(WAIT)
         context.add_init_script(script)
@@ -448,7 +451,7 @@ def test_a_piece_of_a_long_report_costs_no_more_than_one_of_a_short_report(reade
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1500, 1100, 390])
-def test_nobody_is_kept_from_using_it(
+def test_the_page_meets_the_accessibility_rules(
     reader: Reader, desk: WireDesk, barriers_of: Barriers, width: int, scheme: str
 ) -> None:
     with reader.page(width, scheme) as page:
@@ -543,7 +546,7 @@ def test_a_question_is_asked_and_its_sources_are_read_by_keyboard_alone(reader: 
         assert page.locator("aside.quote:popover-open").count() == 0
 
 
-def test_whoever_has_no_token_is_asked_for_it(reader: Reader) -> None:
+def test_the_page_asks_for_a_missing_token(reader: Reader) -> None:
     with reader.page() as page:
         page.evaluate("localStorage.clear()")
         page.goto("about:blank")

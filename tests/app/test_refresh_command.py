@@ -73,7 +73,7 @@ def test_a_changed_and_a_missing_source_are_shown_and_nothing_else(desk: Desk) -
     report = desk.call("export", "light").out
     edit(desk, {"1844": "1846", "and people": "and nobody"})
     (desk.docs / "keeper.md").unlink()
-    ended = desk.run("refresh", "light")
+    ended = desk.call("refresh", "light")
     assert ended.code == 1
     assert (ended.out.count("**Changed**"), ended.out.count("**Can no longer be checked**")) == (
         1,
@@ -108,11 +108,12 @@ def test_if_changed_reports_something_new_once_and_is_silent_otherwise(
     desk: Desk, tmp_path: Path
 ) -> None:
     given = "refresh", "light", "--if-changed"
-    assert desk.call(*given) == (0, "", "")
+    changes = tmp_path / "changes.md"
+    assert desk.call(*given) == desk.call(*given, "--out", str(changes)) == (0, "", "")
+    assert not changes.exists()
     edit(desk, {"1844": "1846"})
     ended = desk.call(*given)
     assert ended.code == 5 and f"```diff\n- {LIGHT}\n" in ended.out
-    changes = tmp_path / "changes.md"
     assert desk.call(*given, "--out", str(changes)).code == 5
     written = changes.read_text("utf-8")
     changes.write_text(re.sub(r"read again on .*", "read again on another day.", written), "utf-8")
@@ -140,18 +141,13 @@ def test_the_cron_line_of_the_docs_works_in_a_shell(desk: Desk, tmp_path: Path) 
         "PATH": f"{Path(COMMAND).parent}:/usr/bin:/bin",
         "SHELL": "/bin/sh",
     }
-
-    def carried_out() -> tuple[int, str]:
-        command = ["/bin/sh", "-c", line.replace("THREAD", "light")]
-        ended = subprocess.run(
-            command, env=environment, cwd="/", capture_output=True, encoding="utf-8", check=False
-        )
-        return ended.returncode, ended.stdout + ended.stderr
-
-    assert carried_out() == (0, "")
     edit(desk, {"1844": "1846"})
-    code, mail = carried_out()
-    assert code == 5 and "1 changed" in mail and "changes.md" in mail
+    command = ["/bin/sh", "-c", line.replace("THREAD", "light")]
+    ended = subprocess.run(
+        command, env=environment, cwd="/", capture_output=True, encoding="utf-8", check=False
+    )
+    mail = ended.stdout + ended.stderr
+    assert ended.returncode == 5 and "1 changed" in mail and "changes.md" in mail
     assert LIGHT in (folder / "changes.md").read_text("utf-8")
 
 

@@ -43,7 +43,7 @@ def served(desk: Desk, **environment: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_one_command_after_the_demo_serves_the_page_and_its_documents(tmp_path: Path) -> None:
+def test_serve_shows_the_page_and_the_documents_after_the_demo(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     demo = desk.data / "demo" / "lighthouses"
     demo.mkdir(parents=True)
@@ -119,7 +119,7 @@ def test_the_end_of_a_run_is_posted_to_hosts_that_the_operator_named_and_to_no_o
     assert "1844" not in call.body.decode() and "Skerry" not in call.body.decode()
 
 
-def test_what_cannot_be_served_is_said_before_anything_starts(tmp_path: Path) -> None:
+def test_serve_refuses_wrong_settings_before_it_starts(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     write_documents(desk.docs)
     missing = desk.call("serve", "--docs", str(tmp_path / "nowhere"))

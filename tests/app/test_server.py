@@ -104,7 +104,7 @@ def pages(server: Server, thread: str) -> set[str]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the machine has one loopback address")
 @pytest.mark.fault("R24")
-def test_it_listens_on_loopback_and_needs_no_token_from_its_own_address_alone(
+def test_the_server_listens_on_loopback_and_needs_a_token_from_other_addresses(
     server: Server,
 ) -> None:
     sockets = [line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
@@ -184,7 +184,9 @@ async def test_studio_asks_answers_edits_and_forks_as_it_comes(server: Server) -
 
 
 @pytest.mark.fault("R26")
-async def test_no_other_page_gets_in_and_clients_that_are_no_page_do(server: Server) -> None:
+async def test_pages_of_other_origins_are_refused_and_plain_clients_are_accepted(
+    server: Server,
+) -> None:
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as web:
         before = (await web.post("/threads/count", json={})).json()
         for status, requests in REFUSED.items():
@@ -360,5 +362,5 @@ def test_a_script_of_the_docs_asks_the_server_and_prints_a_cited_report(
 
 
 @pytest.mark.fault(54)
-def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:
+def test_the_server_log_has_no_warning_or_error(server: Server) -> None:
     assert server.complaints() == []

@@ -157,6 +157,6 @@ async def test_the_first_of_two_answers_counts(client: LangGraphClient, desk: De
     assert desk.counts(talk.thread) == paid
 
 
-def test_all_of_this_was_done_without_a_complaint(server: Server) -> None:
+def test_the_server_log_has_no_warning_or_error(server: Server) -> None:
     # The refused edit is logged.
     assert [line for line in server.complaints() if "/state 422 " not in line] == []

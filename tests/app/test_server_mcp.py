@@ -116,7 +116,7 @@ async def test_a_cancelled_call_stops_the_run_and_until_then_it_counts(server: S
         assert "1844" in report and "Ada Moran kept" in report
 
 
-def test_the_log_has_nothing_to_complain_of(server: Server) -> None:
+def test_the_server_log_has_no_warning_or_error(server: Server) -> None:
     # Refusals are logged as warnings.
     refused = re.compile(r" (?:40[134]|42[129]) |Rejecting request for session")
     assert [line for line in server.complaints() if not refused.search(line)] == []

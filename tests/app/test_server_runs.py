@@ -1,4 +1,4 @@
-"""Runs on the server: earlier questions, names, deletion, and files in messages."""
+"""Runs on the server: earlier questions, names, deletion, tracing, and files in messages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -24,7 +25,9 @@ from kit.server import (
     asked,
     block,
     left_of,
+    until,
 )
+from kit.tracing import Sink, tracing_sink
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
@@ -33,11 +36,19 @@ LARGE = b"The fee is written on line one.\n" + b"x" * 2_100_000
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("server")
-    with Server(
-        folder, DEEP_RESEARCH_SERVER_TOKENS=USERS, DEEP_RESEARCH_MAX_DOCUMENT_BYTES="2000000"
-    ) as server:
+def sink() -> Iterator[Sink]:
+    with tracing_sink() as sink:
+        yield sink
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, sink: Sink) -> Iterator[Server]:
+    settings = {
+        "DEEP_RESEARCH_SERVER_TOKENS": USERS,
+        "DEEP_RESEARCH_MAX_DOCUMENT_BYTES": "2000000",
+        **sink.environment,
+    }
+    with Server(tmp_path_factory.mktemp("server"), **settings) as server:
         yield server
 
 
@@ -68,7 +79,7 @@ def rows_of(server: Server, thread: str) -> int:
         )
 
 
-async def test_a_run_is_listed_found_renamed_shown_with_its_earlier_report_and_deleted_without_a_trace(
+async def test_a_run_is_listed_found_renamed_shown_with_earlier_reports_and_deleted_completely(
     server: Server, web: httpx.AsyncClient, alice: LangGraphClient
 ) -> None:
     talk = await Conversation(alice).create()
@@ -127,7 +138,29 @@ async def test_the_offer_has_examples_from_the_documents(
     assert offer["costs"] == {}
 
 
-def test_nothing_of_this_blocks_the_server(server: Server) -> None:
+async def test_a_user_can_keep_a_run_out_of_the_operators_tracing(
+    alice: LangGraphClient, sink: Sink
+) -> None:
+    def tracing_notes(values: dict[str, Any]) -> list[str]:
+        return [note for note in values["run"]["notices"] if "racing" in note]
+
+    secret, public = "Who painted the Skerry Light?", "How tall is the tower of the Skerry Light?"
+    kept = await (await Conversation(alice).create()).ask(secret, context={"tracing": False})
+    assert tracing_notes(kept) == []
+    traced = await (await Conversation(alice).create()).ask(public)
+    [note] = tracing_notes(traced)
+    assert note.startswith(f"Tracing is on: prompts and passages go to {urlsplit(sink.url).netloc}")
+
+    async def is_traced() -> bool:
+        trees = [tree for tree in sink.trees if public in str(tree.inputs)]
+        return bool(trees) and "internal_search" in trees[0].names("tool")
+
+    # Traces are sent in the order of the runs.
+    await until(is_traced)
+    assert not [request for request in sink.requests if b"painted" in request.body]
+
+
+def test_no_request_blocks_the_server(server: Server) -> None:
     log = server.log.read_text("utf-8")
     assert "BlockingError" not in log and "Traceback" not in log
 

@@ -138,7 +138,7 @@ def stops(heard: Sequence[AnyPacket]) -> tuple[str, str, bool]:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(script=scripts())
-def test_whatever_a_run_does_its_stream_is_in_order_and_is_replayed(
+def test_the_stream_of_any_run_is_in_order_and_can_be_replayed(
     tmp_path: Path, script: dict[str, Any]
 ) -> None:
     async def both() -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import langsmith
 import pytest
 from kit.commands import Desk
-from kit.engines import Answer, Loopback, serving
 from kit.models import HeardCalls, call, calls
 from kit.runs import QUESTION, REPORT, lab, search
-from kit.server import CONFIG, Conversation, Server
-from kit.web import Request
+from kit.tracing import PROJECT, Sink, tracing_sink
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
@@ -31,101 +27,8 @@ from langsmith.utils import get_env_var
 from typing_extensions import override
 
 from deep_research import build_graph, thread_id
+from deep_research.core.events.tracing import traced_to
 from deep_research.core.settings.context import Context
-
-PROJECT = "lighthouses"
-
-
-class Tree(NamedTuple):
-    """A run with the runs inside it, in the order in which they began."""
-
-    kind: str
-    name: str
-    inputs: Any
-    outputs: Any
-    inner: tuple[Tree, ...]
-
-    def every(self) -> Iterator[Tree]:
-        """This run and all inside it."""
-        yield self
-        for child in self.inner:
-            yield from child.every()
-
-    def names(self, *kinds: str) -> list[str]:
-        """The names of all runs of these kinds, this one first."""
-        return [run.name for run in self.every() if run.kind in kinds]
-
-    def named(self, name: str) -> Tree:
-        """The first run of this name."""
-        return next(run for run in self.every() if run.name == name)
-
-
-class Sink(Loopback):
-    """A tracing server that speaks to LangSmith's client; spans of OpenTelemetry are not read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._runs: dict[str, dict[str, Any]] = {}
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The variables that switch tracing on and lead here."""
-        settings = {
-            "TRACING": "true",
-            "ENDPOINT": self.url,
-            "API_KEY": "ls-key-of-the-test",
-            "PROJECT": PROJECT,
-        }
-        return {f"LANGSMITH_{name}": value for name, value in settings.items()}
-
-    @property
-    def trees(self) -> list[Tree]:
-        """The runs that are inside no other."""
-        return self._trees_in(None)
-
-    def _trees_in(self, parent: str | None) -> list[Tree]:
-        runs = sorted(self._runs.values(), key=lambda run: str(run["dotted_order"]))
-        return [
-            Tree(
-                run["run_type"],
-                run["name"],
-                run.get("inputs"),
-                run.get("outputs"),
-                tuple(self._trees_in(run["id"])),
-            )
-            for run in runs
-            if run.get("parent_run_id") == parent
-        ]
-
-    def receive(self, request: Request) -> Answer:
-        """Take what the client tells."""
-        if request.method == "GET":
-            batches = {
-                "use_multipart_endpoint": False,
-                "size_limit": 100,
-                "size_limit_bytes": 20_000_000,
-            }
-            threads = {
-                "scale_up_nthreads_limit": 1,
-                "scale_up_qsize_trigger": 1000,
-                "scale_down_nempty_trigger": 4,
-            }
-            return Answer(
-                body=json.dumps({"version": "0.1", "batch_ingest_config": {**batches, **threads}})
-            )
-        if request.target.endswith("/runs/batch"):
-            # Runs that begin, and what is new of those that end.
-            for run in (*request.json.get("post", ()), *request.json.get("patch", ())):
-                known = self._runs.setdefault(run["id"], {})
-                known.update({name: value for name, value in run.items() if value is not None})
-        return Answer(status=202, body="{}")
-
-
-@contextmanager
-def tracing_sink() -> Iterator[Sink]:
-    sink = Sink()
-    with serving(sink.receive, sink):
-        yield sink
 
 
 @pytest.fixture
@@ -226,27 +129,32 @@ async def test_a_run_is_traced_as_one_tree(tmp_path: Path, sink: Sink) -> None:
 def test_the_command_is_traced_with_the_variables_of_langsmith_and_says_so(desk: Desk) -> None:
     question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
     with tracing_sink() as sink:
-        keys = {
-            name: value for name, value in sink.environment.items() if name != "LANGSMITH_TRACING"
-        }
-        untraced = {
-            name: value
-            for name, value in {**desk.environment, **keys}.items()
-            if name != "LANGSMITH_TRACING"
-        }
-        traced = {**untraced, "LANGCHAIN_TRACING_V2": "true"}
-        assert "Tracing" not in desk.run(*question, env=untraced).err
-        kept = desk.run(*question, "--thread", "kept", "--no-trace", env=traced)
-        assert (kept.code, "Tracing" in kept.err, sink.requests) == (0, False, [])
-        # The choice is kept with the run.
-        assert desk.run("ask", "Who kept it?", "--thread", "kept", env=traced).code == 0
-        assert sink.requests == []
-        asked = desk.run(*question, env=traced)
+        environment = {**desk.environment, **sink.environment, "LANGCHAIN_TRACING_V2": "true"}
+        del environment["LANGSMITH_TRACING"]
+        asked = desk.run(*question, env=environment)
         assert f"Note: {notice_of(sink)}" in asked.err
         assert notice_of(sink) in asked.out
         [tree] = sink.trees
         assert (tree.name, tree.names("tool")) == ("deep_research", ["internal_search"])
-        assert f"ok       tracing: {notice_of(sink)}" in desk.run("doctor", env=traced).out
+
+
+def test_no_trace_sends_nothing_and_is_kept_with_the_run(desk: Desk, sink: Sink) -> None:
+    question = ("ask", "When was the Skerry Light lit?", "--docs", str(desk.docs))
+    for words in ((*question, "--no-trace"), ("ask", "Who kept it?")):
+        ended = desk.call(*words, "--thread", "kept")
+        assert (ended.code, "Tracing" in ended.err) == (0, False)
+    wait_for_all_tracers()
+    assert [request.target for request in sink.requests if request.method == "POST"] == []
+    assert f"ok       tracing: {notice_of(sink)}" in desk.call("doctor").out
+
+
+def test_without_a_variable_that_switches_it_on_nothing_is_traced(
+    sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert traced_to() == notice_of(sink).partition("go to ")[2]
+    monkeypatch.delenv("LANGSMITH_TRACING")
+    get_env_var.cache_clear()  # type: ignore[attr-defined]  # overloads hide the cache
+    assert traced_to() == ""
 
 
 def test_opentelemetry_receives_the_traces_if_its_variables_are_set(desk: Desk) -> None:
@@ -256,27 +164,6 @@ def test_opentelemetry_receives_the_traces_if_its_variables_are_set(desk: Desk) 
         asked = desk.run(*question, env={**desk.environment, "LANGSMITH_TRACING": "true", **otel})
         assert f"prompts and passages go to {sink.url[7:]} (project 'default')" in asked.err
         assert {request.target for request in sink.requests} == {"/v1/traces"}
-
-
-async def test_on_a_server_a_user_can_keep_a_run_out_of_the_operators_tracing(
-    tmp_path: Path,
-) -> None:
-    with tracing_sink() as sink:
-        with Server(tmp_path, CONFIG, **sink.environment) as server:
-            async with server.client() as client:
-                kept = await Conversation(client).create()
-                values = await kept.ask(
-                    "When was the Skerry Light lit?", context={"tracing": False}
-                )
-                assert not [note for note in values["run"]["notices"] if "racing" in note]
-                traced = await Conversation(client).create()
-                values = await traced.ask("Who kept the Skerry Light?")
-                assert [
-                    note for note in values["run"]["notices"] if note.startswith(notice_of(sink))
-                ]
-        [tree] = sink.trees
-        assert tree.inputs["messages"][0]["content"] == "Who kept the Skerry Light?"
-        assert tree.names("tool") == ["internal_search"]
 
 
 @pytest.mark.parametrize("is_node", [False, True])

@@ -42,7 +42,7 @@ def fresh() -> Iterator[None]:
         ({ADDRESS: HERE, "DEEP_RESEARCH_SERVER_REQUIRE_TOKEN": "true"}, "127.0.0.1", None),
     ],
 )
-def test_who_needs_no_token(
+def test_a_token_is_needed_unless_client_and_settings_are_local(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], client: str, user: str | None
 ) -> None:
     for name, value in environment.items():
@@ -62,7 +62,7 @@ def test_the_printed_address_is_one_that_the_server_accepts(
 @pytest.mark.parametrize(
     ("origin", "user"), [("http://localhost:3000", "local"), ("http://localhost:3001", None)]
 )
-def test_named_origins_are_let_in(
+def test_requests_from_allowed_origins_are_accepted(
     monkeypatch: pytest.MonkeyPatch, origin: str, user: str | None
 ) -> None:
     monkeypatch.setenv(ADDRESS, HERE)

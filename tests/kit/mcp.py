@@ -113,10 +113,10 @@ def text_of(result: CallToolResult) -> str:
 
 
 @asynccontextmanager
-async def over_streams(desk: Desk, *options: str) -> AsyncIterator[Peer]:
+async def over_streams(desk: Desk, *options: str, command: str = COMMAND) -> AsyncIterator[Peer]:
     """A session with `deep-research mcp`, started as a client starts it."""
     server = StdioServerParameters(
-        command=COMMAND, args=["mcp", *options], env=desk.environment, cwd=desk.folder
+        command=command, args=["mcp", *options], env=desk.environment, cwd=desk.folder
     )
     with (desk.folder / "mcp.log").open("w", encoding="utf-8") as log:
         async with stdio_client(server, log) as streams, ClientSession(*streams) as session:

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -160,10 +161,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     def command(*words: str) -> str:
         return subprocess.check_output([COMMAND, *words], cwd=folder, env=environment, text=True)
 
-    options = ("--docs", "docs", "--model", "extractive", "--thread", "light")
+    thread = str(uuid.uuid4())
+    options = ("--docs", "docs", "--model", "extractive", "--thread", thread)
     command("ask", "When was the Skerry Light lit?", *options, "--out", "written.ris")
-    (folder / "printed.ris").write_text(command("export", "light", "--format", "ris"), "utf-8")
-    thread = json.loads(command("show", "light", "--format", "json"))["thread"]
+    (folder / "printed.ris").write_text(command("export", thread, "--format", "ris"), "utf-8")
     with server:
         yield Served(folder, server, f"/research/runs/{thread}")
 

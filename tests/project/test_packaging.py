@@ -135,6 +135,7 @@ def test_an_installed_wheel_runs_outside_the_repository(wheel: Path, tmp_path: P
         "pip",
         "install",
         "--quiet",
+        "--no-compile",
         "--no-deps",
         "--no-index",
         "--target",
@@ -287,7 +288,7 @@ def test_every_package_that_is_imported_is_declared_where_it_is_needed() -> None
         ]
         for known, nodes in (
             (declared(*extras), module.tree.body),
-            (declared(*OPTIONAL), ast.walk(module.tree)),
+            (declared(*OPTIONAL), module.nodes),
         ):
             missing |= {
                 name: where for name, where in imported(module, nodes).items() if name not in known

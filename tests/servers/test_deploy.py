@@ -71,6 +71,8 @@ def carried_out(file: Path, folder: Path) -> Image:
     subprocess.run([interpreter(), "-m", "venv", str(folder / "python")], check=True)
     path = f"{folder / 'python' / 'bin'}:{os.environ['PATH']}"
     environment = {"PATH": path, "HOME": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    # Of all that is installed the servers import a part, and compile that themselves.
+    environment["PIP_NO_COMPILE"] = "1"
     image = Image(folder, environment, "/", [])
     lines = [
         line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")

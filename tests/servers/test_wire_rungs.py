@@ -119,7 +119,7 @@ def strict(reply: Reply, request: Received) -> Reply:
     return reply
 
 
-async def test_what_a_server_refuses_is_learned_once_and_kept(
+async def test_a_refusal_of_a_model_server_is_learned_once_and_remembered(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     with wire_lab(tmp_path / "first", monkeypatch, habit=strict) as wire:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -32,7 +33,10 @@ from kit.wire import (
 from deep_research.app.output import engines_line
 from deep_research.core.accounts.spending import total
 from deep_research.core.errors import SearchFailed
+from deep_research.core.settings.context import Context
 from deep_research.core.writing.notes import report_notes
+from deep_research.tools.engine import EngineBlocked
+from deep_research.tools.run_engines import choose_engines
 
 Patch = pytest.MonkeyPatch
 
@@ -130,10 +134,10 @@ def use_servers(monkeypatch: Patch, environment: Mapping[str, str]) -> None:
 
 @pytest.mark.behaviour("O-93")
 @pytest.mark.fault(26, 28, logs="WARNING tools.web_search")
-@pytest.mark.parametrize("how", BLOCKS)
 async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
-    wires: Wires, monkeypatch: Patch, how: str
+    wires: Wires, monkeypatch: Patch
 ) -> None:
+    how = "(status 202, a challenge)"
     with wires() as wire, free_web(BLOCKS[how], articles(wire)) as free:
         use_servers(monkeypatch, free.environment())
         state = await wire.ask()
@@ -146,6 +150,17 @@ async def test_if_duckduckgo_blocks_wikipedia_is_searched_and_the_notes_say_so(
         and "TAVILY_API_KEY" in note
         and note.endswith("Wikipedia was searched instead.")
     )
+
+
+@pytest.mark.parametrize("how", BLOCKS)
+async def test_each_way_in_which_duckduckgo_blocks_is_recognized(
+    monkeypatch: Patch, how: str
+) -> None:
+    with free_web(BLOCKS[how], {}) as free:
+        use_servers(monkeypatch, free.environment())
+        [engine] = choose_engines(Context(engines=("duckduckgo",)))
+        with pytest.raises(EngineBlocked, match=re.escape(how)):
+            await engine.search("light", 5)
 
 
 def test_doctor_says_which_free_engine_works_and_what_to_set(desk: Desk) -> None:

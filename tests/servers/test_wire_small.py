@@ -81,8 +81,14 @@ def small(wires: Wires, docs: Path) -> Wires:
 BOTH = pytest.mark.parametrize("strategy", STRATEGIES)
 
 
-@BOTH
-@pytest.mark.parametrize("settings", [{"tool_calls": "schema", "habit": server("tools")}, SMALL])
+@pytest.mark.parametrize(
+    ("strategy", "settings"),
+    [
+        ("orchestrated", {"tool_calls": "schema", "habit": server("tools")}),
+        ("orchestrated", SMALL),
+        ("planned", SMALL),
+    ],
+)
 async def test_a_small_model_lists_facts_and_writes_but_decides_nothing(
     small: Wires, strategy: Strategy, settings: dict[str, Any]
 ) -> None:

@@ -95,7 +95,7 @@ async def test_an_answer_without_results_is_no_failure_and_results_that_lack_som
 @pytest.mark.parametrize(
     "body", ["<html>Please log in</html>", "[]", '{"x": 1}', "null", "[" * 100_000]
 )
-async def test_nonsense_names_the_setting_of_the_address(
+async def test_an_unreadable_answer_names_the_setting_of_the_address(
     kit: Kit, monkeypatch: Patch, body: str
 ) -> None:
     with answering(body) as server:

@@ -31,7 +31,7 @@ def test_arithmetic_is_exact_and_nothing_else_is_carried_out(line: str, result: 
     assert result in calculated({"calculations": [line]})[0]
 
 
-async def test_what_was_calculated_is_proved_by_the_calculation_alone(tmp_path: Path) -> None:
+async def test_a_calculated_number_is_supported_by_its_calculation_alone(tmp_path: Path) -> None:
     script = [
         search("Ada Moran"),
         calls(call("calculate", calculations=["1932 - 1901"])),

@@ -138,7 +138,7 @@ async def test_an_engine_named_by_its_import_path_searches_under_that_name(name:
         ),
     ],
 )
-def test_what_cannot_be_loaded_is_a_line_with_its_name(name: str, words: str) -> None:
+def test_an_engine_that_cannot_be_loaded_is_named_in_one_line(name: str, words: str) -> None:
     with pytest.raises(UnknownSetting, match=rf"^engines: '{name}' {words}"):
         choose_engines(Context(engines=(name,)))
 

@@ -67,7 +67,7 @@ def test_a_final_check_without_a_readable_pair_is_asked_for_again(given: Any) ->
 @pytest.mark.parametrize(
     ("given", "read"), [("advice", "advice"), ("fact", "fact"), ("opinion", "fact"), (None, "fact")]
 )
-def test_an_unknown_subject_is_a_fact(given: Any, read: str) -> None:
+def test_a_dispute_with_an_unknown_subject_is_about_a_fact(given: Any, read: str) -> None:
     assert StatedDispute.model_validate({**GOOD, "about": given}).about == read
 
 

@@ -31,7 +31,7 @@ def test_queries_come_in_many_forms_and_are_cleaned(given: object, cleaned: list
 
 
 @pytest.mark.behaviour("O-59")
-async def test_nothing_but_blanks_is_an_error(papers: Papers) -> None:
+async def test_a_call_without_queries_or_addresses_is_an_error(papers: Papers) -> None:
     context = papers.context()
     with pytest.raises(ToolFailed, match="at least one query"):
         await InternalSearch(Library(context), context, new_tool_context()).run(
@@ -66,7 +66,7 @@ async def test_results_of_several_queries_are_mixed_once_each_and_grouped_by_doc
     assert outcome.hits[-1].text == BRIDGE.strip()
 
 
-async def test_what_was_not_searched_or_found_is_said_with_a_way_out(papers: Papers) -> None:
+async def test_failed_and_empty_searches_are_reported_with_the_next_step(papers: Papers) -> None:
     outcome = await search_tool(papers).run(
         InternalSearchArguments(queries=["a1", "salt", "b2", "bridge"])
     )

@@ -210,7 +210,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.fault(54)
-def test_searching_warns_of_nothing_and_never_holds_up_the_loop(api: SearchApi) -> None:
+def test_a_search_raises_no_warning_and_never_blocks_the_event_loop(api: SearchApi) -> None:
     api.otherwise = Answer([found("https://a.example/")])
     with answering(body=PAPERS) as server:
         script = [sys.executable, "-W", "error", "-c", SEARCH, server.url]

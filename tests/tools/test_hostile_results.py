@@ -45,7 +45,7 @@ async def test_a_private_address_that_the_settings_allow_may_be_found() -> None:
     assert addresses(await search(Shelf("shelf", found), allow_private=("127.0.0.1:8081",))) == []
 
 
-async def test_what_a_reader_cannot_see_is_taken_out_of_titles_and_excerpts() -> None:
+async def test_invisible_characters_are_removed_from_titles_and_excerpts() -> None:
     hidden = "\u202eevil\u2066\u200b\U000e0041\ufeff" * 3
     hit = (
         await search(Shelf("shelf", Found(f"A{hidden} title", GOOD.address, f"An{hidden} excerpt")))
@@ -56,7 +56,7 @@ async def test_what_a_reader_cannot_see_is_taken_out_of_titles_and_excerpts() ->
     )
 
 
-async def test_huge_answers_are_looked_at_only_as_far_as_they_are_shown() -> None:
+async def test_huge_tool_results_are_read_only_as_far_as_they_are_shown() -> None:
     huge = Found("t" * 5_000_000, GOOD.address, "\u202e x" * 2_000_000)
     many = [Found("T", f"ftp://a.example/{number}", "x") for number in range(8)]
     start = time.process_time()

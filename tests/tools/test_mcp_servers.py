@@ -3,6 +3,7 @@ one gets nothing."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import socket
@@ -14,17 +15,13 @@ import pytest
 from kit.mcp import HOSTILE, LIT, foreign_server, served
 from kit.models import call, calls
 from kit.runs import REPORT, lab, results, search
+from mcp.server.fastmcp import FastMCP
 
 from deep_research.core.errors import UnknownSetting
 
-SERVER = """
-from mcp.server.fastmcp import FastMCP
 
-server = FastMCP("lights")
-
-@server.tool()
 def search_letters(query: str) -> list[dict[str, str]]:
-    "Search the letters of the keepers."
+    """Search the letters of the keepers."""
     return [
         {
             "name": "Letter of Ada Moran",
@@ -32,17 +29,32 @@ def search_letters(query: str) -> list[dict[str, str]]:
             "lastModified": "2024-05-01T08:00:00Z",
             "text": "Ada Moran kept the Skerry Light until 1932.",
         },
-        {"filePath": "/srv/letters/tower.txt", "created_at": "1844-03-02", "text": "The tower stands 38 metres tall."},
+        {
+            "filePath": "/srv/letters/tower.txt",
+            "created_at": "1844-03-02",
+            "text": "The tower stands 38 metres tall.",
+        },
     ]
 
-server.run()
-"""
+
+def letters_server() -> FastMCP:
+    server = FastMCP("letters", log_level="CRITICAL")
+    server.add_tool(search_letters)
+    return server
 
 
-def servers(folder: Path) -> dict[str, Any]:
+def letters_process(folder: Path) -> dict[str, Any]:
+    """A connection to the same server as a process."""
+    lines = (
+        "from mcp.server.fastmcp import FastMCP",
+        inspect.getsource(search_letters),
+        "server = FastMCP('letters')",
+        "server.add_tool(search_letters)",
+        "server.run()",
+    )
     script = folder / "server.py"
-    script.write_text(SERVER, encoding="utf-8")
-    return {"lights": {"command": sys.executable, "args": [str(script)]}}
+    script.write_text("\n".join(lines), encoding="utf-8")
+    return {"command": sys.executable, "args": [str(script)]}
 
 
 MultiServerMCPClient = pytest.importorskip("langchain_mcp_adapters.client").MultiServerMCPClient
@@ -52,21 +64,28 @@ async def test_documents_of_a_server_are_cited_by_title_address_and_date_as_a_re
     tmp_path: Path,
 ) -> None:
     written = "Ada Moran kept the Skerry Light until 1932. [1] The tower stands 38 metres tall. [2]"
-    connection = {"transport": "stdio", **servers(tmp_path)["lights"]}
-    [letters] = await MultiServerMCPClient({"letters": connection}).get_tools()
-    ways: tuple[tuple[Any, dict[str, Any], str], ...] = (
-        (search("Skerry Light"), {"retrievers": [letters]}, "document"),
-        (
-            calls(call("lights_search_letters", query="Skerry Light")),
-            {"mcp": servers(tmp_path)},
+    with served(letters_server()) as url:
+        connection: Any = {"transport": "streamable_http", "url": url}
+        [letters] = await MultiServerMCPClient({"letters": connection}).get_tools()
+        searched = search("Skerry Light"), {"retrievers": [letters]}, "document"
+        called = (
+            calls(call("letters_search_letters", query="Skerry Light")),
+            {"mcp": {"letters": letters_process(tmp_path)}},
             "web",
-        ),
-    )
-    for act, settings, kind in ways:
-        given = {"docs": (), "engines": (), **settings}
-        state = await lab(
-            tmp_path, researcher=[act, REPORT, written], writer=[written], **given
-        ).ask()
+        )
+        states = [
+            (
+                await lab(
+                    tmp_path,
+                    researcher=[act, REPORT, written],
+                    writer=[written],
+                    **{"docs": (), "engines": (), **settings},
+                ).ask(),
+                kind,
+            )
+            for act, settings, kind in (searched, called)
+        ]
+    for state, kind in states:
         assert state.report is not None
         letter, tower = (state.sources[key] for key in state.report.sources)
         assert (letter.title, letter.location) == (

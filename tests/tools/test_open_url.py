@@ -344,7 +344,7 @@ async def test_links_that_are_long_or_no_addresses_are_not_shown(web: Web, tmp_p
     assert (await reading.open(address)).hits[0].links == (("Short", web.url("/short")),)
 
 
-async def test_why_a_page_could_not_be_read_is_kept_for_the_question_only(
+async def test_the_reason_for_an_unreadable_page_is_kept_for_one_question(
     web: Web, tmp_path: Path
 ) -> None:
     address = web.publish("/closed", "No.", status=403)

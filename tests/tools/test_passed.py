@@ -72,7 +72,7 @@ def hanging(light: str) -> str:
     return light
 
 
-async def test_what_a_retriever_finds_is_a_source_whether_or_not_it_has_an_address() -> None:
+async def test_a_retrieved_document_is_a_source_with_or_without_an_address() -> None:
     archive = Archive(
         documents=[
             Document(
@@ -129,7 +129,7 @@ async def test_a_tool_is_offered_by_its_own_arguments_and_what_it_says_is_cited(
         (hanging, {"light": "Skerry"}, "The tool did not finish within 0.2 s (tool_seconds)."),
     ],
 )
-async def test_what_goes_wrong_in_a_tool_is_its_result(
+async def test_an_error_in_a_tool_becomes_its_result(
     given: BaseTool, arguments: dict[str, Any], words: str
 ) -> None:
     HANGS.clear()
@@ -173,7 +173,7 @@ async def test_a_long_result_is_shown_by_its_passages_on_the_topic() -> None:
         ([[[[[[[[[[[["deep"]]]]]]]]]]]], ["blocks: 1"]),
     ],
 )
-async def test_content_in_blocks_is_read_whatever_is_in_it(content: Any, titles: list[str]) -> None:
+async def test_any_content_in_blocks_can_be_read(content: Any, titles: list[str]) -> None:
     @tool(response_format="content_and_artifact")
     async def blocks(number: int) -> tuple[Any, Any]:
         """Return blocks of content, as servers of MCP do."""
@@ -227,7 +227,7 @@ def renamed(name: str) -> BaseTool:
         ({"engines": ("bing",)}, "unknown engine 'bing'; choose from arxiv, brave, "),
     ],
 )
-def test_what_cannot_be_offered_is_refused_before_anything_is_asked(
+def test_an_invalid_tool_is_refused_before_the_run_starts(
     settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(UnknownSetting, match=words):

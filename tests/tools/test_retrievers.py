@@ -93,7 +93,7 @@ async def test_a_document_is_read_in_full_from_what_was_returned_and_not_from_it
         assert refused.hits == () and words in refused.problems[0]
 
 
-async def test_parts_of_a_document_are_one_source_whoever_finds_them_and_each_is_evidence() -> None:
+async def test_parts_of_a_document_are_one_source_and_each_is_evidence() -> None:
     store = in_memory()
     context = Context(retrievers=[store.as_retriever(search_kwargs={"k": 1})], engines=())
     tool_context = new_tool_context(InMemoryStore())
@@ -181,7 +181,7 @@ async def test_the_planned_strategy_searches_them_too_and_a_quick_answer_does(
         assert answer.report.sources[0].startswith("retrieved:")
 
 
-async def test_their_words_go_to_no_search_engine_and_queries_to_them_may_use_those_of_files() -> (
+async def test_retrieved_words_reach_no_search_engine_and_retrievers_may_get_words_of_files() -> (
     None
 ):
     store = in_memory(
@@ -240,7 +240,7 @@ async def test_a_question_goes_on_without_a_retriever_that_is_not_passed_again(
         ),
     ],
 )
-def test_what_is_no_retriever_is_refused_before_anything_is_asked(
+def test_an_invalid_retriever_is_refused_before_the_run_starts(
     settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(UnknownSetting, match=words):

@@ -67,7 +67,7 @@ async def test_an_error_of_a_tool_is_reported_by_type_only_and_not_mistaken_for_
     assert outcome.problems == outcome.broken == (f"The tool failed ({type(error).__name__}).",)
 
 
-async def test_what_only_the_user_can_resolve_stops_the_run_and_is_no_result() -> None:
+async def test_an_error_that_only_the_user_can_fix_stops_the_run() -> None:
     with pytest.raises(DocumentsUnreadable, match="gone"):
         await failing(DocumentsUnreadable("The folder is gone."))
 

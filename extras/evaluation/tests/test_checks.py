@@ -23,7 +23,7 @@ def small_set(folder: Path) -> str:
     return text
 
 
-def test_what_additions_and_follow_ups_lose_of_a_report_is_counted(tmp_path: Path) -> None:
+def test_content_that_additions_and_follow_ups_lose_is_counted(tmp_path: Path) -> None:
     small_set(tmp_path)
     done = CliRunner().invoke(cli, ["revisions", str(tmp_path)], standalone_mode=False)
     assert (done.exception, done.return_value) == (None, 0)

@@ -47,12 +47,12 @@ def test_each_question_gets_a_report_and_a_row_and_a_failure_is_one_row(
     assert "\n[1]: <file://" in (exam.out / "reports" / "light.md").read_text("utf-8")
 
 
-def test_nothing_but_the_corpus_is_searched(engine: SearchApi, ended: Ended) -> None:
+def test_only_the_corpus_is_searched(engine: SearchApi, ended: Ended) -> None:
     assert ended.out
     assert engine.requests == []
 
 
-def test_the_figures_tell_what_was_found_and_what_was_not(exam: Exam, ended: Ended) -> None:
+def test_the_figures_count_answers_that_were_found_and_missed(exam: Exam, ended: Ended) -> None:
     rows = exam.rows()
     found = {
         "answer": 1,
@@ -75,7 +75,7 @@ def test_the_figures_tell_what_was_found_and_what_was_not(exam: Exam, ended: End
     assert not {*found, "precision"} & rows["nobody"]["run"].keys()
 
 
-def test_the_summary_says_the_same_to_people_and_to_programs(exam: Exam, ended: Ended) -> None:
+def test_the_summary_is_the_same_in_markdown_and_json(exam: Exam, ended: Ended) -> None:
     summary = json.loads((exam.out / "summary.json").read_text("utf-8"))
     page = (exam.out / "summary.md").read_text("utf-8")
     assert (summary["questions"], summary["answerable"], summary["unanswerable"]) == (5, 4, 1)
@@ -102,7 +102,7 @@ def test_a_report_says_in_json_what_it_cites_and_whether_it_answers(
     assert nobody["answered"] is False
 
 
-def test_an_id_leads_no_file_out_of_the_folder_and_moves_no_cursor(
+def test_a_hostile_id_writes_no_file_elsewhere_and_moves_no_cursor(
     exam: Exam, ended: Ended
 ) -> None:
     here = exam.folder

@@ -72,7 +72,7 @@ def test_a_comparison_counts_and_names_the_questions_that_changed(tmp_path: Path
 
 
 @pytest.mark.parametrize("key", ["abstained_wrongly", "seconds"])
-def test_less_is_better_where_it_is(key: str) -> None:
+def test_lower_is_better_for_some_measures(key: str) -> None:
     (change,) = changes(rows({"one": {key: 1.0}}), rows({"one": {key: 0.0}}))
     assert (change.better, change.worse) == (("one",), ())
 
@@ -98,7 +98,7 @@ def test_a_run_does_not_differ_from_itself(figures: dict[str, dict[str, float]])
 
 
 @given(RUNS)
-def test_results_are_read_as_they_were_written(
+def test_written_rows_are_read_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, figures: dict[str, dict[str, float]]
 ) -> None:
     folder = tmp_path_factory.mktemp("run")

@@ -89,7 +89,7 @@ def test_a_line_that_is_wrong_is_named(exam: Exam, text: str, words: str) -> Non
     assert words in " ".join(said.split())
 
 
-def test_what_is_not_there_is_named_by_its_option(exam: Exam) -> None:
+def test_a_missing_file_is_named_by_its_option(exam: Exam) -> None:
     assert "'--corpus'" in refused(exam, "--corpus", "elsewhere")
     assert "'--questions'" in refused(exam, "--questions", "elsewhere")
     assert "'--out'" in refused(exam, "--out", str(exam.folder / "questions.jsonl"))
@@ -100,7 +100,7 @@ def test_what_is_not_there_is_named_by_its_option(exam: Exam) -> None:
 
 
 @pytest.mark.slow
-def test_what_would_fail_each_question_is_said_once_and_gold_documents_that_are_missing_too(
+def test_an_error_of_all_questions_and_missing_gold_documents_are_reported_once(
     exam: Exam,
 ) -> None:
     (exam.folder / "empty").mkdir()
@@ -204,7 +204,7 @@ def test_a_process_that_is_killed_ends_the_run_without_reports_and_ctrl_c_does_n
     assert multiprocessing.active_children() == []
 
 
-def test_a_report_is_kept_only_for_the_words_that_were_asked(tmp_path: Path) -> None:
+def test_a_report_is_reused_only_for_the_same_question(tmp_path: Path) -> None:
     reports = ReportFolder(tmp_path / "reports")
     assert reports.read("a/b", "Who?") is None
     reports.write(REPORT, "# Ada")

@@ -39,12 +39,12 @@ def question(**known: Any) -> Question:
 
 @given(st.text())
 @example("ℌ℡ ﬁ İ ŉ ᾳ")
-def test_words_that_are_normalized_stay_as_they_are(text: str) -> None:
+def test_normalizing_twice_changes_nothing_more(text: str) -> None:
     assert normalized(normalized(text)) == normalized(text)
 
 
 @given(st.lists(WORDS), WORDS, st.lists(WORDS))
-def test_an_answer_is_found_whatever_stands_around_it(
+def test_an_answer_is_found_between_any_words(
     before: list[str], answer: str, after: list[str]
 ) -> None:
     assume(normalized(answer))
@@ -74,7 +74,7 @@ def test_an_answer_counts_as_whole_words_without_accents_and_articles(
     assert contains_answer(text, [answer]) is is_there
 
 
-def test_the_lead_is_so_many_words_without_headings_and_citations() -> None:
+def test_the_lead_counts_words_without_headings_and_citations() -> None:
     text = "# A heading of five words\n\n" + "word [1] " * (LEAD_WORDS - 1) + "last [2] beyond"
     assert lead(text).split() == ["word"] * (LEAD_WORDS - 1) + ["last"]
     assert len(words_of("首都 は [12] Tokyo")) == 4
@@ -126,7 +126,7 @@ def test_shares_of_documents_follow_from_what_is_cited(
     assert (figures["all_gold"] == 1) == (figures["gold_recall"] == 1)
 
 
-def test_a_question_of_which_nothing_is_known_is_only_counted() -> None:
+def test_a_question_without_known_answers_has_only_counts() -> None:
     assert measure_report(question(), report("It was Rome [1].", "one.md")) == {
         "abstained": 0.0,
         "cited": 1.0,
@@ -200,7 +200,7 @@ def test_a_share_lies_in_its_interval_which_more_questions_make_narrower(
     assert closer[1] - closer[0] < high - low
 
 
-def test_an_interval_is_the_one_of_the_textbook() -> None:
+def test_the_interval_matches_the_textbook_example() -> None:
     assert [round(end, 3) for end in wilson(0.75, 4)] == [0.301, 0.954]
     estimated = estimate([1.0, 1.0, 1.0, 0.0])
     assert (estimated.low, estimated.high) == wilson(0.75, 4)
@@ -220,13 +220,13 @@ def test_a_quantile_is_that_of_the_statistics_of_python(values: list[float], sha
 
 
 @given(st.integers(0, 200), st.integers(0, 200))
-def test_chance_is_a_probability_and_knows_no_sides(better: int, worse: int) -> None:
+def test_the_sign_test_is_a_symmetric_probability(better: int, worse: int) -> None:
     assert 0 < sign_test(better, worse) <= 1
     assert sign_test(better, worse) == sign_test(worse, better)
     assert sign_test(better + 1, worse) <= sign_test(better, worse) or better < worse
 
 
-def test_chance_is_counted_by_the_tosses_of_a_coin() -> None:
+def test_the_sign_test_matches_the_binomial_distribution() -> None:
     assert sign_test(0, 0) == sign_test(1, 1) == 1
     assert sign_test(5, 0) == 2 / 2**5
     assert sign_test(8, 2) == 2 * (45 + 10 + 1) / 2**10
