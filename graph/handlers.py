@@ -25,7 +25,7 @@ from ..core.records.branches import BranchUpdate, ResearcherState, StepState, St
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import pages_of
-from ..core.writing.report import end_packets, reader_of, report_messages, unchecked
+from ..core.writing.report import Delivery, unchecked
 from ..nodes.step_turn import emit_end, finding_of, gap_left_by, outcome_of
 from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
@@ -110,11 +110,12 @@ async def deliver_unchecked(state: ResearchState, error: NodeError) -> Command[A
     )
     report = unchecked(draft)
     state = replace(state, run=run, report=report)
-    emitter(run.id).emit(*end_packets(state, was_checked=True))
+    delivery = Delivery(state, settings_of(get_runtime(Context)), pages_of(get_store(), run.id))
+    emitter(run.id).emit(*delivery.end_packets(was_checked=True))
     progress = state.progress.model_copy(update={"turn": state.progress.turn + 1})
-    reader = reader_of(settings_of(get_runtime(Context)), pages_of(get_store(), run.id))
-    messages = report_messages(state, report, reader)
-    update = StateUpdate(messages=messages, run=run, report=report, progress=progress)
+    update = StateUpdate(
+        messages=delivery.report_messages(), run=run, report=report, progress=progress
+    )
     return Command(update=update, goto=END)
 
 

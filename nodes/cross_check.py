@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import product
 
 from langchain_core.messages import HumanMessage
@@ -17,7 +16,6 @@ from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..core.writing.forms import RecordContradictions
 from ..prompts import as_gaps, fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from .step_turn import learnings_for_prompt, sources_for_prompt
 from .turn import NodeRuntime, Turn, begin_turn
 
 
@@ -33,20 +31,20 @@ async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     turn = await begin_turn(state, runtime)
     turn.announce("cross_check")
     async with turn.paid():
-        memory = await _check(state, own, turn)
-    found = confirmed_disputes(replace(state, memory={**state.memory, **memory}))
+        memory = await _check(own, turn)
+    turn.apply(memory={**state.memory, **memory})
+    found = confirmed_disputes(turn.state)
     if found:
         turn.emit(disputes_found(found, turn.placement))
     return {**turn.update(), "memory": memory}
 
 
-async def _check(
-    state: ResearchState, own: list[Observation], turn: Turn
-) -> dict[str, Observation]:
+async def _check(own: list[Observation], turn: Turn) -> dict[str, Observation]:
     """Return the contradictions and the closed gaps that the model reports, by key.
 
     Empty if it gives no answer.
     """
+    state = turn.state
     learnings = _comparable(state, own, turn.context.limits.memory_tokens)
     facts = facts_of(learnings)
     gaps = open_gaps(own)
@@ -56,8 +54,8 @@ async def _check(
         "cross_check",
         [HumanMessage(state.brief.summary)],
         knowledge=fenced_knowledge(
-            learnings=learnings_for_prompt(state, learnings),
-            sources=sources_for_prompt(state, learnings),
+            learnings=turn.learnings_for_prompt(learnings),
+            sources=turn.sources_for_prompt(learnings),
             candidates=_candidates(own, facts),
             gaps=as_gaps(gaps),
         ),

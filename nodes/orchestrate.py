@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from ..core.accounts.spending import dispatched_now, limit_reached, shared_task_fields
+from ..core.accounts.spending import dispatched_now, shared_task_fields
 from ..core.dialogue.conversation import latest_messages, text_only
 from ..core.dialogue.decisions import DECISION_TOKENS, MOST_ANALYSES, PENDING, Order, decide
 from ..core.dialogue.transcripts import (
@@ -28,12 +28,10 @@ from ..core.evidence.memory.observations import contradictions, declare_missing,
 from ..core.evidence.text.sentences import cited_sentences
 from ..core.models.ask import Reply, ask_model
 from ..core.models.request import Request
-from ..core.models.resolve import is_extractive, is_small, profile_of
+from ..core.models.resolve import profile_of
 from ..core.records import tool_names
 from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
-from ..core.settings.context import Context
-from ..core.settings.limits import Limits
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
 from ..tools.control import (
@@ -42,9 +40,7 @@ from ..tools.control import (
     RESEARCH_AGENT_SCHEMA,
     THINK_TOOL_SCHEMA,
 )
-from ..tools.offer import offered_tools
 from ..tools.passed import load_servers, passed_tools
-from ..tools.redaction import note_user
 from .turn import NodeRuntime, Turn, begin_turn
 
 _OF_PLAN = "plan-"
@@ -67,12 +63,12 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if reasons:
         max_cycles = context.limits.max_cycles_reasoning
         setting = "max_cycles_reasoning"
-    steering = _steering(state)
-    limit = limit_reached(context.limits, state.spending, state.run.active_seconds)
+    steering = _steering(turn)
+    limit = turn.limit
     if not limit and not state.draft and progress.cycle >= max_cycles - 1:
         limit = f"the last of {max_cycles} cycles was reached ({setting})"
     if limit:
-        memory = _gaps_left(state)
+        memory = _gaps_left(turn)
         progress = progress.model_copy(update={"decision": "report", "waiting": ()})
         return {**turn.costs(stop_reason=limit), "progress": progress, "memory": memory}
     if progress.waiting and not steering:
@@ -81,7 +77,7 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     if state.draft and not steering:
         progress = progress.model_copy(update={"decision": "report"})
         return {**turn.costs(), "progress": progress, "tasks": []}
-    await note_user(turn.pages, state.messages, state.run)
+    await turn.note_user()
     events = CallEvents(turn.emitter, turn.placement)
     async with turn.paid(events):
         request = _request(steering, turn, max_cycles, reasons)
@@ -92,17 +88,18 @@ async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate
     return {**turn.costs(stop_reason=""), **update, "findings": withheld}
 
 
-def _steering(state: ResearchState) -> list[AnyMessage]:
+def _steering(turn: Turn) -> list[AnyMessage]:
     """Return the user's messages since the orchestrator's last turn, as text."""
-    seen = state.progress.seen_messages
+    seen = turn.state.progress.seen_messages
     if not seen:
         return []
-    new = [message for message in state.messages[seen:] if isinstance(message, HumanMessage)]
+    new = [message for message in turn.state.messages[seen:] if isinstance(message, HumanMessage)]
     return text_only(new)
 
 
-def _gaps_left(state: ResearchState) -> dict[str, Observation]:
+def _gaps_left(turn: Turn) -> dict[str, Observation]:
     """Return the tasks that were never researched as gaps, by key."""
+    state = turn.state
     gaps = dict[str, Observation]()
     if state.draft:
         # Its graded checklist says what is open.
@@ -122,7 +119,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     run = state.run
     progress = state.progress
     assert state.plan is not None
-    max_analyses = MOST_ANALYSES if _may_analyze(context) else 0
+    max_analyses = MOST_ANALYSES if turn.is_capable("orchestrator") else 0
     system = render_prompt(
         "orchestrate",
         "system",
@@ -130,7 +127,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         language=run.language,
         plan=state.plan.text,
         reasons=reasons,
-        offered=list(offered_tools(context)),
+        offered=turn.offered,
         own_sources=context.own_sources,
         further=list(passed_tools(context)),
         max_cycles=max_cycles,
@@ -149,7 +146,7 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
         parallel=limits.max_parallel_researchers,
         first_results=len(rounds) == 1,
         nudges=progress.nudges,
-        knowledge=_knowledge(state, limits),
+        knowledge=_knowledge(turn),
     )
     opening = progress.opening or len(state.messages)
     messages = [
@@ -175,15 +172,16 @@ def _request(steering: list[AnyMessage], turn: Turn, max_cycles: int, reasons: b
     )
 
 
-def _knowledge(state: ResearchState, limits: Limits) -> str:
+def _knowledge(turn: Turn) -> str:
     """Return what is still open, and which claims contradict each other, as fenced JSON."""
+    state = turn.state
     own = state.own_observations
     earlier_gaps = list[str]()
     for gap in open_gaps(state.memory.values()):
         if gap not in own:
             earlier_gaps.append(gap.text)
     pairs = list[list[str]]()
-    for pair in contradictions(own)[: limits.max_elements]:
+    for pair in contradictions(own)[: turn.context.limits.max_elements]:
         pairs.append(list(pair.claims))
     return fenced_knowledge(
         gaps=[gap.text for gap in open_gaps(own)],
@@ -192,22 +190,16 @@ def _knowledge(state: ResearchState, limits: Limits) -> str:
     )
 
 
-def _may_analyze(context: Context) -> bool:
-    """Whether the model is able to write analyses."""
-    return not (is_small("orchestrator", context) or is_extractive("orchestrator", context))
-
-
 def _carry_out(steering: list[AnyMessage], reply: Reply, turn: Turn) -> StateUpdate:
     """Return the update that follows from the model's calls.
 
     `steering`: the user's new messages.
     """
-    context = turn.context
     events = turn.events
     state = turn.state
     progress = state.progress
     tools = {tool_names.RESEARCH_AGENT, tool_names.GENERATE_REPORT, tool_names.THINK_TOOL}
-    if _may_analyze(context):
+    if turn.is_capable("orchestrator"):
         tools.add(tool_names.ANALYZE_FINDINGS)
     known_ids = call_ids(state.transcript) | set(state.findings)
     calls = read_calls(reply.message, tools, known_ids)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
-from ..core.dialogue.conversation import latest_messages
 from ..core.dialogue.plan_text import (
     MOST_REQUIREMENTS,
     PLAN_TITLE_CHARACTERS,
@@ -23,7 +21,6 @@ from ..core.writing.forms import MakePlan, PlannedStep
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from .answers import offer_plan
-from .step_turn import learnings_for_prompt, sources_for_prompt
 from .turn import NodeRuntime, Turn, begin_turn
 
 
@@ -39,7 +36,7 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         return {"steps": read_steps(state.plan.text, max_steps)}
     turn.announce("plan")
     async with turn.paid():
-        form = await _ask(state, turn)
+        form = await _ask(turn)
     question = state.run.question
     if state.learnings:
         # With learnings from earlier questions, a plan may consist of analysis alone.
@@ -68,7 +65,7 @@ async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
         PlanDelta(placement=placement, content=text),
         SectionEnd(placement=placement),
     )
-    update = await offer_plan(turn, replace(state, plan=written, steps=steps))
+    update = await offer_plan(turn, written)
     progress = turn.advanced(opening=len(state.messages), seen_messages=len(state.messages))
     return {**update, "steps": steps, "progress": progress}
 
@@ -112,11 +109,12 @@ def typed_steps(planned: Sequence[PlannedStep], most: int, question: str) -> lis
     return steps
 
 
-async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
+async def _ask(turn: Turn) -> MakePlan:
     """Return the planner's form.
 
     Raises `NoPlan` if the model does not fill it in, or the error of a failed call.
     """
+    state = turn.state
     run = state.run
     brief = state.brief
     context = turn.context
@@ -125,15 +123,13 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
     earlier = [learning for learning in state.learnings.values() if learning not in own]
     learned = fitting_learnings([own, earlier], brief.summary, limits.memory_tokens)
     gaps = [gap.text for gap in open_gaps(state.memory.values())]
-    orientation: str | None = ""
-    if brief.orientation:
-        orientation = await turn.pages.text(brief.orientation)
+    orientation = await turn.orientation()
     try:
         return await turn.filler.ask(
             MakePlan,
             "planner",
             "plan_steps",
-            latest_messages(state.messages),
+            turn.conversation,
             max_steps=limits.max_plan_steps,
             instructions=context.instructions,
             assumptions=run.assumptions,
@@ -143,8 +139,8 @@ async def _ask(state: ResearchState, turn: Turn) -> MakePlan:
             summary=brief.summary,
             orientation=orientation,
             knowledge=fenced_knowledge(
-                learnings=learnings_for_prompt(state, learned),
-                sources=sources_for_prompt(state, learned),
+                learnings=turn.learnings_for_prompt(learned),
+                sources=turn.sources_for_prompt(learned),
                 gaps=gaps[: limits.max_elements],
             ),
         )

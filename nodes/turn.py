@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -14,23 +14,31 @@ from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from ..core.accounts.ledger import UnsettledCosts, recorded, unsettled_costs
+from ..core.accounts.spending import limit_reached, shared_task_fields
 from ..core.concurrency import Failed, attempt
-from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules
+from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules, latest_messages
 from ..core.events.call import ActivityKind, CallEvents, SilentEvents, activity
 from ..core.events.log import Emitter, emitter
 from ..core.events.packets import Packet, Placement, placement_of
 from ..core.evidence.citations.rendering import plain_line
+from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
-from ..core.models.resolve import settings_of
+from ..core.models.resolve import is_extractive, is_small, settings_of
 from ..core.records import tool_names
-from ..core.records.branches import ResearcherState
+from ..core.records.branches import ResearcherState, StepTask
+from ..core.records.plan import Learning, PlanStep
 from ..core.records.research import Action, Progress, Run, Spent, Task, Value
+from ..core.records.sources import Source
 from ..core.settings.context import Context, Role, Watch, within_scope
 from ..core.store.pages import pages_of
+from ..core.writing.basis import ReportBasis
 from ..core.writing.facts import facts_of_researcher, facts_of_run
 from ..core.writing.fill_in import Filler
+from ..core.writing.report import Delivery
+from ..prompts import as_learned, as_sources
 from ..state import ResearchState, StateUpdate
-from ..tools.offer import researcher_request
+from ..tools.offer import offered_tools, researcher_request
+from ..tools.redaction import note_user
 from ..tools.tool import Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
 
@@ -57,13 +65,22 @@ class NodeTurn(Generic[Events]):
         make_events: MakeEvents[Events],
     ) -> None:
         question_id = work.question_id if isinstance(work, Task) else work.id
-        self.context = within_scope(settings_of(runtime), work.scope)
+        self.scope = work.scope
+        """What the question may search."""
+        self.context = within_scope(settings_of(runtime), self.scope)
         self.pages = pages_of(runtime.store, question_id)
         self.emitter = emitter(question_id)
         self.placement = placement
         """Placement (turn and tab indexes) of its first packets."""
         self.events = make_events(self.emitter, placement)
         """Observes the node's model calls and keeps their bill."""
+
+    @property
+    def branch_tools(self) -> list[str]:
+        """Names of the built-in tools for researchers and steps, which do not search documents that
+        they read whole.
+        """
+        return list(offered_tools(self.context, has_read_all=self.scope.reads_all))
 
     def emit(self, *packets: Packet) -> None:
         """Emit packets.
@@ -87,7 +104,10 @@ class NodeTurn(Generic[Events]):
 
 
 class Turn(NodeTurn[CallEvents]):
-    """A turn of a node that works for the whole run; create it with `begin_turn`."""
+    """A turn of a node that works for the whole run; create it with `begin_turn`.
+
+    It holds the state, and says what nodes want to know of it.
+    """
 
     def __init__(self, state: ResearchState, runtime: NodeRuntime, lost: UnsettledCosts) -> None:
         """`lost`: costs of turns that failed or were stopped, not included in the state yet."""
@@ -101,8 +121,84 @@ class Turn(NodeTurn[CallEvents]):
         self._lost = lost.new(state.spending)
         self._watch = Watch(self.context.clock, run.active_seconds)
         self.state = replace(state, run=run, spending={**state.spending, **self._lost})
-        """The state, including the lost costs."""
+        """The state, including the lost costs; see `apply`."""
         self.filler = Filler(self.context, run, self.events, placement, self._facts)
+
+    def apply(self, **changes: Any) -> None:
+        """Change fields of the turn's state, as the node's update will."""
+        self.state = replace(self.state, **changes)
+
+    @property
+    def basis(self) -> ReportBasis:
+        """What the thread has found, as models read it."""
+        return ReportBasis(self.state)
+
+    @property
+    def delivery(self) -> Delivery:
+        """Delivers the draft or report of the state."""
+        return Delivery(self.state, self.context, self.pages)
+
+    @property
+    def conversation(self) -> list[AnyMessage]:
+        """The conversation as models read it."""
+        return latest_messages(self.state.messages)
+
+    @property
+    def offered(self) -> list[str]:
+        """Names of the built-in tools that the settings offer, whether or not documents are read
+        whole.
+        """
+        return list(offered_tools(self.context))
+
+    @property
+    def limit(self) -> str:
+        """The limit of the run that is reached, in words; empty if there is none."""
+        spending = {**self.state.spending, **self.spending}
+        return limit_reached(self.context.limits, spending, self.state.run.active_seconds)
+
+    def is_capable(self, role: Role) -> bool:
+        """Whether the role's model is able to judge: neither small nor extractive."""
+        return not (is_small(role, self.context) or is_extractive(role, self.context))
+
+    async def note_user(self) -> None:
+        """Allow the user's words in queries, and the addresses among them to be opened."""
+        await note_user(self.pages, self.state.messages, self.state.run)
+
+    async def orientation(self) -> str | None:
+        """Return the results of the first search; empty if there was none."""
+        reference = self.state.brief.orientation
+        return await self.pages.text(reference) if reference else ""
+
+    def sources_for_prompt(self, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+        """Return the sources of learnings for a prompt, with their numbers in the thread."""
+        sources = dict[str, Source]()
+        for learning in learnings:
+            if learning.source:
+                sources[learning.source] = self.state.sources[learning.source]
+        return as_sources(sources.values(), self.state.numbers)
+
+    def learnings_for_prompt(self, learnings: Iterable[Learning]) -> list[dict[str, Any]]:
+        """Return learnings for a prompt, each fact once, with the sources' numbers in the
+        thread.
+        """
+        return as_learned(facts_of(learnings), self.state.numbers)
+
+    def single_task(self, step: PlanStep, cycle: int) -> StepTask:
+        """Return the task of a step outside the plan; its budget is what the run has left."""
+        run = self.state.run
+        limits = self.context.limits
+        fields = shared_task_fields(run, limits, self.state.spending, 1)
+        fields["seconds"] = limits.max_seconds_planned
+        return StepTask(
+            id=f"{run.id[:8]}-{step.id}",
+            question=run.question,
+            text=step.title,
+            cycle=cycle,
+            position=0,
+            turn=self.state.progress.turn,
+            step=step,
+            **fields,
+        )
 
     def _facts(self) -> Facts:
         return facts_of_run(self.state, self.context)

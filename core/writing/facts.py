@@ -28,7 +28,7 @@ from ..records.plan import Learning
 from ..records.research import Finding
 from ..records.sources import time_of
 from ..settings.context import Context
-from .basis import texts_of_steps
+from .basis import ReportBasis
 
 _OUT_OF_FORCE = frozenset({"superseded_by", "is_draft", "in_force_from"})
 """Fields of a result that mark a document as not in force."""
@@ -218,14 +218,15 @@ def omitted_facts(facts: Mapping[str, Sequence[str]], text: str) -> str:
     return "\n".join(omitted[:MOST_OTHERS])
 
 
-def facts_by_topic(state: ResearchState) -> dict[str, list[str]]:
+def facts_by_topic(basis: ReportBasis) -> dict[str, list[str]]:
     """Return the distinct cited lines of the question's findings, by topic.
 
     A topic is a heading: the title of a step, or the task of a researcher.
     """
+    state = basis.state
     known = by_number(state.sources.values())
     titles = {step.id: step.title for step in state.steps}
-    texts = texts_of_steps(state, state.own_findings)
+    texts = basis.texts_of_steps(state.own_findings)
     seen = set[str]()
     facts = dict[str, list[str]]()
     for finding in state.own_findings:
