@@ -34,7 +34,7 @@ from ..core.records.sources import DOCUMENT_SCHEME, NotRead, Source
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ..core.writing.examination import Examination
-from ..core.writing.fill_in import Filler
+from ..core.writing.forms import Filler
 from ..core.writing.judging import Judgements, Texts
 from ..core.writing.language import into_one_language, named_language
 from ..core.writing.report import audited_report, unchecked

@@ -26,7 +26,7 @@ from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import pages_of
 from ..core.writing.report import Delivery, unchecked
-from ..nodes.step_turn import emit_end, finding_of, gap_left_by, outcome_of
+from ..nodes.step_turn import close_step, emit_end
 from ..state import ResearchState, StateUpdate
 from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
@@ -88,13 +88,8 @@ async def end_step(state: StepState, error: NodeError) -> Command[Any]:
     """If the evaluation of a step fails, end the step with its results so far."""
     reason = _reason(error)
     emitter(state.task.question_id).emit(step_failed(placement_of(state.task), reason))
-    finding = finding_of(state, [*state.failures, reason], state.seconds)
-    emit_end(emitter(state.task.question_id), finding, state.task)
-    outcome = outcome_of(state)
-    memory = gap_left_by(state, finding)
-    update = BranchUpdate(
-        findings={finding.id: finding}, outcomes={outcome.step: outcome}, memory=memory
-    )
+    failures = [*state.failures, reason]
+    update = close_step(state, failures, state.seconds, emitter(state.task.question_id))
     return Command(update=update, goto=END)
 
 

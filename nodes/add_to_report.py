@@ -14,7 +14,7 @@ from ..core.evidence.citations.rendering import plain_citations
 from ..core.records.report import Draft
 from ..core.records.research import Finding
 from ..core.records.sources import Source
-from ..core.writing.forms import AddToReport
+from ..core.writing.forms import Form
 from ..core.writing.report import clean_for_draft
 from ..prompts import fence, fenced_knowledge
 from ..state import ResearchState, StateUpdate
@@ -22,6 +22,24 @@ from .turn import NodeRuntime, begin_turn
 
 _LINE = re.compile(r"\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
 """Matches the start of a list item or table row."""
+
+
+class Addition(Form):
+    """A passage that the report lacks."""
+
+    after: int
+    """Number of the block that it follows; 0: at the beginning."""
+    is_continued: bool = False
+    """Whether it continues the paragraph, list or table of that block."""
+    text: str
+    """The passage in Markdown, with its citations such as [3]; a new section begins with its heading."""  # noqa: E501
+
+
+class AddToReport(Form):
+    """Hand in what the report lacks."""
+
+    additions: list[Addition]
+    """The passages; empty if the new findings add nothing."""
 
 
 async def add_to_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
+from typing import Any
 
 from langchain_core.messages import HumanMessage
+from pydantic import Field, ValidatorFunctionWrapHandler, field_validator
 
 from ..core.events.call import disputes_found
 from ..core.evidence.memory.disputes import confirmed_disputes, dispute_between, observed_dispute
@@ -13,10 +15,29 @@ from ..core.evidence.memory.learned import facts_of, fitting_learnings
 from ..core.evidence.memory.observations import close_gap, contradictions, insights, open_gaps
 from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
-from ..core.writing.forms import RecordContradictions
+from ..core.writing.forms import Form
 from ..prompts import as_gaps, fenced_knowledge
 from ..state import ResearchState, StateUpdate
+from ..tools.disputes import StatedDispute, StatedDisputes
 from .turn import NodeRuntime, Turn, begin_turn
+
+
+class RecordContradictions(Form):
+    """Hand in which learnings contradict each other, and which open questions they answer."""
+
+    contradictions: StatedDisputes
+    """The pairs of learnings that contradict each other; empty if there are none."""
+    answered_gaps: list[int] = Field(default_factory=list)
+    """Numbers of the open questions that the learnings do answer."""
+
+    @field_validator("contradictions", mode="wrap")
+    @classmethod
+    def _keep_a_pair(cls, given: Any, read: ValidatorFunctionWrapHandler) -> list[StatedDispute]:
+        # Malformed pairs are dropped; if none is left, the model is asked again.
+        pairs: list[StatedDispute] = read(given)
+        if given and not pairs:
+            raise ValueError("each pair needs claim, document, other and other_document")
+        return pairs
 
 
 async def cross_check(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

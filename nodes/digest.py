@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from langchain_core.messages import AnyMessage, HumanMessage
+from pydantic import Field
 
 from ..core.dialogue.conversation import mark_of, text_only
 from ..core.dialogue.schedule import replace_steps, revise_steps, with_follow_up
 from ..core.evidence.memory.learned import fitting_learnings, is_confident
 from ..core.evidence.memory.observations import insights, open_gaps
 from ..core.records.plan import PlanStep
-from ..core.writing.forms import UpdatePlan
+from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from .step_turn import ended_step
@@ -17,6 +18,46 @@ from .turn import NodeRuntime, Turn, begin_turn
 
 _SHOWN_FIELDS = {"id", "title", "description", "task", "status", "requires_search"}
 """Fields of a step that the planner sees."""
+
+
+class NeedlessStep(Form):
+    """A step that is no longer needed."""
+
+    step: str
+    """Its id."""
+    reason: str
+    """Why, in one sentence."""
+
+
+class RewordedStep(Form):
+    """A step that should ask for something else."""
+
+    step: str
+    """Its id."""
+    task: str
+    """What to find out now; understandable on its own."""
+
+
+class AddedStep(Form):
+    """A step that the user asked for after the plan was made."""
+
+    title: str
+    """A few words."""
+    task: str
+    """What to find out; understandable on its own."""
+    requires_search: bool = True
+    """Whether it searches or only thinks."""
+
+
+class UpdatePlan(Form):
+    """Adapt the rest of the plan to the findings; leave all lists empty if it is right as it is."""
+
+    needless: list[NeedlessStep] = Field(default_factory=list)
+    """Pending steps whose answer is already known."""
+    reworded: list[RewordedStep] = Field(default_factory=list)
+    """Pending steps that should ask for something else, given the findings."""
+    added: list[AddedStep] = Field(default_factory=list)
+    """Steps that the user asked for after the plan was made; they come last."""
 
 
 async def digest(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from ..core.dialogue.decisions import PENDING
 from ..core.dialogue.schedule import revise_steps
 from ..core.dialogue.transcripts import research_message, results_for
 from ..core.events.packets import ReportGraded
 from ..core.records.report import Draft, Grade
-from ..core.writing.forms import GradeReport, RequirementGrade
+from ..core.writing.forms import Form
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
@@ -18,6 +19,27 @@ _NOT_GRADED = (
     "The report was not compared with the checklist of the request: the verifier's model gave no "
     "grades."
 )
+
+
+class RequirementGrade(Form):
+    """Whether the report meets a requirement."""
+
+    number: int
+    """Number of the requirement."""
+    verdict: Literal["answered", "partly", "not answered"]
+    missing: str = ""
+    """Unless it is answered: what the draft lacks, in a few words for its reader."""
+    is_found: bool = False
+    """Unless it is answered: whether the findings contain what the draft lacks."""
+    task: str = ""
+    """What to find out, in a sentence understandable on its own; empty if there is nothing to find out."""  # noqa: E501
+
+
+class GradeReport(Form):
+    """Hand in the grades."""
+
+    grades: list[RequirementGrade]
+    """One for each requirement, by its number."""
 
 
 async def grade_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

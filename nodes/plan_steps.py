@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from pydantic import Field, field_validator
+
 from ..core.dialogue.plan_text import (
     MOST_REQUIREMENTS,
     PLAN_TITLE_CHARACTERS,
@@ -17,11 +19,46 @@ from ..core.evidence.memory.learned import fitting_learnings
 from ..core.evidence.memory.observations import open_gaps
 from ..core.records.plan import PlanStep
 from ..core.records.research import Plan
-from ..core.writing.forms import MakePlan, PlannedStep
+from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from .answers import offer_plan
 from .turn import NodeRuntime, Turn, begin_turn
+
+
+class PlannedStep(Form):
+    """A step of the plan."""
+
+    title: str
+    """A few words."""
+    description: str = ""
+    """What the step is for, in one sentence."""
+    task: str
+    """One or two sentences: what to find out; understandable without the other steps."""
+    requires_search: bool
+    """True: it searches. False: it only reasons about what other steps found."""
+    requires_previous: bool = False
+    """Whether it can only be done once earlier steps are done."""
+    depends_on: list[int] = Field(default_factory=list)
+    """Numbers of those earlier steps; empty: all earlier steps."""
+
+
+class MakePlan(Form):
+    """Hand in the plan."""
+
+    title: str = ""
+    """Title of the report, ten words at most."""
+    steps: list[PlannedStep]
+    """The steps in their order; the first has the number 1."""
+    requirements: list[str] = Field(default_factory=list)
+    """The checklist: what the report must say to answer the request, one thing per item."""
+
+    @field_validator("steps")
+    @classmethod
+    def _say_something(cls, steps: list[PlannedStep]) -> list[PlannedStep]:
+        if not any(step.title.strip() or step.task.strip() for step in steps):
+            raise ValueError("a plan has at least one step with words")
+        return steps
 
 
 async def plan_steps(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

@@ -11,16 +11,23 @@ from ..core.records.branches import StepState
 from ..core.records.plan import PlanStep
 from ..core.records.sources import short_hash
 from ..core.store.pages import reference_to
-from ..core.writing.fill_in import Filler
-from ..core.writing.forms import RecordRound, RecordSummary
+from ..core.writing.forms import Filler, Form
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
 from ..tools.use import keep, sources_found
-from .step_turn import ask_round, finding_of, form_as_call, learned_in
+from .step_forms import RecordRound
+from .step_turn import StepWork, finding_of
 from .turn import NodeRuntime, Turn, begin_turn
 
 _NAMED_PAGES = "0"
 """Id of the step that represents the pages named by the user."""
+
+
+class RecordSummary(Form):
+    """Hand in the summary of the conversation."""
+
+    summary: str
+    """What the user wants to know, with every detail they gave, in a few sentences."""
 
 
 async def summarize(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
@@ -75,13 +82,14 @@ async def _read_named(turn: Turn) -> StateUpdate:
     numbers = {key: number for number, key in enumerate(sources, 1)}
     reference = await keep(outcome, numbers, turn.pages, run.id)
     step = StepState([task], iteration=1, has_results=True, numbered=[*sources], actions=[action])
-    call = form_as_call(RecordRound(open_next=addresses), step.call_id)
+    call = RecordRound(open_next=addresses).as_call(step.call_id)
     step.notes = [call, reference_to(step.call_id, reference)]
     filler = Filler(turn.context, run, turn.events, turn.placement)
     if sources:
-        form = await ask_round(step, turn, filler)
+        work = StepWork(step, turn, filler)
+        form = await work.ask_round()
         if form:
-            step.learnings = learned_in(form, step, numbers.values()).learnings
+            step.learnings = work.learned(form, numbers.values()).learnings
     if outcome.problems:
         step.ended = "partial"
         step.reason = " ".join(outcome.problems).rstrip(".")

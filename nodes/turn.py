@@ -33,7 +33,7 @@ from ..core.settings.context import Context, Role, Watch, within_scope
 from ..core.store.pages import pages_of
 from ..core.writing.basis import ReportBasis
 from ..core.writing.facts import facts_of_researcher, facts_of_run
-from ..core.writing.fill_in import Filler
+from ..core.writing.forms import Filler
 from ..core.writing.report import Delivery
 from ..prompts import as_learned, as_sources
 from ..state import ResearchState, StateUpdate

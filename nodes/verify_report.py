@@ -11,7 +11,7 @@ from ..core.records import tool_names
 from ..core.records.report import Draft
 from ..core.writing.basis import source_texts
 from ..core.writing.examination import Examination
-from ..core.writing.fill_in import Filler
+from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.report import audited_report, unchecked
 from ..core.writing.usual_cost import record_finished

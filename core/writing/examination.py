@@ -31,8 +31,7 @@ from ..records.report import (
     UnitVerdict,
 )
 from ..records.sources import Source
-from .fill_in import Filler
-from .forms import RewriteSentences
+from .forms import Filler, Form
 from .judging import (
     SECOND_LOOK,
     Evidence,
@@ -63,6 +62,22 @@ _JOINED_CHARACTERS = 600
 _TITLE_KINDS = frozenset({"heading", "intro", "label", "head"})
 """Kinds of units that often state nothing: they are wrong only if sources contradict them or lack
 their number."""
+
+
+class RewrittenSentence(Form):
+    """A corrected sentence of the report."""
+
+    number: int
+    """Its number in the list."""
+    text: str
+    """The new sentence with its citations, such as [3]."""
+
+
+class RewriteSentences(Form):
+    """Hand in the sentences."""
+
+    sentences: list[RewrittenSentence]
+    """The sentences that can be corrected."""
 
 
 class Fault(NamedTuple):
