@@ -21,14 +21,14 @@ from ..core.events.call import researcher_failed, step_failed
 from ..core.events.log import emitter
 from ..core.events.packets import placement_of
 from ..core.models.resolve import settings_of
-from ..core.records.branches import BranchUpdate, ResearcherState, StepState, StepTask
+from ..core.records.branches import BranchUpdate, ResearcherState, StepState
 from ..core.records.research import Action, Task
 from ..core.settings.context import Context
 from ..core.store.pages import pages_of
 from ..core.writing.report import Delivery, unchecked
-from ..nodes.step_turn import close_step, emit_end
+from ..nodes.excerpts import failed_branch, keep_excerpts
+from ..nodes.step_turn import close_step
 from ..state import ResearchState, StateUpdate
-from ..tools.excerpts import emit_failure, failed_finding, keep_excerpts
 
 
 async def write_partial_finding(
@@ -64,12 +64,7 @@ async def record_failure(state: dict[str, Task], error: NodeError) -> Command[Li
     The others continue.
     """
     task = state["task"]
-    finding, events = failed_finding(task, "failed", _reason(error)), emitter(task.question_id)
-    if isinstance(task, StepTask):
-        events.emit(step_failed(placement_of(task), finding.reason))
-        emit_end(events, finding, task)
-    else:
-        emit_failure(events, finding, task, [])
+    finding = failed_branch(task, _reason(error), emitter(task.question_id))
     return Command(update={"findings": {finding.id: finding}}, goto="collect")
 
 

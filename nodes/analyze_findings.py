@@ -10,7 +10,7 @@ from ..core.records.research import Ending, Finding
 from ..core.writing.forms import Form
 from ..prompts import fence
 from ..state import ResearchState, StateUpdate
-from ..tools.excerpts import finding_packets
+from .excerpts import finding_packets
 from .turn import NodeRuntime, begin_turn
 
 _HEAD = "Analysis, which rests on the findings and is no source of its own:"

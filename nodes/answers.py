@@ -18,9 +18,9 @@ from ..core.events.call import stop_packet
 from ..core.events.packets import EstimateMade
 from ..core.evidence.citations.labels import is_approval, labels
 from ..core.records.research import Plan
-from ..core.writing.usual_cost import usual_cost_of
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
+from .usual_cost import usual_cost_of
 
 AnswerKind = Literal["approve", "edit", "reject", "respond", "end"]
 END_RUN = {"action": "end"}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import SystemMessage
+from pydantic import BaseModel, Field
 
 from ..core.dialogue.conversation import marked
 from ..core.events.call import stop_packet
@@ -15,8 +16,7 @@ from ..core.models.ask import ask_model
 from ..core.records import tool_names
 from ..prompts import fence, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.control import ANSWER_FROM_READ_SCHEMA, GENERATE_PLAN_SCHEMA, LOOK_UP_SCHEMA
-from ..tools.tool import as_lines
+from ..tools.tool import Lines, as_lines, tool_schema
 from .turn import NodeRuntime, Turn, begin_turn
 
 _ASKS = re.compile("[?？؟\u037e]")
@@ -27,6 +27,25 @@ _RECALLED = (
     "if you want it."
 )
 _NOT_SMALL = "More than a small question: researched step by step."
+
+
+class GeneratePlan(BaseModel):
+    """The request is clear: nothing has to be asked, planning can start."""
+
+
+class LookUp(BaseModel):
+    """Have the request answered from one search."""
+
+    queries: Lines = Field(description="What to search for: short queries, each about one thing.")
+
+
+class AnswerFromRead(BaseModel):
+    """Have the request answered from the passages that are shown: they hold all that it asks for."""  # noqa: E501
+
+
+GENERATE_PLAN_SCHEMA = tool_schema(tool_names.GENERATE_PLAN, GeneratePlan)
+LOOK_UP_SCHEMA = tool_schema(tool_names.LOOK_UP, LookUp)
+ANSWER_FROM_READ_SCHEMA = tool_schema(tool_names.ANSWER_FROM_READ, AnswerFromRead)
 
 
 async def clarify(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

@@ -18,7 +18,7 @@ from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..core.writing.forms import Form
 from ..prompts import as_gaps, fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from ..tools.disputes import StatedDispute, StatedDisputes
+from .disputes import StatedDispute, StatedDisputes
 from .turn import NodeRuntime, Turn, begin_turn
 
 

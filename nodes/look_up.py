@@ -20,9 +20,9 @@ from ..core.settings.context import Watch
 from ..core.writing.basis import SourcePassage
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
-from ..tools.excerpts import finding_packets
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
+from .excerpts import finding_packets
 from .turn import NodeRuntime, Turn, begin_turn
 
 _LOOK_UP = "look-up"

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
 
 from ..core.accounts.spending import dispatched_now, shared_task_fields
 from ..core.dialogue.conversation import latest_messages, text_only
@@ -34,17 +35,49 @@ from ..core.records.plan import Observation
 from ..core.records.research import Progress, Task
 from ..prompts import fenced_knowledge, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.control import (
-    ANALYZE_FINDINGS_SCHEMA,
-    GENERATE_REPORT_SCHEMA,
-    RESEARCH_AGENT_SCHEMA,
-    THINK_TOOL_SCHEMA,
-)
 from ..tools.passed import load_servers, passed_tools
+from ..tools.tool import tool_schema
+from .control import THINK_TOOL_SCHEMA
 from .turn import NodeRuntime, Turn, begin_turn
 
 _OF_PLAN = "plan-"
 """Id prefix of tasks that are steps of the plan, not requests of the model."""
+
+
+class ResearchAgent(BaseModel):
+    """Give one topic to a research agent, which sees nothing but the task. Returns its findings with source numbers."""  # noqa: E501
+
+    task: str = Field(
+        description=(
+            "One or two descriptive sentences: what to find out and in which direction to look."
+        )
+    )
+    title: str = Field(
+        default="", description="The topic in at most six words, for the user who watches."
+    )
+
+
+class AnalyzeFindings(BaseModel):
+    """Have the findings so far thought over, without a search: returns conclusions with the numbers of the sources."""  # noqa: E501
+
+    task: str = Field(
+        description="What to compare, and by which criteria, or which answer to challenge."
+    )
+
+
+class GenerateReport(BaseModel):
+    """Everything has been researched, or no cycles are left: have the report written."""
+
+    missing: list[str] = Field(
+        default_factory=list,
+        description="What the request asks for and no result answers, each in a phrase that is "
+        "understood alone; empty if everything is answered.",
+    )
+
+
+RESEARCH_AGENT_SCHEMA = tool_schema(tool_names.RESEARCH_AGENT, ResearchAgent)
+ANALYZE_FINDINGS_SCHEMA = tool_schema(tool_names.ANALYZE_FINDINGS, AnalyzeFindings)
+GENERATE_REPORT_SCHEMA = tool_schema(tool_names.GENERATE_REPORT, GenerateReport)
 
 
 async def orchestrate(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

@@ -41,20 +41,21 @@ from ..core.records.plan import Learning, Observation, PlanStep, StepOutcome
 from ..core.records.research import Finding, Value
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context
-from ..core.writing.facts import MOST_OTHERS, facts_of_step, known_from
 from ..core.writing.forms import Filler
 from ..core.writing.write import write_silently
 from ..prompts import as_elements, as_gaps, as_learned, as_sources, fenced_knowledge, render_prompt
-from ..tools.disputes import read_disputes
-from ..tools.internal_search import documents_first
-from ..tools.results import Result, results_in, shortener
+from ..tools.results import Result, known_in, results_in, shortener
 from ..tools.tool import as_lines
+from .disputes import read_disputes
+from .facts import facts_of_step
 from .step_forms import Judged, LearnedFact, RecordRound
-from .turn import AnyTurn, BranchTurn
+from .turn import AnyTurn, BranchTurn, documents_first
 
 _INSIGHT_CONFIDENCE = 0.8
 """Score of every recorded insight; insights are recorded only if the step's results are
 confident."""
+_MOST_OTHERS = 3
+"""Maximum number of facts from other results to add to those that a small model listed."""
 _NOTHING = "Nothing that bears on this was found."
 
 
@@ -160,7 +161,7 @@ class StepWork:
             return form
         cited = {fact.document for fact in listed}
         others = [fact for fact in form.learnings if fact.document not in cited]
-        return form.model_copy(update={"learnings": [*listed, *others[:MOST_OTHERS]]})
+        return form.model_copy(update={"learnings": [*listed, *others[:_MOST_OTHERS]]})
 
     async def _list_facts(
         self, said: Sequence[AnyMessage], notes: Sequence[AnyMessage]
@@ -193,7 +194,7 @@ class StepWork:
         except DeepResearchError as error:
             self._filler.fail(failure_of(error))
             return []
-        shown = known_from(results_in(notes))
+        shown = known_in(notes)
         text = await asyncio.to_thread(with_found_citations, text, shown)
         facts = list[LearnedFact]()
         for line in text.split("\n"):

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from langchain_core.messages import AIMessageChunk, AnyMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    AnyMessage,
+    HumanMessage,
+    SystemMessage,
+)
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
@@ -17,34 +23,41 @@ from ..core.accounts.ledger import UnsettledCosts, recorded, unsettled_costs
 from ..core.accounts.spending import limit_reached, shared_task_fields
 from ..core.concurrency import Failed, attempt
 from ..core.dialogue.conversation import MESSAGE_MARK, PROGRESS, house_rules, latest_messages
+from ..core.dialogue.decisions import DECISION_TOKENS
+from ..core.dialogue.transcripts import results_in_order
 from ..core.events.call import ActivityKind, CallEvents, SilentEvents, activity
 from ..core.events.log import Emitter, emitter
 from ..core.events.packets import Packet, Placement, placement_of
 from ..core.evidence.citations.rendering import plain_line
 from ..core.evidence.memory.learned import facts_of
 from ..core.models.request import Facts, Request
-from ..core.models.resolve import is_extractive, is_small, settings_of
+from ..core.models.resolve import is_extractive, is_small, profile_of, settings_of
 from ..core.records import tool_names
 from ..core.records.branches import ResearcherState, StepTask
+from ..core.records.dispute import Dispute
 from ..core.records.plan import Learning, PlanStep
 from ..core.records.research import Action, Progress, Run, Spent, Task, Value
 from ..core.records.sources import Source
 from ..core.settings.context import Context, Role, Watch, within_scope
 from ..core.store.pages import pages_of
 from ..core.writing.basis import ReportBasis
-from ..core.writing.facts import facts_of_researcher, facts_of_run
 from ..core.writing.forms import Filler
 from ..core.writing.report import Delivery
-from ..prompts import as_learned, as_sources
+from ..prompts import as_learned, as_sources, render_prompt
 from ..state import ResearchState, StateUpdate
-from ..tools.offer import offered_tools, researcher_request
+from ..tools.offer import DOCUMENTS_CALL, offered_tools, researcher_tools
 from ..tools.redaction import note_user
+from ..tools.results import shortener, shrunk
 from ..tools.tool import Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
+from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
+from .disputes import declared_disputes
+from .facts import facts_of_researcher, facts_of_run
 
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the
 line."""
+OPENING = "Read the user's documents."
 Events = TypeVar("Events", bound=CallEvents)
 MakeEvents = Callable[[Emitter, Placement], Events]
 """Creates the observer of a node's model calls, such as the class `CallEvents`."""
@@ -335,14 +348,87 @@ class ResearcherTurn(BranchTurn[Events]):
         super().__init__(state.task, state.seconds, state.step, runtime, make_events)
         self._state = state
 
+    @property
+    def tools(self) -> dict[str, dict[str, Any]]:
+        """Schemas of the researcher's tools by name: the built-in ones and those of the
+        settings.
+        """
+        return researcher_tools(self.context, has_read_all=self.scope.reads_all)
+
+    async def notes(self) -> list[AnyMessage]:
+        """Return the researcher's messages so far, with the texts of results filled in."""
+        return await self.pages.fill_in(results_in_order(self._state.notes))
+
+    def in_view(self, notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+        """Return notes as the model sees them, with the older results shortened."""
+        return shrunk(notes, max(self._state.shrunk, default=0), self._task.text)
+
     def request(self, notes: Sequence[AnyMessage], reminder: str, **fields: Any) -> Request:
         """Return a request to the researcher's model, with the facts of its notes.
 
+        All requests begin with the same prompt, tools and task, so that providers cache them.
         `notes`: its messages so far, with the texts of results filled in; `fields`: further fields
         of the request.
         """
-        request = researcher_request(self._task, self.context, notes, reminder)
-        return request._replace(facts=facts_of_researcher(self._state, notes), **fields)
+        task = self._task
+        context = self.context
+        schemas = self.tools
+        reasons = profile_of("researcher", context).reasons
+        offered = list(schemas)
+        listed = " and ".join(offered[-2:])
+        if len(offered) > 2:
+            listed = ", ".join([*offered[:-2], listed])
+        system = render_prompt(
+            "think_or_act",
+            "system",
+            date=task.date,
+            language=task.language,
+            tools=listed,
+            offered=offered,
+            own_sources=context.own_sources,
+            reasons=reasons,
+            max_iterations=context.limits.max_iterations,
+            max_queries=context.limits.max_queries,
+            documents="" if task.scope.reads_all else task.scope.documents,
+            has_read_all=task.scope.reads_all,
+        )
+        conversation = documents_first([HumanMessage(task.text)], notes)
+        messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
+        tools = [GENERATE_FINDING_SCHEMA]
+        if schemas:
+            tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
+            if not reasons:
+                tools.append(THINK_TOOL_SCHEMA)
+        request = Request(
+            "researcher",
+            task.question_id,
+            messages,
+            shortener(task.text),
+            tools,
+            max_tokens=DECISION_TOKENS,
+            facts=facts_of_researcher(self._state, notes),
+        )
+        return request._replace(**fields)
+
+    def disputes_in(self, arguments: Mapping[str, Any]) -> tuple[Dispute, ...]:
+        """Return the disputes that the model declares in the argument `contradictions` of a
+        call.
+        """
+        return declared_disputes(arguments, self._state)
+
+
+def documents_first(task: Sequence[AnyMessage], notes: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a conversation: the task, then the notes; but if these begin with all documents, the
+    documents come first.
+
+    Conversations that read the same documents then share a prefix, which the provider caches.
+    """
+    first = notes[0] if notes else None
+    if isinstance(first, AIMessage) and any(
+        call["id"] == DOCUMENTS_CALL for call in first.tool_calls
+    ):
+        return [HumanMessage(OPENING), *notes[:2], *task, *notes[2:]]
+    return [*task, *notes]
 
 
 AnyTurn = Turn | BranchTurn[SilentEvents]

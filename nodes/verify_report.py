@@ -14,9 +14,9 @@ from ..core.writing.examination import Examination
 from ..core.writing.forms import Filler
 from ..core.writing.language import into_one_language
 from ..core.writing.report import audited_report, unchecked
-from ..core.writing.usual_cost import record_finished
 from ..state import ResearchState, StateUpdate
 from .turn import NodeRuntime, Turn, begin_turn
+from .usual_cost import record_finished
 
 
 async def verify_report(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:

@@ -1,31 +1,25 @@
-"""Which tools a role may call, and the calls of a researcher's model, with a shared prefix that
-providers can cache."""
+"""Which tools a role may call, and what a question may search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel
 
-from ..core.dialogue.decisions import DECISION_TOKENS
 from ..core.errors import NoSearchTool
 from ..core.library.library import Library
-from ..core.models.request import Request
-from ..core.models.resolve import profile_of
 from ..core.reading.policy import Policy
-from ..core.records.research import Task
 from ..core.settings.context import Context
-from ..prompts import render_prompt
-from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
-from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments, documents_first
+from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments
 from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
-from .results import shortener
 from .run_engines import choose_engines, choose_retrievers, fallback_engines
 from .tool import ResearchTool, ToolContext, tool_schema
 from .web_search import WebSearch, WebSearchArguments
+
+DOCUMENTS_CALL = "documents"
+"""Id of the call that reads all documents; fixed, so that conversations share a prefix that
+providers cache."""
 
 
 def check_tools(context: Context) -> None:
@@ -89,45 +83,3 @@ def research_tool(name: str, context: Context, tool_context: ToolContext) -> Res
     if name == InternalSearch.name:
         return InternalSearch(library, context, tool_context, *choose_retrievers(context))
     return OpenUrl(library, context, tool_context)
-
-
-def researcher_request(
-    task: Task, context: Context, notes: Sequence[AnyMessage], reminder: str
-) -> Request:
-    """Return a researcher's request; all begin with the same prompt, tools and task, so that
-    providers cache them."""
-    schemas = researcher_tools(context, has_read_all=task.scope.reads_all)
-    reasons = profile_of("researcher", context).reasons
-    offered = list(schemas)
-    listed = " and ".join(offered[-2:])
-    if len(offered) > 2:
-        listed = ", ".join([*offered[:-2], listed])
-    system = render_prompt(
-        "think_or_act",
-        "system",
-        date=task.date,
-        language=task.language,
-        tools=listed,
-        offered=offered,
-        own_sources=context.own_sources,
-        reasons=reasons,
-        max_iterations=context.limits.max_iterations,
-        max_queries=context.limits.max_queries,
-        documents="" if task.scope.reads_all else task.scope.documents,
-        has_read_all=task.scope.reads_all,
-    )
-    conversation = documents_first([HumanMessage(task.text)], notes)
-    messages = [SystemMessage(system), *conversation, HumanMessage(reminder)]
-    tools = [GENERATE_FINDING_SCHEMA]
-    if schemas:
-        tools = [*schemas.values(), CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA]
-        if not reasons:
-            tools.append(THINK_TOOL_SCHEMA)
-    return Request(
-        "researcher",
-        task.question_id,
-        messages,
-        shortener(task.text),
-        tools,
-        max_tokens=DECISION_TOKENS,
-    )

@@ -22,8 +22,7 @@ from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context, Watch
 from ..core.store.pages import Pages, reference_to
 from .addresses import Addresses
-from .internal_search import CALL_ID
-from .offer import offered_tools
+from .offer import DOCUMENTS_CALL, offered_tools
 from .results import results_in
 from .tool import Hit, Meter, Outcome, ToolContext
 from .use import (
@@ -129,7 +128,7 @@ class SearchRound:
             earlier,
             is_shared=self._reads_first,
         )
-        call_id = CALL_ID if self._reads_first else self.state.call_id
+        call_id = DOCUMENTS_CALL if self._reads_first else self.state.call_id
         self.notes.append(reference_to(call_id, text_hash))
 
     def _fused(self) -> Outcome:

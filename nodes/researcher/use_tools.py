@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ...core.accounts.spending import seconds_left
-from ...core.dialogue.transcripts import results_in_order
 from ...core.events.call import SilentEvents
 from ...core.evidence.memory.observations import unopened
 from ...core.records import tool_names
 from ...core.records.branches import BranchUpdate, ResearcherState
 from ...core.store.pages import reference_to
 from ...tools.passed import load_servers
-from ...tools.results import results_in, shrunk
+from ...tools.results import results_in
 from ...tools.tool import ToolContext
 from ...tools.use import (
     TimeLimit,
@@ -39,8 +38,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     use = shown_use(turn.events, turn.placement, request.tool, request.inputs, task.scope, [meter])
     async with turn.paid():
         with use as outcomes:
-            notes = await turn.pages.fill_in(results_in_order(state.notes))
-            earlier = results_in(shrunk(notes, max(state.shrunk, default=0), task.text))
+            earlier = results_in(turn.in_view(await turn.notes()))
             # The first excerpt of a page is the reason why the model opened it.
             excerpts = {result["address"]: result["text"] for result in reversed(earlier)}
             tool_context = ToolContext(

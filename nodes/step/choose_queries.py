@@ -9,7 +9,7 @@ from ...core.dialogue.decisions import allowance_used_up
 from ...core.events.call import activity, step_started
 from ...core.records import tool_names
 from ...core.records.branches import PLAN_TIME_OVER, BranchUpdate, StepState
-from ...tools.internal_search import CALL_ID
+from ...tools.offer import DOCUMENTS_CALL
 from ...tools.use import meter_of, used_up
 from ..step_forms import RecordRound
 from ..step_turn import StepTurn
@@ -36,7 +36,7 @@ async def choose_queries(state: StepState, runtime: NodeRuntime) -> BranchUpdate
         return {**update, "queries": state.next_queries}
     if reads_first:
         # All documents are read before the model is asked, so the form is empty.
-        message = RecordRound().as_call(CALL_ID)
+        message = RecordRound().as_call(DOCUMENTS_CALL)
         return {**update, "queries": (task.step.title,), "notes": [[message]]}
     # All results have been studied, so the form asks for queries only.
     form = await turn.in_time(turn.work.ask_for_queries())

@@ -17,9 +17,9 @@ from deep_research.core.dialogue.transcripts import read_calls
 from deep_research.core.models.ladder.reply import read_reply
 from deep_research.core.models.ladder.rungs import RungName, prepare
 from deep_research.core.writing.forms import Form, form_name
+from deep_research.nodes.clarify import GENERATE_PLAN_SCHEMA
 from deep_research.nodes.plan_steps import MakePlan
 from deep_research.nodes.step.analyze import RecordAnalysis
-from deep_research.tools.control import GENERATE_PLAN_SCHEMA
 
 TEXT_RUNGS: tuple[RungName, ...] = ("schema", "tags")
 CONVERSATION: list[AnyMessage] = [

@@ -17,7 +17,7 @@ from deep_research.core.accounts.spending import total
 from deep_research.core.records.research import Depth, Plan, Run, Spent, UsualCost
 from deep_research.core.settings.context import ROLES, Context
 from deep_research.core.store.pages import Pages
-from deep_research.core.writing.usual_cost import MOST_RUNS, record_finished, usual_cost_of
+from deep_research.nodes.usual_cost import MOST_RUNS, record_finished, usual_cost_of
 from deep_research.state import ResearchState
 
 MODEL = ScriptedChatModel(replies=[])

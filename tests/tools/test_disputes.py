@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from deep_research.core.records.sources import Source
 from deep_research.core.writing.forms import form_schema
+from deep_research.nodes.control import GENERATE_FINDING_SCHEMA
 from deep_research.nodes.cross_check import RecordContradictions
+from deep_research.nodes.disputes import StatedDispute, read_disputes
 from deep_research.nodes.step_forms import RecordRound
-from deep_research.tools.control import GENERATE_FINDING_SCHEMA
-from deep_research.tools.disputes import StatedDispute, read_disputes
 
 GOOD: dict[str, Any] = {
     "claim": "Lit in 1844.",

@@ -27,7 +27,7 @@ from deep_research.core.records.research import Finding, Run
 from deep_research.core.records.sources import Source
 from deep_research.core.settings.context import Context
 from deep_research.core.writing.basis import ReportBasis
-from deep_research.core.writing.facts import facts_by_topic
+from deep_research.core.writing.fact_lists import facts_by_topic
 from deep_research.core.writing.language import HEADING_IN_NOTICE, rewrite_section
 from deep_research.state import ResearchState
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from ...state import ResearchState
-from ..accounts.spending import total
-from ..models.resolve import profile_of
-from ..records.research import Depth, Run, Strategy, UsualCost
-from ..settings.context import ROLES, Context
-from ..store.pages import Pages
+from ..core.accounts.spending import total
+from ..core.models.resolve import profile_of
+from ..core.records.research import Depth, Run, Strategy, UsualCost
+from ..core.settings.context import ROLES, Context
+from ..core.store.pages import Pages
+from ..state import ResearchState
 
 _FINISHED = "finished runs"
 """Stands for the thread id in the store, in notes on finished runs."""
