@@ -41,8 +41,7 @@ from ..core.writing.report import audited_report, unchecked
 from ..state import ResearchState
 from ..tools.addresses import Addresses
 from ..tools.open_url import WebPages
-from ..tools.tool import Hit, ToolContext
-from ..tools.use import meter_for_run
+from ..tools.tool import Hit, Meter, ToolContext
 from .terminal import say
 
 _QUESTION = "What do the sources say?"
@@ -103,7 +102,7 @@ def current_texts(
 
     async def read(sources: Sequence[Source]) -> SourceReadings:
         tool_context = ToolContext(
-            Pages(InMemoryStore(), run.id), run.id, meter_for_run(context.limits, {})
+            Pages(InMemoryStore(), run.id), run.id, Meter.of_run(context.limits, {})
         )
         documents = [source for source in sources if source.address.startswith(DOCUMENT_SCHEME)]
         pages = [source for source in sources if source.address.startswith(_WEB)]

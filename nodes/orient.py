@@ -9,10 +9,10 @@ from ..core.evidence.text.similarity import interleave
 from ..core.records import tool_names
 from ..core.records.report import Brief
 from ..core.records.research import Action
+from ..core.records.sources import Source
 from ..state import ResearchState, StateUpdate
-from ..tools.tool import Outcome
-from ..tools.use import keep, sources_found
-from ..tools.web_search import QUERY_CHARACTERS
+from ..tools.tool import QUERY_CHARACTERS, Outcome
+from ..tools.use import keep
 from .turn import NodeRuntime, Turn, begin_turn
 
 _SHOWN = 10
@@ -42,7 +42,9 @@ async def orient(state: ResearchState, runtime: NodeRuntime) -> StateUpdate:
             outcome, action = await turn.use(name, queries, f"orient-{tab}", tab)
             outcomes.append(outcome)
             actions.append(action)
-        sources = sources_found(*outcomes)
+        sources = dict[str, Source]()
+        for outcome in outcomes:
+            sources |= outcome.sources
         reference = ""
         if sources:
             numbers = {key: number for number, key in enumerate(sources, 1)}

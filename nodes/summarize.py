@@ -14,7 +14,7 @@ from ..core.store.pages import reference_to
 from ..core.writing.forms import Filler, Form
 from ..state import ResearchState, StateUpdate
 from ..tools.addresses import addresses_in
-from ..tools.use import keep, sources_found
+from ..tools.use import keep
 from .step_forms import RecordRound
 from .step_turn import StepWork, finding_of
 from .turn import NodeRuntime, Turn, begin_turn
@@ -78,7 +78,7 @@ async def _read_named(turn: Turn) -> StateUpdate:
     )
     task = turn.single_task(named, cycle=-1)
     outcome, action = await turn.use(tool_names.OPEN_URL, addresses, short_hash(task.id))
-    sources = sources_found(outcome)
+    sources = outcome.sources
     numbers = {key: number for number, key in enumerate(sources, 1)}
     reference = await keep(outcome, numbers, turn.pages, run.id)
     step = StepState([task], iteration=1, has_results=True, numbered=[*sources], actions=[action])

@@ -48,8 +48,8 @@ from ..state import ResearchState, StateUpdate
 from ..tools.offer import DOCUMENTS_CALL, offered_tools, researcher_tools
 from ..tools.redaction import note_user
 from ..tools.results import shortener, shrunk
-from ..tools.tool import Outcome, ToolContext
-from ..tools.use import TimeLimit, action_of, meter_for_run, shown_use, use_tool
+from ..tools.tool import Meter, Outcome, ToolContext
+from ..tools.use import TimeLimit, action_of, shown_use, use_tool
 from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from .disputes import declared_disputes
 from .facts import facts_of_researcher, facts_of_run
@@ -267,7 +267,7 @@ class Turn(NodeTurn[CallEvents]):
         limits = self.context.limits
         run = self.state.run
         placement = self.placement.model_copy(update={"tab_index": tab})
-        meter = meter_for_run(limits, {**self.state.spending, **self.spending})
+        meter = Meter.of_run(limits, {**self.state.spending, **self.spending})
         time = TimeLimit(limits.tool_seconds, "tool_seconds")
         context = ToolContext(self.pages, run.id, meter)
         argument = "urls" if name == tool_names.OPEN_URL else "queries"

@@ -27,7 +27,6 @@ from .engine import (
     Found,
     SearchEngine,
     cleaned,
-    too_slow,
     without_notice,
 )
 from .engines.tavily import Tavily
@@ -49,6 +48,8 @@ def _built_in() -> dict[str, Callable[[Context], SearchEngine]]:
     name."""
     classes: dict[str, Callable[[Context], SearchEngine]] = {}
     for file in iter_modules(engines.__path__):
+        if file.name.startswith("_"):
+            continue
         module = import_module(f"{engines.__name__}.{file.name}")
         for value in vars(module).values():
             if isinstance(value, type) and getattr(value, "name", "") == file.name:
@@ -107,7 +108,7 @@ async def ask_engine(
                 await _sit_out(engine, pace, end)
                 return await _ask_once(engine, query, count, pace)
         except TimeoutError:
-            raise too_slow(engine.title, seconds) from None
+            raise EngineFailed.too_slow(engine.title, seconds) from None
         finally:
             pace.next_at = loop.time() + engine.gap
 

@@ -29,10 +29,7 @@ from .use import (
     TimeLimit,
     action_of,
     keep,
-    lasting_fault,
-    meter_of,
     shown_use,
-    sources_found,
     use_tool,
 )
 
@@ -71,7 +68,15 @@ class SearchRound:
     @property
     def new(self) -> list[str]:
         """Keys of the sources that are new to the step."""
-        return [key for key in sources_found(*self._outcomes) if key not in self.state.keys]
+        return [key for key in self._found if key not in self.state.keys]
+
+    @property
+    def _found(self) -> dict[str, Source]:
+        """The sources that the searches have found so far, by key."""
+        sources = dict[str, Source]()
+        for outcome in self._outcomes:
+            sources |= outcome.sources
+        return sources
 
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
@@ -107,7 +112,7 @@ class SearchRound:
         run must end."""
         has_found = bool(self.state.keys or self.new)
         faults = [
-            lasting_fault(outcome, self.task, has_found=has_found) for outcome in self._outcomes
+            outcome.lasting_fault(self.task, has_found=has_found) for outcome in self._outcomes
         ]
         if self.has_results or not faults or not all(faults):
             return ""
@@ -195,7 +200,7 @@ class SearchRound:
         call = ({"urls": addresses}, tool_context)
         [opened] = await self._use(tool_names.OPEN_URL, addresses, [call])
         read = {hit.source.key: hit for hit in opened.hits}
-        found = sources_found(*self._outcomes)
+        found = self._found
         outcomes: list[Outcome] = []
         for outcome in self._outcomes:
             with_passages = tuple(read.get(hit.source.key, hit) for hit in outcome.hits)
@@ -204,7 +209,7 @@ class SearchRound:
         self._outcomes = [*outcomes, opened._replace(hits=further)]
 
     def _meter(self) -> Meter:
-        return meter_of(self.task, {**self.state.spending, **self.events.bill.costs})
+        return Meter.of_task(self.task, {**self.state.spending, **self.events.bill.costs})
 
     def _tool_context(self, meter: Meter, **seen: Any) -> ToolContext:
         return ToolContext(self.pages, self.task.question_id, meter, **seen)
@@ -225,7 +230,10 @@ class SearchRound:
                 for arguments, tool_context in calls
             )
         action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
-        self.sources |= sources_found(*outcomes) | unopened(self.sources, action.not_read)
+        found = dict[str, Source]()
+        for outcome in outcomes:
+            found |= outcome.sources
+        self.sources |= found | unopened(self.sources, action.not_read)
         for outcome in outcomes:
             self.failures += [problem.rstrip(".") for problem in outcome.broken]
         self.actions.append(action)

@@ -10,15 +10,12 @@ from ...core.records.branches import BranchUpdate, ResearcherState
 from ...core.store.pages import reference_to
 from ...tools.passed import load_servers
 from ...tools.results import results_in
-from ...tools.tool import ToolContext
+from ...tools.tool import Meter, ToolContext
 from ...tools.use import (
     TimeLimit,
     action_of,
     keep,
-    lasting_fault,
-    meter_of,
     shown_use,
-    sources_found,
     use_tool,
 )
 from ..turn import NodeRuntime, ResearcherTurn
@@ -30,7 +27,7 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
     assert request is not None
     turn = ResearcherTurn(state, runtime, SilentEvents)
     await load_servers(turn.context)
-    meter = meter_of(task, state.spending)
+    meter = Meter.of_task(task, state.spending)
     limits = turn.context.limits
     left = TimeLimit(seconds_left(limits, state.seconds), "researcher_seconds_hard")
     time = min(TimeLimit(limits.tool_seconds, "tool_seconds"), left)
@@ -47,13 +44,13 @@ async def use_tools(state: ResearcherState, runtime: NodeRuntime) -> BranchUpdat
             outcome = await use_tool(
                 request.tool, request.arguments, turn.context, tool_context, time
             )
-            sources = sources_found(outcome)
+            sources = outcome.sources
             new = [key for key in sources if key not in state.numbered]
             numbers = {key: number for number, key in enumerate([*state.numbered, *new], 1)}
             reference = await keep(
                 outcome, numbers, turn.pages, task.question_id, earlier, is_shared=reads_all
             )
-            fault = lasting_fault(outcome, task, has_found=bool(state.numbered))
+            fault = outcome.lasting_fault(task, has_found=bool(state.numbered))
             outcomes.append(outcome)
     iteration = state.iteration
     if not reads_all:

@@ -10,7 +10,7 @@ from ...core.events.call import activity, step_started
 from ...core.records import tool_names
 from ...core.records.branches import PLAN_TIME_OVER, BranchUpdate, StepState
 from ...tools.offer import DOCUMENTS_CALL
-from ...tools.use import meter_of, used_up
+from ...tools.tool import Meter
 from ..step_forms import RecordRound
 from ..step_turn import StepTurn
 from ..turn import NodeRuntime
@@ -69,4 +69,4 @@ def _limit(state: StepState, turn: StepTurn, *, reads_first: bool) -> str:
     if state.seconds >= task.seconds:
         return PLAN_TIME_OVER
     reason = allowance_used_up(task, state.spending)
-    return reason or used_up(tool, meter_of(task, state.spending))
+    return reason or Meter.of_task(task, state.spending).used_up(tool)

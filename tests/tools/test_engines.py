@@ -29,7 +29,8 @@ from kit.files import FixedClock
 from deep_research.core.errors import SearchRefused
 from deep_research.core.settings.context import Context
 from deep_research.core.settings.limits import Limits
-from deep_research.tools.engine import EngineBusy, EngineFailed, Found, seconds_to_wait
+from deep_research.tools.engine import EngineBusy, EngineFailed, Found
+from deep_research.tools.engines._api import seconds_to_wait
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.duckduckgo import DuckDuckGo
 from deep_research.tools.engines.tavily import Tavily
