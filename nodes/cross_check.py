@@ -16,9 +16,10 @@ from ..core.evidence.memory.observations import close_gap, contradictions, insig
 from ..core.records.dispute import DisputeSubject
 from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..core.writing.forms import Form
-from ..prompts import as_gaps, fenced_knowledge
+from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
 from .disputes import StatedDispute, StatedDisputes
+from .knowledge import as_gaps
 from .turn import NodeRuntime, Turn, begin_turn
 
 

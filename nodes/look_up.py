@@ -19,7 +19,7 @@ from ..core.records.sources import Source
 from ..core.settings.context import Watch
 from ..core.writing.basis import SourcePassage
 from ..state import ResearchState, StateUpdate
-from ..tools.addresses import addresses_in
+from ..tools.redaction import addresses_in
 from ..tools.results import JOINT, Result, results_in
 from ..tools.search_round import SearchRound
 from .excerpts import finding_packets

@@ -13,7 +13,7 @@ from ..core.records.sources import short_hash
 from ..core.store.pages import reference_to
 from ..core.writing.forms import Filler, Form
 from ..state import ResearchState, StateUpdate
-from ..tools.addresses import addresses_in
+from ..tools.redaction import addresses_in
 from ..tools.use import keep
 from .step_forms import RecordRound
 from .step_turn import StepWork, finding_of

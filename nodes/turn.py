@@ -43,7 +43,7 @@ from ..core.store.pages import pages_of
 from ..core.writing.basis import ReportBasis
 from ..core.writing.forms import Filler
 from ..core.writing.report import Delivery
-from ..prompts import as_learned, as_sources, render_prompt
+from ..prompts import render_prompt
 from ..state import ResearchState, StateUpdate
 from ..tools.offer import DOCUMENTS_CALL, offered_tools, researcher_tools
 from ..tools.redaction import note_user
@@ -53,6 +53,7 @@ from ..tools.use import TimeLimit, action_of, shown_use, use_tool
 from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from .disputes import declared_disputes
 from .facts import facts_of_researcher, facts_of_run
+from .knowledge import as_learned, as_sources
 
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the

@@ -7,10 +7,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..core.errors import NoSearchTool
-from ..core.library.library import Library
+from ..core.library.library import Library, catalogue
 from ..core.reading.policy import Policy
-from ..core.settings.context import Context
-from .internal_search import EarlierSearchArguments, InternalSearch, ReadDocuments
+from ..core.records.research import Scope
+from ..core.settings.context import Context, engine_name
+from .internal_search import (
+    EarlierSearchArguments,
+    InternalSearch,
+    ReadDocuments,
+    documents_to_read,
+)
 from .open_url import OpenUrl, OpenUrlArguments
 from .passed import PassedTool, passed_schema, passed_tools
 from .run_engines import choose_engines, choose_retrievers, fallback_engines
@@ -42,6 +48,29 @@ def check_tools(context: Context) -> None:
             "A quick answer (depth) needs something to search, and only tools are set (tools, "
             "mcp): add documents or an engine, or choose the depth standard."
         )
+
+
+def search_scope(context: Context, documents: int) -> Scope:
+    """Return what the question may search; `documents` is the number of indexed ones.
+
+    Reads the index, so it blocks.
+    """
+    after = context.published_after
+    engines = choose_engines(context)
+    return Scope(
+        docs=tuple(str(path.expanduser().absolute()) for path in context.docs),
+        engines=tuple(engine.name for engine in engines),
+        engines_by_default=bool(fallback_engines(context)),
+        retrievers=tuple(map(engine_name, context.retrievers)),
+        domains_allow=context.domains_allow,
+        domains_deny=context.domains_deny,
+        published_after=after.isoformat() if after else "",
+        mix_private=context.mix_private,
+        open_copies=context.open_copies and bool(engines),
+        earlier=context.earlier,
+        documents=catalogue(Library(context), documents),
+        whole=documents_to_read(Library(context), documents, context),
+    )
 
 
 def offered_tools(context: Context, *, has_read_all: bool = False) -> dict[str, type[BaseModel]]:

@@ -29,7 +29,6 @@ from .engine import (
     cleaned,
     without_notice,
 )
-from .engines.tavily import Tavily
 from .passed import PassedEngine
 from .tool import Meter, ToolContext
 
@@ -247,10 +246,16 @@ def other_engines(context: Context) -> list[SearchEngine]:
     named = {engine.name for engine in choose_engines(context)}
     others: list[SearchEngine] = []
     for name, kind in _BUILT_IN.items():
-        if name not in named and getattr(kind, "is_set_up", bool)():
+        if name not in named and _is_set_up(name):
             with suppress(SearchRefused):
                 others.append(kind(context))
     return others
+
+
+def _is_set_up(name: str) -> bool:
+    """Whether the environment has the key or the address of a built-in engine that needs one."""
+    is_set_up: Callable[[], bool] = getattr(_BUILT_IN[name], "is_set_up", bool)
+    return is_set_up()
 
 
 def load_engines(context: Context) -> None:
@@ -299,7 +304,7 @@ def _shared_instance(name: str) -> BaseRetriever | BaseTool | None:
 
 def _default(context: Context) -> tuple[str, ...]:
     """Return the names of the engines if the settings name none."""
-    if Tavily.is_set_up():
+    if _is_set_up("tavily"):
         return ("tavily",)
     if context.docs or context.retrievers:
         return ()

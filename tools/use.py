@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from ..core.concurrency import gather_or_cancel
 from ..core.dialogue.transcripts import NOT_RUN
 from ..core.errors import DeepResearchError, log_failure
 from ..core.events.call import CallEvents, tool_call_packets, tool_result_packets
 from ..core.events.packets import Placement
 from ..core.events.tracing import traced_tool
 from ..core.masking import Secrets
+from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.research import Action, Scope
 from ..core.records.sources import NotRead, Source, short_hash, text_hash
@@ -26,9 +28,10 @@ from ..core.store.pages import Pages
 from .addresses import Addresses
 from .engine import RETRIEVED
 from .offer import research_tool
+from .open_url import WebPages
 from .redaction import SHOWN_RESULTS, note_shown
 from .results import Result, write_results
-from .tool import Meter, Outcome, ResearchTool, ToolContext, ToolFailed
+from .tool import Hit, Meter, Outcome, ResearchTool, ToolContext, ToolFailed
 
 logger = logging.getLogger(__name__)
 _NEVER_SENT = (
@@ -140,6 +143,24 @@ def _shown(outcome: Outcome) -> dict[str, Any]:
             {"title": hit.source.title, "address": hit.source.address, "text": hit.excerpt}
         )
     return {"found": found, "problems": list(outcome.problems)}
+
+
+async def read_pages(
+    addresses: Sequence[str], context: Context, tool_context: ToolContext
+) -> list[Hit | NotRead | str]:
+    """Read web pages, as many at once as one call of a tool may open.
+
+    Return for each its hit, or why it was not read: a sentence if it was not requested.
+    """
+    await Addresses(tool_context.pages, tool_context.question_id).allow(addresses)
+    web = WebPages(context, tool_context)
+    most = context.limits.max_open
+    results = list[Hit | NotRead | str]()
+    async with WebReader(context) as reader:
+        for start in range(0, len(addresses), most):
+            batch = addresses[start : start + most]
+            results += await gather_or_cancel(web.read(address, reader) for address in batch)
+    return results
 
 
 async def keep(

@@ -632,10 +632,17 @@ class Examination:
                 passages[proof.source] = self._verifier.at(_joined(proof, proofs))
         return list(passages.values())
 
-    async def judge_parts(self, units: Sequence[ReportUnit]) -> Judgements:
-        """Have a model judge these units without correcting them; return all judgements so far."""
+    async def judge_parts(self, units: Sequence[ReportUnit]) -> dict[ReportUnit, str]:
+        """Have a model judge these units without correcting them; return the verdict on each that
+        it judged (see `UnitOutcome`).
+        """
         await self._judge(units, self._calls_for_draft)
-        return dict(self._judged)
+        verdicts = dict[ReportUnit, str]()
+        for unit in units:
+            judgement = self._judged.get(key_of(unit))
+            if judgement:
+                verdicts[unit] = judgement.verdict
+        return verdicts
 
     async def _rewrite(self, *, is_last: bool) -> None:
         """Have the writer's model correct faulty sentences, once each; judge the changed report."""
