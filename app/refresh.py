@@ -32,7 +32,7 @@ from .endings import reports_errors, run_interruptibly
 from .output import spent_line
 from .progress import PlainLines
 from .settings import RunName, settings_from_options
-from .source_check import SourceReading, Texts, begin_check, current_texts, load_verifier
+from .source_check import SourceReading, SourceTexts, begin_check, current_texts, load_verifier
 from .stored import open_stored_run, report_of
 from .terminal import check_output, deliver, say
 from .words import CHANGED, DONE, FAILED, counted
@@ -210,7 +210,7 @@ class _Comparison:
         report: Report,
         text: str,
         sources: Mapping[str, Source],
-        before: Texts,
+        before: SourceTexts,
         now: Mapping[str, SourceReading],
     ) -> None:
         """`text` is that of the report, without marks; `before` are the texts that were read for

@@ -68,14 +68,14 @@ class SourceReadings(NamedTuple):
     """What reading them cost."""
 
 
-Texts = Mapping[str, Sequence[SourceText]]
+SourceTexts = Mapping[str, Sequence[SourceText]]
 """The texts of sources, by key."""
 ReadSources = Callable[[Sequence[Source]], Awaitable[SourceReadings]]
 """Returns the texts of sources: where the texts come from is the only difference between the
 checks."""
 
 
-def texts_at_hand(texts: Texts) -> ReadSources:
+def texts_at_hand(texts: SourceTexts) -> ReadSources:
     """Return a reader of texts that need not be read again: stored with a run, or passed by an app
     (by source key)."""
 
@@ -258,7 +258,7 @@ class SourceCheck:
         return await self._examination(self._draft).judge_parts(parts)
 
     @property
-    def _texts(self) -> Texts:
+    def _texts(self) -> SourceTexts:
         return {key: reading.texts for key, reading in self.readings.items()}
 
     def _examination(self, draft: Draft) -> Examination:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from ..core.evidence.text.quantities import calculate
 from ..core.records import tool_names
 from ..tools.tool import Lines, as_lines, tool_schema
-from .disputes import StatedDisputes
+from ._disputes import StatedDisputes
 
 _MOST_CALCULATIONS = 20
 

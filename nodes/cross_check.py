@@ -18,8 +18,8 @@ from ..core.records.plan import FINAL_CHECK, Fact, Learning, Observation
 from ..core.writing.forms import Form
 from ..prompts import fenced_knowledge
 from ..state import ResearchState, StateUpdate
-from .disputes import StatedDispute, StatedDisputes
-from .knowledge import as_gaps
+from ._disputes import StatedDispute, StatedDisputes
+from ._knowledge import as_gaps
 from .turn import NodeRuntime, Turn, begin_turn
 
 

@@ -13,7 +13,7 @@ from ..core.records import tool_names
 from ..core.records.branches import Judgement
 from ..core.records.plan import Suggestion
 from ..core.writing.forms import Form
-from .disputes import StatedDisputes
+from ._disputes import StatedDisputes
 
 
 class LearnedFact(Form):

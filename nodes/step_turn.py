@@ -46,9 +46,9 @@ from ..core.writing.write import write_silently
 from ..prompts import fenced_knowledge, render_prompt
 from ..tools.results import Result, known_in, results_in, shortener
 from ..tools.tool import as_lines
-from .disputes import read_disputes
-from .facts import facts_of_step
-from .knowledge import as_elements, as_gaps, as_learned, as_sources
+from ._disputes import read_disputes
+from ._facts import facts_of_step
+from ._knowledge import as_elements, as_gaps, as_learned, as_sources
 from .step_forms import Judged, LearnedFact, RecordRound
 from .turn import AnyTurn, BranchTurn, documents_first
 

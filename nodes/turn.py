@@ -50,10 +50,10 @@ from ..tools.redaction import note_user
 from ..tools.results import shortener, shrunk
 from ..tools.tool import Meter, Outcome, ToolContext
 from ..tools.use import TimeLimit, action_of, shown_use, use_tool
+from ._disputes import declared_disputes
+from ._facts import facts_of_researcher, facts_of_run
+from ._knowledge import as_learned, as_sources
 from .control import CALCULATE_SCHEMA, GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
-from .disputes import declared_disputes
-from .facts import facts_of_researcher, facts_of_run
-from .knowledge import as_learned, as_sources
 
 _LINES = {"activity": "text", "research_agent_start": "research_task", "step_started": "title"}
 """Types of packets that chat clients see as a line of text, with the field that contains the

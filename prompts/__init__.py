@@ -1,6 +1,7 @@
 """The prompts to models: a Markdown template for each node, with a `system` and a `reminder` block.
 
-`render_prompt` fills in a template; `fence` marks text from models, documents and the web as data.
+This module is the only one: `render_prompt` fills in a template; `fence` and `fenced_knowledge`
+mark text from models, documents and the web as data.
 """
 
 from __future__ import annotations

@@ -11,17 +11,17 @@ from ..core.library.library import Library, catalogue
 from ..core.reading.policy import Policy
 from ..core.records.research import Scope
 from ..core.settings.context import Context, engine_name
-from .internal_search import (
+from ._internal_search import (
     EarlierSearchArguments,
     InternalSearch,
     ReadDocuments,
     documents_to_read,
 )
-from .open_url import OpenUrl, OpenUrlArguments
+from ._open_url import OpenUrl, OpenUrlArguments
+from ._web_search import WebSearch, WebSearchArguments
 from .passed import PassedTool, passed_schema, passed_tools
 from .run_engines import choose_engines, choose_retrievers, fallback_engines
 from .tool import ResearchTool, ToolContext, tool_schema
-from .web_search import WebSearch, WebSearchArguments
 
 DOCUMENTS_CALL = "documents"
 """Id of the call that reads all documents; fixed, so that conversations share a prefix that

@@ -26,7 +26,7 @@ from ..core.records.research import Run
 from ..core.records.sources import DOCUMENT_SCHEME
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
-from .addresses import Addresses
+from ._addresses import Addresses
 from .engine import RETRIEVED
 from .results import read_results
 from .tool import Outcome

@@ -21,7 +21,7 @@ from ..core.records.research import Action
 from ..core.records.sources import Source, short_hash
 from ..core.settings.context import Context, Watch
 from ..core.store.pages import Pages, reference_to
-from .addresses import Addresses
+from ._addresses import Addresses
 from .offer import DOCUMENTS_CALL, offered_tools
 from .results import results_in
 from .tool import Hit, Meter, Outcome, ToolContext

@@ -25,10 +25,10 @@ from ..core.records.research import Action, Scope
 from ..core.records.sources import NotRead, Source, short_hash, text_hash
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
-from .addresses import Addresses
+from ._addresses import Addresses
+from ._open_url import WebPages
 from .engine import RETRIEVED
 from .offer import research_tool
-from .open_url import WebPages
 from .redaction import SHOWN_RESULTS, note_shown
 from .results import Result, write_results
 from .tool import Hit, Meter, Outcome, ResearchTool, ToolContext, ToolFailed

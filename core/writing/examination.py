@@ -31,8 +31,7 @@ from ..records.report import (
     UnitVerdict,
 )
 from ..records.sources import Source
-from .forms import Filler, Form
-from .judging import (
+from ._judging import (
     SECOND_LOOK,
     Evidence,
     Judgements,
@@ -44,6 +43,7 @@ from .judging import (
     judgement_on_corrected,
     key_of,
 )
+from .forms import Filler, Form
 
 _SENTENCES_PER_CALL = 40
 """Maximum number of sentences to correct in one call."""

@@ -38,8 +38,8 @@ from ..models.request import Request
 from ..models.resolve import EXTRACTIVE, is_small, with_model
 from ..settings.context import Context, Role
 from ..store.pages import Pages
+from ._fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
 from .basis import ReportBasis
-from .fact_lists import FACTS_AT_ONCE, SMALL_WRITER_NOTICE, facts_by_topic, omitted_facts
 from .report import ReportEvents
 
 _CUT_OFF = "the report was cut off at the output limit (report_tokens)"

@@ -34,9 +34,9 @@ from typing_extensions import override
 
 from deep_research.core.dialogue.transcripts import CHARACTERS_PER_TOKEN
 from deep_research.core.evidence.text.quantities import plain_figures
+from deep_research.core.writing._judging import JudgeUnits
 from deep_research.core.writing.examination import RewriteSentences
 from deep_research.core.writing.forms import Form, form_name, form_schema
-from deep_research.core.writing.judging import JudgeUnits
 from deep_research.nodes.control import GENERATE_FINDING_SCHEMA, THINK_TOOL_SCHEMA
 from deep_research.nodes.cross_check import RecordContradictions
 from deep_research.nodes.digest import UpdatePlan

@@ -189,7 +189,7 @@ from deep_research.tools.tool import ToolContext
 from deep_research.tools.tool import Meter
 from deep_research.tools.engines.arxiv import Arxiv
 from deep_research.tools.engines.tavily import Tavily
-from deep_research.tools.web_search import WebSearch, WebSearchArguments
+from deep_research.tools._web_search import WebSearch, WebSearchArguments
 
 def watch(event, arguments):
     if event == "import" and arguments[0] in HEAVY and threading.current_thread() is threading.main_thread():

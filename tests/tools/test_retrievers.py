@@ -17,8 +17,8 @@ from deep_research.app.exports.bibliography import bibtex
 from deep_research.core.errors import UnknownSetting
 from deep_research.core.records.sources import merge_sources
 from deep_research.core.settings.context import Context
+from deep_research.core.writing._judging import Evidence
 from deep_research.core.writing.basis import source_texts
-from deep_research.core.writing.judging import Evidence
 from deep_research.tools.engine import Found
 from deep_research.tools.offer import check_tools
 from deep_research.tools.passed import records_of

@@ -26,8 +26,8 @@ from deep_research.core.evidence.text.sentences import paragraphs_of, sections_o
 from deep_research.core.records.research import Finding, Run
 from deep_research.core.records.sources import Source
 from deep_research.core.settings.context import Context
+from deep_research.core.writing._fact_lists import facts_by_topic
 from deep_research.core.writing.basis import ReportBasis
-from deep_research.core.writing.fact_lists import facts_by_topic
 from deep_research.core.writing.language import HEADING_IN_NOTICE, rewrite_section
 from deep_research.state import ResearchState
 

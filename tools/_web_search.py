@@ -15,7 +15,7 @@ from ..core.evidence.citations.citing import source_key
 from ..core.evidence.text.similarity import distinct, interleave
 from ..core.records import tool_names
 from ..core.settings.context import Context
-from .addresses import Addresses
+from ._addresses import Addresses
 from .engine import EngineFailed, Found, SearchEngine, allowed_results, hit_of
 from .passed import PassedEngine, plain_name
 from .redaction import Redacted, redact

@@ -19,13 +19,13 @@ from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.sources import NotRead, Source, text_hash
 from ..core.settings.context import Context
-from .addresses import Addresses, opened_note
+from ._addresses import Addresses, opened_note
+from ._open_url import WebPages
+from ._web_search import EngineResponse, answer_of, failures
 from .engine import Found, SearchEngine, allowed_results, hit_of
-from .open_url import WebPages
 from .results import JOINT, shortened
 from .run_engines import choose_engines
 from .tool import Hit, Lines, Outcome, ToolContext, queries_of, take, unread_words
-from .web_search import EngineResponse, answer_of, failures
 
 _WINDOW_SHARE = 8
 """All documents are read whole if they fill at most 1 / `_WINDOW_SHARE` of the researcher model's
