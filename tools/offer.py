@@ -95,8 +95,12 @@ def researcher_tools(context: Context, *, has_read_all: bool = False) -> dict[st
     passed = passed_tools(context)
     if passed:
         built_in[OpenUrl.name] = OpenUrlArguments
-    schemas = {name: tool_schema(name, arguments) for name, arguments in built_in.items()}
-    return schemas | {name: passed_schema(tool) for name, tool in passed.items()}
+    schemas: dict[str, dict[str, Any]] = {}
+    for name, arguments in built_in.items():
+        schemas[name] = tool_schema(name, arguments)
+    for name, tool in passed.items():
+        schemas[name] = passed_schema(tool)
+    return schemas
 
 
 def research_tool(name: str, context: Context, tool_context: ToolContext) -> ResearchTool:

@@ -24,7 +24,7 @@ from ..core.store.pages import Pages, reference_to
 from ._addresses import Addresses
 from .offer import DOCUMENTS_CALL, offered_tools
 from .results import results_in
-from .tool import Hit, Meter, Outcome, ToolContext
+from .tool import Hit, Meter, Outcome, ToolContext, sources_of
 from .use import (
     TimeLimit,
     action_of,
@@ -68,15 +68,7 @@ class SearchRound:
     @property
     def new(self) -> list[str]:
         """Keys of the sources that are new to the step."""
-        return [key for key in self._found if key not in self.state.keys]
-
-    @property
-    def _found(self) -> dict[str, Source]:
-        """The sources that the searches have found so far, by key."""
-        sources = dict[str, Source]()
-        for outcome in self._outcomes:
-            sources |= outcome.sources
-        return sources
+        return [key for key in sources_of(self._outcomes) if key not in self.state.keys]
 
     async def do(self, *, is_only: bool = False) -> str:
         """Search, read and store the results; return the failure, empty if there was none.
@@ -200,11 +192,13 @@ class SearchRound:
         call = ({"urls": addresses}, tool_context)
         [opened] = await self._use(tool_names.OPEN_URL, addresses, [call])
         read = {hit.source.key: hit for hit in opened.hits}
-        found = self._found
+        found = sources_of(self._outcomes)
         outcomes: list[Outcome] = []
         for outcome in self._outcomes:
-            with_passages = tuple(read.get(hit.source.key, hit) for hit in outcome.hits)
-            outcomes.append(outcome._replace(hits=with_passages))
+            with_passages = list[Hit]()
+            for hit in outcome.hits:
+                with_passages.append(read.get(hit.source.key, hit))
+            outcomes.append(outcome._replace(hits=tuple(with_passages)))
         further = tuple(hit for hit in opened.hits if hit.source.key not in found)
         self._outcomes = [*outcomes, opened._replace(hits=further)]
 
@@ -230,10 +224,7 @@ class SearchRound:
                 for arguments, tool_context in calls
             )
         action = action_of(short_hash(self.task.id, str(turn)), name, inputs, outcomes)
-        found = dict[str, Source]()
-        for outcome in outcomes:
-            found |= outcome.sources
-        self.sources |= found | unopened(self.sources, action.not_read)
+        self.sources |= sources_of(outcomes) | unopened(self.sources, action.not_read)
         for outcome in outcomes:
             self.failures += [problem.rstrip(".") for problem in outcome.broken]
         self.actions.append(action)

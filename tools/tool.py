@@ -231,6 +231,14 @@ class Outcome(NamedTuple):
         return self.fault
 
 
+def sources_of(outcomes: Iterable[Outcome]) -> dict[str, Source]:
+    """Return the sources that several outcomes have found, by key."""
+    sources: dict[str, Source] = {}
+    for outcome in outcomes:
+        sources |= outcome.sources
+    return sources
+
+
 class ResearchTool(Protocol):
     """A tool that researchers can call."""
 

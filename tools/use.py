@@ -22,7 +22,7 @@ from ..core.masking import Secrets
 from ..core.reading.web_page import WebReader
 from ..core.records import tool_names
 from ..core.records.research import Action, Scope
-from ..core.records.sources import NotRead, Source, short_hash, text_hash
+from ..core.records.sources import NotRead, short_hash, text_hash
 from ..core.settings.context import Context
 from ..core.store.pages import Pages
 from ._addresses import Addresses
@@ -31,7 +31,7 @@ from .engine import RETRIEVED
 from .offer import research_tool
 from .redaction import SHOWN_RESULTS, note_shown
 from .results import Result, write_results
-from .tool import Hit, Meter, Outcome, ResearchTool, ToolContext, ToolFailed
+from .tool import Hit, Meter, Outcome, ResearchTool, ToolContext, ToolFailed, sources_of
 
 logger = logging.getLogger(__name__)
 _NEVER_SENT = (
@@ -227,7 +227,7 @@ def shown_use(
             failed += [f"{file.path}: {file.reason}" for file in outcome.not_read]
         for outcome in outcomes:
             failed += outcome.broken
-        sources = _sources_of(*outcomes).values()
+        sources = sources_of(outcomes).values()
         events.emit(*tool_result_packets(placement, name, sources, failed))
 
 
@@ -256,7 +256,7 @@ def action_of(
         id=action_id,
         tool=name,
         inputs=tuple(inputs),
-        found=tuple(_sources_of(*outcomes)),
+        found=tuple(sources_of(outcomes)),
         problems=tuple(problems),
         not_read=tuple(not_read),
         redacted=tuple(redacted),
@@ -265,11 +265,3 @@ def action_of(
         asked=tuple(asked),
         fault=fault,
     )
-
-
-def _sources_of(*outcomes: Outcome) -> dict[str, Source]:
-    """Return the sources of the outcomes by key."""
-    sources: dict[str, Source] = {}
-    for outcome in outcomes:
-        sources |= outcome.sources
-    return sources

@@ -140,8 +140,11 @@ class Evidence:
         self.calculations = tuple(calculations)
         self._texts = {key: _without_excerpts(own, sources.get(key)) for key, own in texts.items()}
         self._sources = sources
-        self.numbers = {key: number for number, key in keys.items() if key in texts}
+        self.numbers = dict[str, int]()
         """Source numbers by key."""
+        for number, key in keys.items():
+            if key in texts:
+                self.numbers[key] = number
 
     def numbers_of(self, keys: Iterable[str]) -> list[int]:
         """Return the numbers of these sources, without those that the report may not cite."""
@@ -505,7 +508,10 @@ async def is_sound(filler: Filler) -> bool:
         return False
     if form is None:
         return True
-    supported = {verdict.unit for verdict in form.verdicts if verdict.verdict == "supported"}
+    supported = set[int]()
+    for verdict in form.verdicts:
+        if verdict.verdict == "supported":
+            supported.add(verdict.unit)
     right = 0
     wrong = 0
     for number, stated in enumerate(TRIAL, 1):

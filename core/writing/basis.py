@@ -126,8 +126,9 @@ class ReportBasis:
         """Whether the thread has conclusions without a source: of a plan's analyses, or
         insights.
         """
-        if any(not learning.source for learning in self.state.learnings.values()):
-            return True
+        for learning in self.state.learnings.values():
+            if not learning.source:
+                return True
         return any(noted.kind == "insight" for noted in self.state.memory.values())
 
     def has_findings(self, refused: Collection[str]) -> bool:
@@ -165,7 +166,10 @@ class ReportBasis:
     def disputes(self) -> list[str]:
         """The disputes between the thread's sources, a line each."""
         numbers = self.state.numbers
-        return [dispute_line(dispute, numbers) for dispute in disputes_in_thread(self.state)]
+        lines = list[str]()
+        for dispute in disputes_in_thread(self.state):
+            lines.append(dispute_line(dispute, numbers))
+        return lines
 
     @property
     def described_sources(self) -> str:
@@ -179,8 +183,7 @@ class ReportBasis:
         numbered = by_number(state.sources.values())
         cited = set(cited_numbers(text, numbered))
         lines = list[str]()
-        for number in sorted(numbered):
-            source = numbered[number]
+        for number, source in sorted(numbered.items()):
             if number in cited or source.key in learned:
                 lines.append(f"[{number}] {_description(source)}")
         return fence("\n".join(lines)) if lines else ""
